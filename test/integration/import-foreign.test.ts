@@ -2,7 +2,7 @@
  * Exports of other products through `muniment import --from` into a real service: counts, dates and roles; a second
  * import and one that was killed half-way add nothing twice and lose nothing.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -140,6 +140,17 @@ const cases: ReadonlyArray<readonly [format: string, text: string, messages: Rea
       }),
       [`Kim ${second(0)} Kim works at Acme`, `user ${second(1)} I work at Acme now`],
       "skipped 1: a fact that is no longer valid"
+    ],
+    [
+      "csv",
+      [
+        "\uFEFFid;role;content;timestamp;thread_id",
+        `1;user;"I moved to ""Lisbon"";\nit is warm";${second(0)};t`,
+        `2;assistant;5" of rain;${second(1)};t`,
+        `3;tool;42;${second(2)};t`
+      ].join("\r\n"),
+      [`user ${second(0)} I moved to "Lisbon";\nit is warm`, `assistant ${second(1)} 5" of rain`],
+      "skipped 1: the role tool"
     ]
   ]
 
@@ -164,6 +175,64 @@ describe.each(cases)("an export of %s", (format, text, expected, skipped) => {
     expect(again.err).toContain(`0 memories imported into operator, ${expected.length} were there already`)
     expect((await memoriesOf(format)).total).toBe(expected.length)
   })
+})
+
+describe("a folder of notes", () => {
+  const note = `---
+created: ${second(0)}
+tags: [travel, "city"]
+---
+Packed in a hurry.
+
+# Lisbon
+Lived there in 2019. #home
+
+## Food
+- custard tarts
+- grilled sardines
+
+\`\`\`sh
+# no heading
+\`\`\`
+`
+  const expected = [
+    `Trips ${second(0)} Packed in a hurry.`,
+    `Trips ${second(0)} Lisbon: Lived there in 2019. #home`,
+    `Trips ${second(0)} Lisbon > Food: - custard tarts\n- grilled sardines\n\n\`\`\`sh\n# no heading\n\`\`\``
+  ]
+
+  it("becomes facts by heading, with tags and dates; a changed note adds what is new in it", async () => {
+    const folder = join(directory, "notes")
+    mkdirSync(join(folder, "sub", ".obsidian"), { recursive: true })
+    writeFileSync(join(folder, "sub", "Trips.md"), note)
+    writeFileSync(join(folder, "Empty.md"), "# Nothing\n")
+    writeFileSync(join(folder, "sub", ".obsidian", "hidden.md"), "Hidden")
+    writeFileSync(join(folder, "picture.txt"), "No note")
+    const dry = await importing("markdown", "notes", folder, "--dry-run")
+    expect(dry.err).toContain("skipped 1: a note without text\n3 memories would be imported into operator.")
+    const first = await importing("markdown", "notes", folder)
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining("3 memories imported") })
+    const { memories } = await memoriesOf("notes")
+    expect(memories.map(saidOf).toSorted()).toEqual(expected.toSorted())
+    for (const { context } of memories) expect(context.tags).toEqual(["travel", "city", "home"])
+    writeFileSync(join(folder, "sub", "Trips.md"), `${note}\n# Oslo\nPlanned for May.\n`)
+    const again = await importing("markdown", "notes", folder)
+    expect(again.err).toContain("1 memories imported into operator, 3 were there already")
+  })
+})
+
+it("a table says by --columns what its columns mean", async () => {
+  const file = fileOf("facts.csv", `person,note,written,labels\nKim,Likes tea,${second(0)},"food, drink"\n`)
+  const args = ["--columns", "text=note,time=written,subject=person,tags=labels"] as const
+  const imported = await importing("csv", "table", file, ...args)
+  expect(imported.err).toContain("1 memories imported")
+  const { memories } = await memoriesOf("table")
+  expect(memories.map(saidOf)).toEqual([`Kim ${second(0)} Likes tea`])
+  expect(memories[0]!.context.tags).toEqual(["food", "drink"])
+  const wrong = await importing("csv", "table", file, "--columns", "words=note")
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('"words=note" is not one of id, role, text') })
+  const open = await importing("csv", "open", fileOf("open.csv", 'role,text\nuser,"Hello'))
+  expect(open).toMatchObject({ code: 1, err: expect.stringContaining("the file ends within a quoted cell") })
 })
 
 it("an import that is killed half-way goes on when repeated, with nothing lost or doubled", async () => {

@@ -6,8 +6,10 @@ import { Clock, Console, Effect, FileSystem, Option, Stdio, Stream } from "effec
 import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { type ImportOutcome, makeImportBatches } from "../ImportBatches.ts"
+import { type Columns, columnsOf } from "../importers/csvItems.ts"
 import { foreignFormats, type ForeignFormat } from "../importers/foreignFormats.ts"
 import type { ImportOwner } from "../importers/ForeignItems.ts"
+import { noteLines } from "../importers/markdownNotes.ts"
 import { readForeign, skippedText } from "../importers/readForeign.ts"
 import { makeProgress } from "../Progress.ts"
 import { flags } from "./flags.ts"
@@ -15,15 +17,25 @@ import { type Operator, withOperator } from "./operator.ts"
 
 type DuplicateRule = "return" | "store"
 
+interface ForeignInput {
+  readonly from: ForeignFormat
+  readonly owner: ImportOwner
+  readonly input: string
+  readonly columns: Columns
+}
+
 export const importMemories = Command.make(
   "import",
   {
     account: flags.account,
-    input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input")),
+    input: Flag.String("in").pipe(
+      Flag.withAlias("i"),
+      Flag.withDescription("File to read, of markdown a folder; - is standard input")
+    ),
     from: Flag.Literals("from", ["muniment", ...foreignFormats]).pipe(
       Flag.withDefault("muniment"),
       Flag.withDescription(
-        "What wrote the file: muniment; messages (JSONL of chat messages); chatgpt or claude (conversations.json); mem0; zep"
+        "What wrote the file: muniment; messages (JSONL of chat messages); chatgpt or claude (conversations.json); mem0; zep; markdown (a folder of notes, as of Obsidian); csv"
       )
     ),
     agent: Flag.String("agent").pipe(
@@ -34,6 +46,10 @@ export const importMemories = Command.make(
       Flag.withDescription("With --from another product: whom they are about"),
       Flag.optional
     ),
+    columns: Flag.String("columns").pipe(
+      Flag.withDefault(""),
+      Flag.withDescription("With --from csv: what columns mean, such as text=body,role=author,time=written")
+    ),
     dryRun: Flag.Boolean("dry-run").pipe(
       Flag.withDefault(false),
       Flag.withDescription("With --from another product: read and count, store nothing")
@@ -43,7 +59,7 @@ export const importMemories = Command.make(
       Flag.withDescription("What becomes of data that is stored under another id: return skips it, store keeps both")
     )
   },
-  Effect.fn("import")(function* ({ account, agent, dryRun, from, input, onDuplicate, subject }) {
+  Effect.fn("import")(function* ({ account, agent, columns, dryRun, from, input, onDuplicate, subject }) {
     if (from === "muniment") {
       if (dryRun) return yield* new CommandFailed({ reason: "--dry-run is for --from another product." })
       return yield* finish(
@@ -53,16 +69,15 @@ export const importMemories = Command.make(
     }
     const nowMillis = yield* Clock.currentTimeMillis
     const owner = { account, agentId: agent, subjectId: Option.getOrUndefined(subject), nowMillis }
+    const meanings = yield* columnsOf(columns)
+    const foreign = { from, owner, input, columns: meanings }
     if (dryRun) {
-      const { bytes } = yield* source(input)
-      const reading = yield* readForeign(from, owner, Stream.decodeText(bytes), () => Effect.void)
+      const text = from === "markdown" ? yield* noteLines(input) : Stream.decodeText((yield* source(input)).bytes)
+      const reading = yield* readForeign(from, owner, meanings, text, () => Effect.void)
       yield* Console.error(skippedText(reading))
       return yield* Console.error(`${reading.records} memories would be imported into ${account}.`)
     }
-    const outcome = yield* withOperator(
-      (operator) => importForeign(operator, from, owner, input, onDuplicate),
-      "withModel"
-    )
+    const outcome = yield* withOperator((operator) => importForeign(operator, foreign, onDuplicate), "withModel")
     yield* finish(outcome, account)
   })
 ).pipe(
@@ -100,14 +115,12 @@ const importAll = Effect.fnUntraced(function* (
 
 const importForeign = Effect.fnUntraced(function* (
   operator: Operator,
-  from: ForeignFormat,
-  owner: ImportOwner,
-  input: string,
+  { columns, from, input, owner }: ForeignInput,
   onDuplicate: DuplicateRule
 ) {
   const batches = yield* makeImportBatches(operator, owner.account, onDuplicate)
-  const text = yield* textOf(input)
-  yield* readForeign(from, owner, text, batches.add).pipe(
+  const text = from === "markdown" ? yield* noteLines(input) : yield* textOf(input)
+  yield* readForeign(from, owner, columns, text, batches.add).pipe(
     Effect.tap((reading) => (reading.skipped.size === 0 ? Effect.void : Console.error(skippedText(reading)))),
     Effect.andThen(batches.flush),
     Effect.tapError(() => interrupted(batches.outcome, owner.account))

@@ -2,9 +2,11 @@
  * The exports of other products, element by element: which messages and memories each holds. Fields are read as the
  * products write them; what is of no known form is left out with a reason.
  */
+import { rowItems } from "./csvItems.ts"
 import { factItem, messageItem, type ForeignItem, type ImportOwner } from "./ForeignItems.ts"
+import { noteItems } from "./markdownNotes.ts"
 
-export const foreignFormats = ["messages", "chatgpt", "claude", "mem0", "zep"] as const
+export const foreignFormats = ["messages", "chatgpt", "claude", "mem0", "zep", "markdown", "csv"] as const
 export type ForeignFormat = (typeof foreignFormats)[number]
 
 type Fields = Readonly<Record<string, unknown>>
@@ -107,4 +109,12 @@ const zep: Reader = (owner, element, key) => {
   return [messageItem(owner, { id, role, text, at: element["valid_at"] ?? element["created_at"], threadId })]
 }
 
-export const readers: Readonly<Record<ForeignFormat, Reader>> = { messages, chatgpt, claude, mem0, zep }
+export const readers: Readonly<Record<ForeignFormat, Reader>> = {
+  messages,
+  chatgpt,
+  claude,
+  mem0,
+  zep,
+  markdown: noteItems,
+  csv: rowItems
+}

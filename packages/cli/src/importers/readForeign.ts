@@ -2,6 +2,7 @@
 import { Effect, Stream } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed } from "../CommandFailed.ts"
+import { type Columns, csvLines } from "./csvItems.ts"
 import { readers, type ForeignFormat } from "./foreignFormats.ts"
 import type { ImportOwner } from "./ForeignItems.ts"
 import { JsonElements } from "./JsonElements.ts"
@@ -17,6 +18,7 @@ export interface ForeignReading {
 export const readForeign = Effect.fnUntraced(function* <TextError, E, R>(
   format: ForeignFormat,
   owner: ImportOwner,
+  columns: Columns,
   text: Stream.Stream<string, TextError>,
   add: (line: string, element: number) => Effect.Effect<void, E, R>
 ) {
@@ -35,13 +37,14 @@ export const readForeign = Effect.fnUntraced(function* <TextError, E, R>(
       yield* add(JSON.stringify(item.record), reading.elements)
     }
   })
-  if (format === "messages") {
+  if (!isOneValue(format)) {
     const lines = text.pipe(
       Stream.splitLines,
       Stream.filter((line) => line.trim() !== "")
     )
-    yield* Stream.runForEach(lines, (line) =>
-      read(line.length > Limits.importElementCharactersMax ? undefined : line, "")
+    const elements = format === "csv" ? csvLines(text, columns) : lines
+    yield* Stream.runForEach(elements, (line) =>
+      read(line === undefined || line.length > Limits.importElementCharactersMax ? undefined : line, "")
     )
     return reading
   }
@@ -53,6 +56,9 @@ export const readForeign = Effect.fnUntraced(function* <TextError, E, R>(
     return yield* new CommandFailed({ reason: `the file ends within a value, after ${reading.elements} elements` })
   return reading
 })
+
+/** One JSON value that holds all elements; otherwise each has its line, or its row. */
+const isOneValue = (format: ForeignFormat): boolean => !["messages", "markdown", "csv"].includes(format)
 
 const parsed = (text: string): Readonly<Record<string, unknown>> | string => {
   try {

@@ -1,0 +1,96 @@
+/**
+ * Rows of a table as messages, where it has a column `role`, else as facts. Columns are known by the names that other
+ * formats have for them; `--columns` names them where a table calls them otherwise.
+ */
+import { Effect, Stream } from "effect"
+import { CommandFailed } from "../CommandFailed.ts"
+import { CsvRows, type CsvRow } from "./CsvRows.ts"
+import { factItem, messageItem, type ForeignItem, type ImportOwner } from "./ForeignItems.ts"
+
+/** What a column may mean, with the names that mean it without being told. */
+const meanings = {
+  id: ["id", "uuid"],
+  role: ["role", "sender"],
+  text: ["content", "text", "message", "fact", "memory"],
+  time: ["timestamp", "created_at", "createdat", "sent_at", "date", "time"],
+  thread: ["thread_id", "threadid", "conversation_id", "session_id", "thread"],
+  name: ["name"],
+  subject: ["subject", "user_id", "user"],
+  tags: ["tags", "categories"]
+} as const
+type Meaning = keyof typeof meanings
+/** Columns of the table that were told to mean something. */
+export type Columns = ReadonlyMap<string, Meaning>
+
+const isMeaning = (name: string): name is Meaning => Object.hasOwn(meanings, name)
+
+/** `text=body,time=when` as `body` -> `text`. */
+export const columnsOf = Effect.fnUntraced(function* (given: string) {
+  const columns = new Map<string, Meaning>()
+  for (const pair of given.split(",").filter((one) => one.trim() !== "")) {
+    const [meaning = "", ...column] = pair.split("=")
+    if (!isMeaning(meaning.trim()) || column.length === 0) {
+      const known = Object.keys(meanings).join(", ")
+      return yield* new CommandFailed({ reason: `--columns: "${pair}" is not one of ${known}, "=" and a column` })
+    }
+    columns.set(column.join("=").trim(), meaning.trim() as Meaning)
+  }
+  return columns
+})
+
+/** A line of JSON for each row but the first, which names the columns. */
+export const csvLines = <E>(text: Stream.Stream<string, E>, columns: Columns) => {
+  const rows = new CsvRows()
+  let header: ReadonlyArray<Meaning | undefined> | undefined
+  const lines = (read: ReadonlyArray<CsvRow>): ReadonlyArray<string | undefined> =>
+    read.flatMap((row) => {
+      if (header === undefined) {
+        header = (row ?? []).map((column) => columns.get(column.trim()) ?? meaningOf(column))
+        return []
+      }
+      return [row && JSON.stringify(Object.fromEntries(fieldsOf(header, row)))]
+    })
+  const last = Stream.suspend(() => Stream.fromIterable([""])).pipe(
+    Stream.mapEffect(() =>
+      Effect.try({
+        try: () => lines(rows.end()),
+        catch: () => new CommandFailed({ reason: "the file ends within a quoted cell" })
+      })
+    )
+  )
+  return Stream.concat(
+    Stream.map(text, (chunk) => lines(rows.push(chunk))),
+    last
+  ).pipe(Stream.flatMap(Stream.fromIterable))
+}
+
+const meaningOf = (column: string): Meaning | undefined =>
+  (Object.keys(meanings) as ReadonlyArray<Meaning>).find((meaning) =>
+    (meanings[meaning] as ReadonlyArray<string>).includes(column.trim().toLowerCase())
+  )
+
+/** The first column of a meaning counts. */
+const fieldsOf = (header: ReadonlyArray<Meaning | undefined>, row: ReadonlyArray<string>) =>
+  header.flatMap((meaning, at) =>
+    meaning === undefined || header.indexOf(meaning) !== at || row[at] === undefined
+      ? []
+      : [[meaning, row[at]] as const]
+  )
+
+export const rowItems = (owner: ImportOwner, row: Readonly<Record<string, unknown>>): ReadonlyArray<ForeignItem> => {
+  const { name, role, subject, text, thread } = row
+  const at = timeOf(row["time"])
+  const id = given(row["id"]) ?? JSON.stringify([role, name, subject, row["time"], thread, text])
+  if (role !== undefined)
+    return [messageItem(owner, { id, role, text, at, threadId: given(thread) ?? "messages", name })]
+  const tags = String(row["tags"] ?? "").split(/[,;]/)
+  const fact = { id, subject: given(subject) ?? "user", fact: text, at, threadId: thread }
+  return [factItem(owner, { ...fact, tags: tags.map((tag) => tag.trim()).filter((tag) => tag !== "") })]
+}
+
+const given = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
+
+const timeOf = (value: unknown): unknown => {
+  const time = given(value)
+  return time !== undefined && /^\d{9,}(?:\.\d+)?$/.test(time) ? Number(time) : time
+}
