@@ -49,8 +49,9 @@ const make = Effect.gen(function* () {
   yield* Effect.sync(checkBuiltinKinds)
   const standing = new SchemaStanding()
   const builtins = makeCompiledSchemas()
-  const known = yield* openValidationLane(standing)
-  const unknown = yield* openValidationLane(standing)
+  const known = yield* openValidationLane(standing, { isStarted: true })
+  // Each registered schema is unknown once: a thread that most installations would start for nothing.
+  const unknown = yield* openValidationLane(standing, { isStarted: false })
 
   const validate = traced("SchemaValidator.validate")(function* (
     items: ReadonlyArray<ValidationItem>,

@@ -108,11 +108,14 @@ export class ValidationLane {
   }
 }
 
-/** A lane whose thread starts in the background. */
-export const openValidationLane = Effect.fn("ValidationLane.open")(function* (standing: SchemaStanding) {
+/** A lane whose thread starts in the background, or with its first request. */
+export const openValidationLane = Effect.fn("ValidationLane.open")(function* (
+  standing: SchemaStanding,
+  { isStarted }: { readonly isStarted: boolean }
+) {
   const scope = yield* Effect.scope
   const thread = yield* openValidationThread()
-  yield* Effect.forkIn(Effect.ignore(thread.start), scope)
+  if (isStarted) yield* Effect.forkIn(Effect.ignore(thread.start), scope)
   return new ValidationLane(thread, standing, scope)
 })
 

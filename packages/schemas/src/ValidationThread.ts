@@ -26,6 +26,9 @@ export const threadLimits = {
 } as const
 export type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
 
+/** A thread takes some 40 MB of memory. */
+const idleMillis = 600_000
+
 export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({
   cpuMillisMax,
   deadlineMillis,
@@ -36,6 +39,7 @@ export const openValidationThread = Effect.fn("ValidationThread.open")(function*
     name: "validation",
     entry: new URL("./ValidationWorker.ts", import.meta.url),
     concurrency: 1,
+    idleMillis,
     // Tenants wait for their turn in `ValidationLane`.
     queueMax: 0
   })

@@ -48,7 +48,6 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
           .pipe(Effect.timeoutOrElse({ duration: turnMillisOf(request), orElse: () => overloaded }))
       ).pipe(Effect.andThen(restore(read(request)).pipe(Effect.ensuring(turns.release(1)))))
     )
-  yield* Effect.forkScoped(Effect.ignore(thread.start))
 
   const enter = (account: string, step: 1 | -1) =>
     Effect.sync(() => {
