@@ -4,9 +4,11 @@
  */
 import { chmodSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
+import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { runMuniment } from "../support/CliProcess.ts"
 import {
   type CallOptions,
   compileCache,
@@ -120,6 +122,28 @@ describe("a cluster of three nodes", () => {
       cluster.nodes.map((node) => callsOf(node).call("GET", "/.well-known/muniment-keys.json", { key: null }))
     )
     expect(new Set(keys.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+  })
+
+  it("says how its nodes are, by what PostgreSQL knows", { timeout: patienceMillis }, async () => {
+    const environment = { MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url()) }
+    const status = async () => JSON.parse((await runMuniment(["cluster", "status", "--json"], environment)).out)
+    // Nodes that have just started may still hand shards to each other.
+    await expect
+      .poll(status, { timeout: patienceMillis })
+      .toMatchObject({ shards: { held: 1_024, of: 1_024, holders: 3 } })
+    const { control, nodes, tails } = await status()
+    const names = cluster.nodes.map(({ ports }) => `127.0.0.1:${ports.nodePort}`).toSorted()
+    expect(nodes.map(({ name }: { name: string }) => name)).toEqual(names)
+    for (const { leaseMillis } of nodes) expect(leaseMillis).toBeGreaterThan(0)
+    expect(control.owner).toBe(`127.0.0.1:${(await ownerOf()).ports.nodePort}`)
+    expect(control.records).toBeGreaterThan(0)
+    // Each agent was written to three times, which is too little for a base.
+    expect(tails.agents).toBeGreaterThanOrEqual(4)
+    expect(tails.records).toBeGreaterThanOrEqual(12)
+    expect(tails.longest[0].records).toBeGreaterThanOrEqual(3)
+    const { out } = await runMuniment(["cluster", "status"], environment)
+    for (const name of names) expect(out).toContain(name)
+    expect(out).toMatch(/owns control\.db\n/)
   })
 
   it("counts a caller by its own address, through whichever node it comes", async () => {

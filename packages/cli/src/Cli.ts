@@ -6,6 +6,7 @@ import { audit } from "./commands/audit.ts"
 import { attest } from "./commands/attest.ts"
 import { backup } from "./commands/backup.ts"
 import { chat } from "./commands/chat.ts"
+import { cluster } from "./commands/cluster.ts"
 import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
@@ -55,6 +56,7 @@ export const cli = Command.make("muniment").pipe(
     restore,
     downgrade,
     migrate,
+    cluster,
     reembed,
     exportMemories,
     importMemories,

@@ -7,6 +7,7 @@ import { Layer, Option, type Redacted } from "effect"
 import { MessageStorage, RunnerAddress, RunnerHealth, Runners, ShardingConfig, SocketRunner } from "effect/cluster"
 import { RpcSerialization } from "effect/rpc"
 import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
+import { shardCount, shardSessions } from "./shardCount.ts"
 import { shardLocksLayer } from "./ShardLocks.ts"
 
 export interface ClusterNodeOptions {
@@ -21,11 +22,6 @@ export interface ClusterNodeOptions {
   /** Milliseconds until the shards of a node that has lost the database, or stands still, go to others; default 15 s. */
   readonly lockExpiryMillis?: number
 }
-
-/**
- * Of the whole cluster, for ever: which node serves what is agreed by shard. A shard costs PostgreSQL an advisory lock.
- */
-const shards = 1_024
 
 /** Below Effect's defaults (10 s, 35 s), so that a frozen node is replaced sooner. */
 const defaultExpiryMillis = 15_000
@@ -44,7 +40,7 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
     runnerListenAddress: Option.map(Option.fromUndefinedOr(options.listenHost), (host) =>
       RunnerAddress.make(host, options.port)
     ),
-    shardsPerGroup: shards,
+    shardsPerGroup: shardCount,
     shardLockRefreshInterval: expiryMillis / 3,
     shardLockExpiration: expiryMillis,
     refreshAssignmentsInterval: 1_000,
@@ -57,7 +53,7 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
       url: options.databaseUrl,
       maxConnections: connections,
       connectTimeout: expiryMillis / 3,
-      applicationName: "muniment-cluster"
+      applicationName: shardSessions
     })
   )
   const runners = shardLocksLayer.pipe(Layer.provide(database))

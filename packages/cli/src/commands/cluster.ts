@@ -1,0 +1,46 @@
+/** `muniment cluster`: how a cluster is, by what its PostgreSQL says; no node is asked. */
+import { Console, Effect } from "effect"
+import { Command } from "effect/cli"
+import { withStartFailure } from "../StartFailure.ts"
+import { table } from "../Table.ts"
+import { flags } from "./flags.ts"
+
+const status = Command.make(
+  "status",
+  { json: flags.json },
+  Effect.fn("cluster.status")(function* ({ json }) {
+    const { readClusterStatus } = yield* Effect.promise(() => import("@muniment/server/cluster/readClusterStatus"))
+    const found = yield* Effect.catchCause(readClusterStatus, (cause) => Effect.failCause(withStartFailure(cause)))
+    if (json) return yield* Console.log(JSON.stringify(found))
+    const { control, nodes, shards, tails } = found
+    const rows = nodes.map(({ agents, leaseMillis, name }) => [
+      name,
+      leaseMillis > 0 ? `${(leaseMillis / 1_000).toFixed(1)} s` : "ended",
+      String(agents),
+      name === control.owner ? "owns control.db" : ""
+    ])
+    yield* Console.log(
+      [
+        table([["NODE", "LEASE", "AGENTS", ""], ...rows]),
+        "",
+        `control.db: ${control.owner === null ? "nobody owns it" : `of ${control.owner}`}; ${behindText(control)}`,
+        `Shards: ${shards.held} of ${shards.of} are held, by ${shards.holders} nodes.`,
+        `Agents whose bases are behind: ${tails.agents}; ${behindText(tails)}`,
+        ...tails.longest.map((tail) => `  ${tail.tag}  ${behindText(tail)}`)
+      ].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Nodes, leases, shards, the owner of control.db, and what of the log no base has yet"),
+  Command.withExamples([{ command: "muniment cluster status", description: "With MUNIMENT_DATABASE_URL" }])
+)
+
+export const cluster = Command.make("cluster").pipe(
+  Command.withDescription("How a cluster is"),
+  Command.withSubcommands([status])
+)
+
+const kibibyte = 1_024
+
+const behindText = ({ bytes, records }: { readonly bytes: number; readonly records: number }): string =>
+  `${records} records, ${(bytes / kibibyte).toFixed(1)} KiB`
