@@ -1,0 +1,379 @@
+/**
+ * Faults of a cluster of three nodes over a real PostgreSQL while clients write: every client repeats a write under its
+ * Idempotency-Key until it is answered, and then lists its agent through another node. What was acknowledged is exactly
+ * what has to be there: less is lost, more is doubled, and a list without it is stale.
+ */
+import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
+import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
+import { CutProxy } from "../support/CutProxy.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { SeededRandom } from "../support/SeededRandom.ts"
+import { type Answer, compileCache, freePort, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
+
+/** What happens in a round. "Serving": the node that owns `control.db`. */
+export const faults = [
+  "kill serving",
+  "kill other",
+  "stop serving",
+  "stop other",
+  "freeze serving",
+  "freeze other",
+  "database killed",
+  "serving cut from database",
+  "other cut from database",
+  "serving held from database"
+] as const
+export type Fault = (typeof faults)[number]
+
+const operatorToken = "the operator's token of the faults"
+const nodeCount = 3
+const clientCount = 4
+const accounts = 2
+/** Of a client, at most; then it takes another agent. */
+const memoriesPerAgentMax = 40
+/** A frozen or cut node is longer away than its lease of 5 s, and sometimes than its locks of 15 s. */
+const awayMillis = [7_000, 18_000] as const
+/** Between two writes of a client. */
+const pauseMillis = 100
+/** For a caller of a node that stands still. */
+const answerMillis = 10_000
+
+export interface Takeover {
+  readonly fault: Fault
+  /** Until a write that was begun after the fault was acknowledged: the first client's and the last one's. */
+  readonly firstMillis: number
+  readonly lastMillis: number
+  /** Until the process had ended; of a planned stop. */
+  readonly exitMillis?: number
+  /** Attempts that had to be repeated. */
+  readonly repeated: number
+}
+
+export interface FaultReport {
+  readonly acknowledged: number
+  readonly reads: number
+  readonly lost: ReadonlyArray<string>
+  readonly doubled: ReadonlyArray<string>
+  readonly stale: ReadonlyArray<string>
+  /** Answers that are neither right nor "again". */
+  readonly refused: ReadonlyArray<string>
+  /** What the proof of the ledger says against it. */
+  readonly books: ReadonlyArray<string>
+  readonly takeovers: ReadonlyArray<Takeover>
+}
+
+export const runClusterFaults = async (
+  rounds: number,
+  seed: number,
+  kinds: ReadonlyArray<Fault> = faults
+): Promise<FaultReport> => {
+  const run = await FaultRun.start(seed)
+  try {
+    await run.go(rounds, kinds)
+    return run.report()
+  } finally {
+    await run.stop()
+  }
+}
+
+/** Percentiles of the takeovers by fault, as text. */
+export const faultSummary = (seed: number, { takeovers, ...counts }: FaultReport): string => {
+  const lines = faults.flatMap((fault) => {
+    const of = takeovers.filter((takeover) => takeover.fault === fault)
+    if (of.length === 0) return []
+    const figures = (values: ReadonlyArray<number>) => `p50 ${percentile(values, 50)}, p99 ${percentile(values, 99)} ms`
+    const exits = of.flatMap(({ exitMillis }) => (exitMillis === undefined ? [] : [exitMillis]))
+    return [
+      `${fault}: ${of.length} times; first client ${figures(of.map(({ firstMillis }) => firstMillis))}; ` +
+        `all clients ${figures(of.map(({ lastMillis }) => lastMillis))}` +
+        `${exits.length === 0 ? "" : `; exit ${figures(exits)}`}; ` +
+        `${of.reduce((sum, { repeated }) => sum + repeated, 0)} attempts repeated`
+    ]
+  })
+  const { acknowledged, doubled, lost, reads, refused, stale } = counts
+  return [
+    `seed ${seed}: ${acknowledged} acknowledged writes, ${reads} reads; ${lost.length} lost, ${doubled.length} doubled, ` +
+      `${stale.length} stale, ${refused.length} refused`,
+    ...lines
+  ].join("\n")
+}
+
+const percentile = (values: ReadonlyArray<number>, at: number): number => {
+  const sorted = values.toSorted((one, other) => one - other)
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * at) / 100))] ?? 0)
+}
+
+/** One caller with agents of its own. */
+interface Client {
+  readonly name: string
+  readonly key: string
+  agent: string
+  readonly written: Map<string, Array<string>>
+}
+
+interface Acknowledgement {
+  readonly client: string
+  readonly begunMillis: number
+  readonly atMillis: number
+}
+
+class FaultRun {
+  readonly #directory: string
+  readonly #postgres: PostgresServer
+  readonly #proxies: ReadonlyMap<string, CutProxy>
+  readonly #cluster: ClusterProcesses
+  readonly #random: SeededRandom
+  readonly #clients: Array<Client> = []
+  readonly #acknowledgements: Array<Acknowledgement> = []
+  readonly #takeovers: Array<Takeover> = []
+  readonly #lost: Array<string> = []
+  readonly #doubled: Array<string> = []
+  readonly #stale: Array<string> = []
+  readonly #refused: Array<string> = []
+  readonly #books: Array<string> = []
+  #reads = 0
+  #writes = 0
+  #repeated = 0
+  #turn = 0
+  #isOver = false
+
+  private constructor(
+    directory: string,
+    postgres: PostgresServer,
+    proxies: ReadonlyMap<string, CutProxy>,
+    cluster: ClusterProcesses,
+    seed: number
+  ) {
+    this.#directory = directory
+    this.#postgres = postgres
+    this.#proxies = proxies
+    this.#cluster = cluster
+    this.#random = new SeededRandom(seed)
+  }
+
+  static async start(seed: number): Promise<FaultRun> {
+    const directory = mkdtempSync(join(tmpdir(), "muniment-faults-"))
+    // PostgreSQL does not run as root, and its directory is inside.
+    for (const path of [directory, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+    const postgres = await PostgresServer.start({ kept: join(directory, "postgres") })
+    const proxies = new Map<string, CutProxy>()
+    for (let node = 1; node <= nodeCount; node++) proxies.set(`node-${node}`, await CutProxy.start(postgres.port))
+    const cluster = await ClusterProcesses.start({
+      directory,
+      nodes: nodeCount,
+      freePort,
+      databaseOf: (name) => postgres.url("postgres", proxies.get(name)?.port),
+      environment: {
+        ...compileCache,
+        MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+        MUNIMENT_OPERATOR_TOKEN: operatorToken,
+        MUNIMENT_EMBEDDING_MODEL: "none",
+        MUNIMENT_RATE_LIMITS: "off",
+        MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
+        MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
+      }
+    })
+    return new FaultRun(directory, postgres, proxies, cluster, seed)
+  }
+
+  async stop(): Promise<void> {
+    for (const node of this.#cluster.nodes) node.signal("SIGCONT")
+    for (const proxy of this.#proxies.values()) proxy.mend()
+    await Promise.all(this.#cluster.nodes.map((node) => node.kill()))
+    for (const proxy of this.#proxies.values()) proxy.stop()
+    await this.#postgres.stop()
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  report(): FaultReport {
+    return {
+      acknowledged: this.#acknowledgements.length,
+      reads: this.#reads,
+      lost: this.#lost,
+      doubled: this.#doubled,
+      stale: this.#stale,
+      refused: this.#refused,
+      books: this.#books,
+      takeovers: this.#takeovers
+    }
+  }
+
+  async go(rounds: number, kinds: ReadonlyArray<Fault>): Promise<void> {
+    const [first] = this.#cluster.nodes as [NodeProcess]
+    const { newAccount } = serverCalls(first.url, operatorToken)
+    const keys = await Promise.all(Array.from({ length: accounts }, (_, at) => newAccount(`account ${at}`, "owner")))
+    for (let at = 0; at < clientCount; at++)
+      this.#clients.push({ name: `client-${at}`, key: keys[at % accounts]!, agent: "", written: new Map() })
+    const writing = Promise.all(this.#clients.map((client) => this.#write(client)))
+    try {
+      // Slices of other seeds begin with other faults.
+      const first = this.#random.between(0, kinds.length - 1)
+      for (let round = 0; round < rounds; round++) await this.#round(kinds[(first + round) % kinds.length]!)
+    } finally {
+      this.#isOver = true
+      await writing
+    }
+    await this.#checkAll()
+  }
+
+  async #write(client: Client): Promise<void> {
+    while (!this.#isOver) {
+      const ids = client.written.get(client.agent)
+      if (ids === undefined || ids.length >= memoriesPerAgentMax) {
+        client.agent = `${client.name}-${client.written.size}`
+        client.written.set(client.agent, [])
+      }
+      const number = ++this.#writes
+      const begunMillis = performance.now()
+      const answer = await this.#persistently(client, "POST", "/v1/memories", {
+        body: { agentId: client.agent, memories: [fact(client.agent, `fact ${number}`)] },
+        headers: { "idempotency-key": `write ${number}` }
+      })
+      if (answer?.status !== 200) continue
+      this.#acknowledgements.push({ client: client.name, begunMillis, atMillis: performance.now() })
+      const written = client.written.get(client.agent)!
+      written.push(answer.body.created[0].id)
+      const listed = await this.#listed(client, client.agent)
+      const missing = written.filter((id) => !listed.includes(id))
+      if (missing.length > 0) this.#stale.push(`${client.agent}: ${missing.length} of ${written.length}`)
+      await pause(pauseMillis)
+    }
+  }
+
+  /** Node after node, until one answers something else than "again". */
+  async #persistently(
+    client: Pick<Client, "key">,
+    method: string,
+    path: string,
+    options: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {}
+  ): Promise<Answer> {
+    for (const until = Date.now() + patienceMillis; ;) {
+      const node = this.#cluster.nodes[this.#turn++ % nodeCount]!
+      const call = serverCalls(node.url, operatorToken, client.key).call(method, path, options)
+      const late = pause(answerMillis).then(() => undefined)
+      const answer = await Promise.race([call.catch(() => undefined), late])
+      if (answer?.status === 200) return answer
+      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) {
+        this.#refused.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+        return answer
+      }
+      if (Date.now() > until)
+        throw new Error(`no answer to ${method} ${path}: ${answer?.status} ${JSON.stringify(answer?.body)}`)
+      this.#repeated++
+      await pause(pauseMillis)
+    }
+  }
+
+  async #listed(client: Client, agent: string): Promise<ReadonlyArray<string>> {
+    const answer = await this.#persistently(client, "GET", `/v1/memories?agentId=${agent}&limit=100`)
+    this.#reads++
+    return answer.status === 200 ? answer.body.memories.map(({ id }: { readonly id: string }) => id) : []
+  }
+
+  /** One fault, its end, and every client's next acknowledgement. */
+  async #round(fault: Fault): Promise<void> {
+    const serving = await this.#serving()
+    const others = this.#cluster.nodes.filter((node) => node !== serving)
+    const node = fault.endsWith("other") || fault.startsWith("other") ? this.#random.pick(others)! : serving
+    const before = this.#acknowledgements.length
+    const repeated = this.#repeated
+    const sinceMillis = performance.now()
+    const { exitMillis, mended } = await this.#strike(fault, node)
+    const lasts = await this.#next(before, sinceMillis)
+    await mended()
+    await this.#next(this.#acknowledgements.length, performance.now())
+    this.#takeovers.push({
+      fault,
+      firstMillis: Math.min(...lasts) - sinceMillis,
+      lastMillis: Math.max(...lasts) - sinceMillis,
+      ...(exitMillis !== undefined && { exitMillis: await exitMillis }),
+      repeated: this.#repeated - repeated
+    })
+  }
+
+  async #strike(
+    fault: Fault,
+    node: NodeProcess
+  ): Promise<{ readonly mended: () => Promise<unknown>; readonly exitMillis?: Promise<number> }> {
+    const proxy = this.#proxies.get(node.name)!
+    const away = pause(this.#random.between(...awayMillis))
+    switch (fault) {
+      case "kill serving":
+      case "kill other":
+        await node.kill()
+        return { mended: () => node.startAgain() }
+      case "stop serving":
+      case "stop other": {
+        const begunMillis = performance.now()
+        const stopped = node.stop().then((code) => {
+          if (code !== 0) this.#refused.push(`${node.name} ended with ${code}: ${node.output().slice(-500)}`)
+          return performance.now() - begunMillis
+        })
+        return { mended: () => stopped.then(() => node.startAgain()), exitMillis: stopped }
+      }
+      case "freeze serving":
+      case "freeze other":
+        node.signal("SIGSTOP")
+        return { mended: () => away.then(() => node.signal("SIGCONT")) }
+      case "database killed":
+        await this.#postgres.kill()
+        await this.#postgres.startAgain()
+        return { mended: () => Promise.resolve() }
+      case "serving cut from database":
+      case "other cut from database":
+        proxy.cut()
+        return { mended: () => away.then(() => proxy.mend()) }
+      case "serving held from database":
+        proxy.hold()
+        return { mended: () => away.then(() => proxy.mend()) }
+    }
+  }
+
+  /** When each client's first write that was begun after `sinceMillis` was acknowledged. */
+  async #next(from: number, sinceMillis: number): Promise<ReadonlyArray<number>> {
+    for (const until = Date.now() + patienceMillis; ;) {
+      const firsts = this.#clients.flatMap(({ name }) => {
+        const found = this.#acknowledgements
+          .slice(from)
+          .find(({ begunMillis, client }) => client === name && begunMillis > sinceMillis)
+        return found === undefined ? [] : [found.atMillis]
+      })
+      if (firsts.length === clientCount) return firsts
+      if (Date.now() > until) throw new Error(`no write is acknowledged any more:\n${this.#outputs()}`)
+      await pause(pauseMillis)
+    }
+  }
+
+  #outputs(): string {
+    return this.#cluster.nodes.map((node) => `${node.name}: ${node.output().slice(-1_500)}`).join("\n")
+  }
+
+  async #serving(): Promise<NodeProcess> {
+    for (const until = Date.now() + patienceMillis; Date.now() < until; await pause(pauseMillis)) {
+      const found = this.#cluster.nodes.filter((node) => {
+        const said = node.output()
+        return said.lastIndexOf("this node serves the cluster") > said.lastIndexOf("another node may serve")
+      })
+      if (found.length === 1 && found[0]?.pid !== undefined) return found[0]
+    }
+    throw new Error(`no node serves:\n${this.#outputs()}`)
+  }
+
+  /** Every agent through every node, and the books. */
+  async #checkAll(): Promise<void> {
+    for (const client of this.#clients)
+      for (const [agent, ids] of client.written) {
+        const listed = await this.#listed(client, agent)
+        this.#lost.push(...ids.filter((id) => !listed.includes(id)))
+        this.#doubled.push(...listed.filter((id) => !ids.includes(id)))
+        if (new Set(ids).size !== ids.length) this.#doubled.push(`${agent}: one memory answered two keys`)
+      }
+    const books = await this.#persistently({ key: operatorToken }, "GET", "/admin/ledger/check")
+    if (books.body.ok !== true) this.#books.push(JSON.stringify(books.body))
+  }
+}
+
+const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))
