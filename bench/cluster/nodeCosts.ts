@@ -1,0 +1,117 @@
+/**
+ * What a node of a cluster costs in processor time: at rest, and for a write beside one machine without a cluster. Three
+ * nodes over a real PostgreSQL, then one machine, each with the same writes from the same callers; what is counted is the
+ * processes' own time, which another load on the machine lengthens by its cache misses only. Linux.
+ */
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
+import { freePort } from "../../scripts/cluster/ports.ts"
+
+const { values } = parseArgs({
+  options: {
+    "idle-seconds": { type: "string", default: "20" },
+    writes: { type: "string", default: "600" },
+    callers: { type: "string", default: "8" }
+  }
+})
+const idleMillis = Number(values["idle-seconds"]) * 1_000
+const writes = Number(values.writes)
+const callers = Number(values.callers)
+
+const key = "mun_key_of_the_bench_0123456789abcdef"
+const environment = {
+  MUNIMENT_BOOTSTRAP_KEY: key,
+  MUNIMENT_EMBEDDING_MODEL: "none",
+  MUNIMENT_RATE_LIMITS: "off",
+  MUNIMENT_MONTHLY_ALLOWANCE: "1000000"
+}
+/** Of agents, whose namespaces are spread over the nodes. */
+const agents = 24
+/** Until shards are divided and modules are compiled. */
+const settleMillis = 8_000
+const goals = { idleShare: 0.01, writeRatio: 1.5 }
+
+/** Milliseconds of processor time that the process has had. */
+const cpuMillis = ({ pid }: NodeProcess): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+  // A tick is 10 ms on every Linux that Node runs on.
+  return (Number(user) + Number(system)) * 10
+}
+
+const during = async (nodes: ReadonlyArray<NodeProcess>, work: () => Promise<unknown>): Promise<Array<number>> => {
+  const before = nodes.map(cpuMillis)
+  await work()
+  return nodes.map((node, at) => cpuMillis(node) - before[at]!)
+}
+
+let written = 0
+
+const write = async ({ url }: NodeProcess): Promise<void> => {
+  const number = written++
+  const body = {
+    agentId: `agent-${number % agents}`,
+    memories: [{ kind: "factual_memory", data: { subject: "bench", fact: `fact ${number} of the bench` } }]
+  }
+  const response = await fetch(`${url}/v1/memories`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`a write was refused: ${response.status} ${text}`)
+}
+
+/** Closed loop; each write goes to the next node. */
+const load = async (nodes: ReadonlyArray<NodeProcess>, count: number): Promise<void> => {
+  let left = count
+  const call = async (): Promise<void> => {
+    while (left-- > 0) await write(nodes[left % nodes.length]!)
+  }
+  await Promise.all(Array.from({ length: callers }, call))
+}
+
+const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
+
+const measure = async (nodes: ReadonlyArray<NodeProcess>) => {
+  await load(nodes, writes)
+  await pause(settleMillis)
+  const idle = await during(nodes, () => pause(idleMillis))
+  const begun = performance.now()
+  const busy = await during(nodes, () => load(nodes, writes))
+  const seconds = (performance.now() - begun) / 1_000
+  return { idleShares: idle.map((millis) => millis / idleMillis), writeMillis: sum(busy) / writes, seconds }
+}
+
+const directory = mkdtempSync(join(tmpdir(), "muniment-node-costs-"))
+// PostgreSQL does not run as root.
+chmodSync(directory, 0o755)
+try {
+  const cluster = await ClusterProcesses.start({ directory: join(directory, "cluster"), nodes: 3, environment })
+  const three = await measure(cluster.nodes).finally(() => cluster.stop())
+  const box = new NodeProcess("one machine", join(directory, "box"), environment)
+  box.ports = { port: await freePort(), nodePort: await freePort() }
+  await box.startAgain()
+  const one = await measure([box]).finally(() => box.stop())
+  const percent = (share: number): string => `${(share * 100).toFixed(2)} %`
+  const ratio = three.writeMillis / one.writeMillis
+  process.stdout.write(
+    [
+      "| what | three nodes | one machine | goal |",
+      "|---|---|---|---|",
+      `| a core at rest, each | ${three.idleShares.map(percent).join(", ")} | ${one.idleShares.map(percent).join("")} | ${percent(goals.idleShare)} |`,
+      `| CPU of a write, ms, of all nodes | ${three.writeMillis.toFixed(2)} | ${one.writeMillis.toFixed(2)} | ratio ${goals.writeRatio}; is ${ratio.toFixed(2)} |`,
+      `| writes a second | ${(writes / three.seconds).toFixed(0)} | ${(writes / one.seconds).toFixed(0)} | |`,
+      ""
+    ].join("\n")
+  )
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}
