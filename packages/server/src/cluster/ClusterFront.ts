@@ -7,7 +7,7 @@
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http"
 import { createServer, type Server, type Socket } from "node:net"
 import type { ConnectionOptions } from "node:tls"
-import { Effect, type Redacted, type Scope } from "effect"
+import { Effect, Latch, type Redacted, type Scope } from "effect"
 import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
 import { forward, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
@@ -41,6 +41,8 @@ export class ClusterFront {
   readonly #connection: ConnectionOptions
   readonly #absent = absentServer()
   #here: HttpServer | undefined
+  /** Open: the node that serves is not known, or took nothing. */
+  readonly #doubt = Latch.makeUnsafe(true)
 
   private constructor(secret: Redacted.Redacted) {
     this.#connection = nodeConnection(secret)
@@ -74,6 +76,15 @@ export class ClusterFront {
 
   leave(): void {
     this.#here = undefined
+    this.#doubt.openUnsafe()
+  }
+
+  /** Waits until who serves is in doubt; afterwards it counts as known. */
+  get inDoubt(): Effect.Effect<void> {
+    return Effect.andThen(
+      this.#doubt.await,
+      Effect.sync(() => this.#doubt.closeUnsafe())
+    )
   }
 
   /**
@@ -91,11 +102,16 @@ export class ClusterFront {
     // What fails later has its own listener; until then there is nobody to tell.
     socket.on("error", () => socket.destroy())
     const serving = this.#serving
-    if (this.#here !== undefined || serving === undefined) return this.#answerHere(socket)
+    if (this.#here !== undefined) return this.#answerHere(socket)
+    if (serving === undefined) {
+      this.#doubt.openUnsafe()
+      return this.#answerHere(socket)
+    }
     this.#forwarded.add(socket)
     socket.once("close", () => this.#forwarded.delete(socket))
     forward(socket, serving, this.#connection, () => {
       this.#forwarded.delete(socket)
+      this.#doubt.openUnsafe()
       this.#answerHere(socket)
     })
   }

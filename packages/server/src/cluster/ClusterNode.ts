@@ -37,8 +37,10 @@ import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
 import { ClusterFront } from "./ClusterFront.ts"
 import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
 
-/** Between two looks who owns `control.db`, and whether this node still does. */
+/** Between two looks who owns `control.db` while that is in doubt, and whether this node still does. */
 const lookEachMillis = 250
+/** Between two looks who owns it while its owner takes callers: each is a statement of the database. */
+const lookAgainMillis = 1_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
 
@@ -77,7 +79,10 @@ export const runNode = Effect.fn("ClusterNode.run")(function* <A, E>(options: No
       isReady = true
       return options.onReady(report)
     })
-  yield* Effect.forkScoped(Effect.forever(Effect.delay(watchOwner(node, front, settings, ready), lookEachMillis)))
+  const watched = Effect.andThen(Effect.sleep(lookEachMillis), watchOwner(node, front, settings, ready))
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.andThen(watched, Effect.timeoutOption(front.inDoubt, lookAgainMillis - lookEachMillis)))
+  )
   const term = serveWhileOwner(node, front, options.build, ready)
   return yield* Effect.forever(
     Effect.catchCause(term, (cause) =>
