@@ -76,7 +76,8 @@ describe("a created memory", () => {
     expect(await alice.get(entry.id)).toEqual({
       ...entry,
       context: { mentions: [], tags: [], isLatest: true },
-      source: "own"
+      source: "own",
+      version: expect.stringMatching(/^[0-9a-f]{32}$/)
     })
     const found = await alice.search({ query: "axolotls", agentId: "reader" })
     expect(found[0].id).toBe(entry.id)

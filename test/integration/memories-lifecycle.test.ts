@@ -149,7 +149,8 @@ describe("PATCH", () => {
         data: entry.data,
         metadata: { ...entry.metadata, tags: ["b", "a"], updatedAt: expect.any(Number) },
         context: { mentions: [], tags: ["b", "a"], isLatest: true },
-        source: "own"
+        source: "own",
+        version: expect.any(String)
       }
     })
     expect((await patch(entry.id, { tags: ["c"] })).body.memory.context.tags).toEqual(["c"])
@@ -171,7 +172,7 @@ describe("PATCH", () => {
 
   it.each([
     ["nothing", {}],
-    ["data", { data: { subject: "x", fact: "y" } }],
+    ["data that is no object", { data: "y" }],
     ["an unknown field beside a known one", { tags: ["x"], kind: "contact" }],
     ["ttl", { ttl: "1h" }]
   ])("of %s is refused, so that nobody believes it was changed", async (_, body) => {
