@@ -128,7 +128,7 @@ describe("a body", () => {
       [request("tools/call", { name: "memory_search", arguments: [] }), -32_602],
       [request("tools/list", { cursor: 7 }), -32_602],
       [request("tools/list", { cursor: "999999" }), -32_602],
-      [request("resources/list"), -32_601],
+      [request("resources/subscribe"), -32_601],
       [request("constructor"), -32_601]
     ]
     for (const [body, code] of bodies)

@@ -3,7 +3,7 @@
  * parameters are an object. Reading never fails: anything else is `Malformed`, with the error that answers it.
  */
 import { Schema } from "effect"
-import type { JsonObject } from "@muniment/domain/Memory"
+import { type JsonObject, JsonObject as AnyObject } from "@muniment/domain/Memory"
 
 export type RpcId = string | number
 
@@ -29,17 +29,23 @@ export const rpcCodes = {
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
+  internalError: -32_603,
+  /** Until 2025-11-25; later revisions call it invalid parameters. */
+  resourceNotFound: -32_002,
   /** First of the codes reserved for servers; SDKs use it for refusals of HTTP. */
   refused: -32_000,
   /** Of the protocol, from 2026-07-28 on. */
   headerMismatch: -32_020,
-  unsupportedVersion: -32_022
+  unsupportedVersion: -32_022,
+  /** Ours, as the status of HTTP. */
+  paymentRequired: 402
 } as const
 
 /** A request that ends in an error of the protocol, not of a tool. */
 export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
   code: Schema.Int,
-  reason: Schema.String
+  reason: Schema.String,
+  data: Schema.optionalKey(AnyObject)
 }) {
   override get message(): string {
     return this.reason

@@ -8,6 +8,8 @@ import type { HttpServerRequest } from "effect/http"
 import type { Identity } from "@muniment/domain/Identity"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { errorAnswer, resultAnswer, type RpcAnswer, rpcCodes, RpcFailure, type RpcMessage } from "./JsonRpc.ts"
+import { type McpPrompts, promptListing } from "./McpPrompts.ts"
+import { type McpResources, resourceTemplates } from "./McpResources.ts"
 import type { McpTools } from "./McpTools.ts"
 import { handshakeVersions, latestHandshakeVersion, supportedVersions } from "./ProtocolVersions.ts"
 import { discoverMethod, serverInfo, statelessRefusal, statelessResult } from "./StatelessRequest.ts"
@@ -17,6 +19,8 @@ export interface McpContext {
   readonly caller: Identity
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly tools: McpTools["Service"]
+  readonly resources: McpResources["Service"]
+  readonly prompts: McpPrompts["Service"]
 }
 
 /** Undefined where the protocol wants no answer. */
@@ -34,7 +38,7 @@ export const answerMessage = (
     case "Request":
       return Effect.match(handshakeResult(message.method, message.params, context), {
         onSuccess: (result) => resultAnswer(message.id, result),
-        onFailure: ({ code, reason }) => errorAnswer(message.id, code, reason)
+        onFailure: ({ code, data, reason }) => errorAnswer(message.id, code, reason, data)
       })
   }
 }
@@ -53,8 +57,8 @@ export const answerStateless = (
       : resultOf(method, params, context)
   return Effect.match(result, {
     onSuccess: (found) => ({ answer: resultAnswer(id, statelessResult(method, found)), status: 200 }),
-    onFailure: ({ code, reason }) => ({
-      answer: errorAnswer(id, code, reason),
+    onFailure: ({ code, data, reason }) => ({
+      answer: errorAnswer(id, code === rpcCodes.resourceNotFound ? rpcCodes.invalidParams : code, reason, data),
       status: code === rpcCodes.methodNotFound ? 404 : 200
     })
   })
@@ -69,16 +73,29 @@ export interface StatelessAnswer {
 const resultOf = (
   method: string,
   params: JsonObject,
-  { caller, headers, tools }: McpContext
+  { caller, headers, prompts, resources, tools }: McpContext
 ): Effect.Effect<JsonObject, RpcFailure, HttpServerRequest.HttpServerRequest> => {
   switch (method) {
     case "tools/list":
       return tools.list(caller, params, headers)
     case "tools/call":
       return tools.call(caller, params, headers)
+    case "resources/list":
+      return resources.list(caller, params, headers)
+    case "resources/templates/list":
+      return Effect.succeed({ resourceTemplates })
+    case "resources/read":
+      return resources.read(caller, params)
+    case "prompts/list":
+      return Effect.succeed({ prompts: promptListing })
+    case "prompts/get":
+      return prompts.get(caller, params, headers)
     default:
       return Effect.fail(
-        new RpcFailure({ code: rpcCodes.methodNotFound, reason: "this server has no such method; it has tools" })
+        new RpcFailure({
+          code: rpcCodes.methodNotFound,
+          reason: "this server has no such method; it has tools, resources and prompts"
+        })
       )
   }
 }
@@ -104,7 +121,11 @@ const initialize = ({ protocolVersion }: JsonObject): Effect.Effect<JsonObject, 
       })
     : Effect.fail(new RpcFailure({ code: rpcCodes.invalidParams, reason: "`protocolVersion` must be a string" }))
 
-const capabilities = { tools: { listChanged: false } } as const
+const capabilities = {
+  tools: { listChanged: false },
+  resources: { listChanged: false, subscribe: false },
+  prompts: { listChanged: false }
+} as const
 
 const instructions = `Long-term memory. Search (memory_search) before you answer anything that earlier conversations may bear on. \
 Remember (write_... for one thing of a kind, memory_create for a conversation) what will matter later: who people are, what they \

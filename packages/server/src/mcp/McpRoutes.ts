@@ -15,6 +15,8 @@ import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
 import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
 import { answerMessage, answerStateless, type McpContext } from "./McpProtocol.ts"
+import { McpPrompts } from "./McpPrompts.ts"
+import { McpResources } from "./McpResources.ts"
 import { McpTools } from "./McpTools.ts"
 import { hasBatches, supportedVersions } from "./ProtocolVersions.ts"
 import { isStateless } from "./StatelessRequest.ts"
@@ -43,7 +45,7 @@ export const mcpRoutes = ({ corsOrigins, publicUrl }: McpPages) => {
   const own = Option.toArray(publicUrl).filter((url) => URL.canParse(url))
   const pages = [...corsOrigins, ...own.map((url) => new URL(url).origin)]
   return HttpApiBuilder.layer(McpApi).pipe(
-    Layer.provide(handlers.pipe(Layer.provide(McpTools.layer))),
+    Layer.provide(handlers.pipe(Layer.provide([McpTools.layer, McpResources.layer, McpPrompts.layer]))),
     Layer.provide(originCheck(pages))
   )
 }
@@ -52,19 +54,22 @@ const handlers = HttpApiBuilder.group(
   McpApi,
   "mcp",
   Effect.fnUntraced(function* (unhandled) {
-    const tools = yield* McpTools
+    const services = { tools: yield* McpTools, resources: yield* McpResources, prompts: yield* McpPrompts }
     const limits = yield* RateLimits
-    return unhandled.handleRaw("message", () => answerBody(tools, limits))
+    return unhandled.handleRaw("message", () => answerBody(services, limits))
   })
 )
 
-const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"], limits: RateLimits["Service"]) {
+const answerBody = Effect.fnUntraced(function* (
+  services: Omit<McpContext, "caller" | "headers">,
+  limits: RateLimits["Service"]
+) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { headers } = request
   const version = headers["mcp-protocol-version"]
   const body = yield* Effect.result(parseBody(yield* Effect.orDie(request.arrayBuffer)))
   if (body._tag === "Failure") return refusal(400, rpcCodes.parseError, body.failure.error)
-  const context = { caller: yield* Caller, headers, tools }
+  const context = { caller: yield* Caller, headers, ...services }
   if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version, limits)
   const message = readMessage(body.success)
   if (isStateless(message, headers)) {

@@ -9,15 +9,13 @@ import type { Identity } from "@muniment/domain/Identity"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { toCredits } from "@muniment/domain/Money"
 import { traced } from "@muniment/domain/traced"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
-import type { PaymentHeaders } from "@muniment/payments/wire/PaymentHeader"
 import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
-import { ChargedCalls, type Charged } from "../credits/ChargedCalls.ts"
-import { httpCarrier, type PaymentCarrier, type PaymentNews } from "../credits/PaymentCarrier.ts"
+import { ChargedCalls } from "../credits/ChargedCalls.ts"
+import type { PaymentCarrier } from "../credits/PaymentCarrier.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { once } from "../http/once.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
@@ -26,6 +24,7 @@ import { CallerSearch } from "../search/CallerSearch.ts"
 import { isJsonObject, rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { type MemoryTool, type ToolInput, toolListing } from "./MemoryTool.ts"
 import { memoryTools } from "./MemoryTools.ts"
+import { creditsMeta, metaCarrier } from "./MetaCarrier.ts"
 import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
 import { toolNameLengthMax, writeToolNames } from "./ToolNames.ts"
 import { failureResult, metaNames, paymentMeta, successResult, type ToolFailure } from "./ToolResult.ts"
@@ -207,34 +206,6 @@ const pageStart = (cursor: unknown, count: number): Effect.Effect<number, RpcFai
     ? Effect.succeed(start)
     : invalidParams("the cursor is not one of this service, or its tools are gone")
 }
-
-/** The payment of a call is in its message; what becomes of it is collected for the result. */
-const metaCarrier = (
-  request: HttpServerRequest.HttpServerRequest,
-  payment: unknown
-): { readonly carrier: PaymentCarrier; readonly news: ReadonlyArray<PaymentNews> } => {
-  const news: Array<PaymentNews> = []
-  const carrier: PaymentCarrier = {
-    ...httpCarrier(request),
-    carried: paymentHeaders(payment),
-    tell: (told) => Effect.sync(() => void news.push(told))
-  }
-  return { carrier, news }
-}
-
-/** Base64 as in the header, or the JSON itself, which is then held to the bounds of the header. */
-const paymentHeaders = (payment: unknown): PaymentHeaders => {
-  if (payment === undefined) return {}
-  const text = typeof payment === "string" ? payment : Buffer.from(JSON.stringify(payment)).toString("base64")
-  return { "x-payment": text }
-}
-
-const creditsMeta = ({ charged, purses: { allowance, balance, isUnlimited } }: Charged<unknown>): JsonObject => ({
-  [metaNames.credits]: {
-    charged: toCredits(charged),
-    remaining: isUnlimited ? "unlimited" : toCredits(allowance + balance)
-  }
-})
 
 const invalidParams = (reason: string): Effect.Effect<never, RpcFailure> =>
   Effect.fail(new RpcFailure({ code: rpcCodes.invalidParams, reason }))

@@ -59,7 +59,12 @@ export const statelessRefusal = (request: Request, headers: Headers): RpcAnswer 
 const caching: Readonly<Record<string, JsonObject>> = {
   [discoverMethod]: { ttlMs: 3_600_000, cacheScope: "public" },
   // A schema that was just registered is a tool.
-  "tools/list": { ttlMs: 5_000, cacheScope: "private" }
+  "tools/list": { ttlMs: 5_000, cacheScope: "private" },
+  "prompts/list": { ttlMs: 3_600_000, cacheScope: "public" },
+  "resources/templates/list": { ttlMs: 3_600_000, cacheScope: "public" },
+  // Memories change at any time.
+  "resources/list": { ttlMs: 0, cacheScope: "private" },
+  "resources/read": { ttlMs: 0, cacheScope: "private" }
 }
 
 export const statelessResult = (method: string, { _meta, ...result }: JsonObject): JsonObject => ({

@@ -52,27 +52,28 @@ export const successResult = (text: string, meta: JsonObject): JsonObject => ({
 
 export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   const settled = paymentMeta(news)
+  const said = failureJson(failure, news)
+  if (failure._tag === "PaymentRequired") {
+    return { ...errorContent(said), structuredContent: said, _meta: { ...settled, [metaNames.paymentError]: said } }
+  }
+  return { ...errorContent(said), ...(Object.keys(settled).length > 0 && { _meta: settled }) }
+}
+
+/** What REST says of the failure; a demand for payment as paying clients know it. */
+export const failureJson = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   if (failure._tag === "PaymentRequired") {
     const { accepts, code, error, x402Version } = failure
-    const demand: JsonObject = { x402Version, error, accepts, code }
-    return {
-      ...errorContent(demand),
-      structuredContent: demand,
-      _meta: { ...settled, [metaNames.paymentError]: demand }
-    }
+    return { x402Version, error, accepts, code }
   }
   const { code, error } = failure
   const later = news.find((told) => told._tag === "Later")
   return {
-    ...errorContent({
-      success: false,
-      error,
-      code,
-      ...(failure.details !== undefined && { details: failure.details }),
-      ...("quota" in failure && failure.quota !== undefined && { quota: failure.quota }),
-      ...(later !== undefined && { retryAfterSeconds: later.retryAfterSeconds })
-    }),
-    ...(Object.keys(settled).length > 0 && { _meta: settled })
+    success: false,
+    error,
+    code,
+    ...(failure.details !== undefined && { details: failure.details }),
+    ...("quota" in failure && failure.quota !== undefined && { quota: failure.quota }),
+    ...(later !== undefined && { retryAfterSeconds: later.retryAfterSeconds })
   }
 }
 

@@ -1,0 +1,168 @@
+/**
+ * Memories and threads as resources (contract: MCP). Their text is the JSON of REST's answer for the same memory or
+ * thread, so that one reader suffices. They are not pushed: a client reads again.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { NotFound } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
+import { Limits } from "@muniment/domain/Limits"
+import { conversationMessageKind, type JsonObject, type MemoryVersion } from "@muniment/domain/Memory"
+import { Prices } from "@muniment/domain/Prices"
+import { ChargedCalls } from "../credits/ChargedCalls.ts"
+import { listCursor } from "../http/Cursor.ts"
+import { MemoryService } from "../memories/MemoryService.ts"
+import { memoryView } from "../memories/MemoryViews.ts"
+import { RpcFailure, rpcCodes } from "./JsonRpc.ts"
+import { pricedRead } from "./PricedRead.ts"
+import { scopeDefaults } from "./ScopeDefaults.ts"
+
+type RequestHeaders = Readonly<Record<string, string | undefined>>
+type Answer = Effect.Effect<JsonObject, RpcFailure, HttpServerRequest.HttpServerRequest>
+
+export class McpResources extends Context.Service<
+  McpResources,
+  {
+    /** A page of the newest memories, in the scope that the headers give. */
+    readonly list: (caller: Identity, params: JsonObject, headers: RequestHeaders) => Answer
+    readonly read: (caller: Identity, params: JsonObject) => Answer
+  }
+>()("muniment/server/McpResources") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const parts: Parts = { calls: yield* ChargedCalls, memories: yield* MemoryService }
+      return {
+        list: (caller, params, headers) => list(parts, caller, params, headers),
+        read: (caller, params) => read(parts, caller, params)
+      }
+    })
+  )
+}
+
+interface Parts {
+  readonly calls: ChargedCalls["Service"]
+  readonly memories: MemoryService["Service"]
+}
+
+const mimeType = "application/json"
+const memoryPrefix = "muniment://memories/"
+const threadPattern = /^muniment:\/\/agents\/([^/?#]+)\/threads\/([^/?#]+)(?:\?cursor=([^&#]+))?$/
+
+export const memoryUri = (id: string): string => `${memoryPrefix}${encodeURIComponent(id)}`
+
+export const resourceTemplates: ReadonlyArray<JsonObject> = [
+  {
+    uriTemplate: `${memoryPrefix}{id}`,
+    name: "memory",
+    title: "A memory",
+    description: "One memory by its id, as GET /v1/memories/{id} answers.",
+    mimeType
+  },
+  {
+    uriTemplate: "muniment://agents/{agentId}/threads/{threadId}{?cursor}",
+    name: "thread",
+    title: "A conversation",
+    description: `The messages of a conversation, oldest first, up to ${Limits.listPageMax} on a page; nextCursor leads to the next one.`,
+    mimeType
+  }
+]
+
+/** A memory as it is embedded in a prompt. */
+export const memoryContents = (memory: JsonObject, id: string): JsonObject => ({
+  uri: memoryUri(id),
+  mimeType,
+  text: JSON.stringify(memory)
+})
+
+const list = Effect.fnUntraced(function* (
+  { calls, memories }: Parts,
+  caller: Identity,
+  params: JsonObject,
+  headers: RequestHeaders
+) {
+  const { cursor } = params
+  if (cursor !== undefined && typeof cursor !== "string") return yield* invalid("`cursor` must be a string")
+  const priced = { caller, params, operation: "list", price: Prices.listMemories }
+  return yield* pricedRead(
+    calls,
+    priced,
+    Effect.fnUntraced(function* (call) {
+      const after = cursor === undefined ? undefined : yield* listCursor.decode(cursor)
+      const paging = { after, limit: Limits.listPageDefault, isOldestFirst: false }
+      const page = yield* memories.list(call, scopeDefaults(headers), paging)
+      return {
+        resources: page.memories.map(listed),
+        ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) })
+      }
+    })
+  )
+})
+
+/** Characters of a title that hosts show in a list. */
+const titleLengthMax = 100
+
+const listed = ({ createdAt, data, id, kind }: MemoryVersion): JsonObject => {
+  const text = Object.values(data)
+    .filter((value) => typeof value === "string")
+    .join(" · ")
+  return {
+    uri: memoryUri(id),
+    name: id,
+    title: text.length <= titleLengthMax ? text || kind : `${text.slice(0, titleLengthMax - 1)}…`,
+    description: kind,
+    mimeType,
+    annotations: { lastModified: new Date(createdAt).toISOString() }
+  }
+}
+
+const read = Effect.fnUntraced(function* ({ calls, memories }: Parts, caller: Identity, params: JsonObject) {
+  const { uri } = params
+  if (typeof uri !== "string") return yield* invalid("`uri` must be a string")
+  const thread = threadPattern.exec(uri)
+  if (thread !== null) {
+    const [agentId, threadId, cursor] = thread.slice(1).map((part) => part && decoded(part))
+    const priced = { caller, params, operation: "list", price: Prices.listMemories }
+    return yield* pricedRead(
+      calls,
+      priced,
+      Effect.fnUntraced(function* (call) {
+        const after = cursor === undefined ? undefined : yield* listCursor.decode(cursor)
+        const filter = { agentId, threadId, kind: conversationMessageKind }
+        const page = yield* memories.list(call, filter, { after, limit: Limits.listPageMax, isOldestFirst: true })
+        if (page.total === 0) return yield* unknownResource
+        const answer = {
+          success: true,
+          memories: page.memories.map(memoryView),
+          ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
+          total: page.total
+        }
+        return { contents: [{ uri, mimeType, text: JSON.stringify(answer) }] }
+      })
+    )
+  }
+  const id = uri.startsWith(memoryPrefix) ? decoded(uri.slice(memoryPrefix.length)) : ""
+  const priced = { caller, params, operation: "get", price: Prices.getMemory }
+  return yield* pricedRead(
+    calls,
+    priced,
+    Effect.fnUntraced(function* (call) {
+      if (id === "") return yield* unknownResource
+      const memory = memoryView(yield* memories.get(call, id))
+      return { contents: [{ uri, mimeType, text: JSON.stringify({ success: true, memory }) }] }
+    })
+  )
+})
+
+/** Empty for text that is no percent encoding, which names nothing. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ""
+  }
+}
+
+const unknownResource = new NotFound({ code: "memory_not_found", error: "there is no such resource" })
+
+const invalid = (reason: string) => new RpcFailure({ code: rpcCodes.invalidParams, reason })
