@@ -218,8 +218,9 @@ it("a caller who asks too often is told when to come again", async () => {
     expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
     expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
     expect(last.headers.get("x-ratelimit-limit")).toBe("60")
-    const sameAccount = await limited.call("GET", "/v1/schemas", { key })
-    expect(sameAccount.status).toBe(429)
+    // Of a bucket of its own none of these would be refused; of the same one a slow machine lets some through.
+    const others = await Promise.all(Array.from({ length: 30 }, () => limited.call("GET", "/v1/schemas", { key })))
+    expect(others.map(({ status }) => status)).toContain(429)
   } finally {
     await limited.stop()
   }
