@@ -33,6 +33,8 @@ const textOf = async (uri: string) => {
   return { mimeType: contents.mimeType, json: JSON.parse(contents.text) }
 }
 const codeOf = (asked: Promise<unknown>): Promise<unknown> => asked.then(undefined, ({ code }) => code)
+const notFound = (caller: McpCaller, uri: string): Promise<unknown> =>
+  caller.client.readResource({ uri }).then(undefined, ({ code, data }) => ({ code, uri: data.uri }))
 
 it("a memory and a thread are read as REST answers them", async () => {
   const { mimeType, json } = await textOf(`muniment://memories/${id}`)
@@ -71,12 +73,13 @@ it("templates say how resources are named", async () => {
 
 it("what is not there, or of another account, is not found", async () => {
   const stranger = await mcpCaller(server, await server.newAccount("resource-stranger"))
-  expect(await codeOf(stranger.client.readResource({ uri: `muniment://memories/${id}` }))).toBe(-32_002)
-  expect(await codeOf(stranger.client.readResource({ uri: "muniment://agents/reader/threads/t%2F1" }))).toBe(-32_002)
+  for (const uri of [`muniment://memories/${id}`, "muniment://agents/reader/threads/t%2F1"]) {
+    expect(await notFound(stranger, uri)).toEqual({ code: -32_002, uri })
+  }
   expect((await stranger.client.listResources()).resources).toEqual([])
   await stranger.close()
   for (const uri of ["muniment://memories/", "muniment://memories/%zz", "muniment://memories/mem_x", "file:///x"]) {
-    expect(await codeOf(mcp.client.readResource({ uri })), uri).toBe(-32_002)
+    expect(await notFound(mcp, uri)).toEqual({ code: -32_002, uri })
   }
   expect(await codeOf(mcp.client.listResources({ cursor: "x" }))).toBe(-32_602)
 })
@@ -94,7 +97,7 @@ it("the revision without a handshake says how long they may be kept, and knows n
   expect(body.result).toMatchObject({ resultType: "complete", ttlMs: 0, cacheScope: "private" })
   expect((await ask("muniment://memories/mem_x")).body.error).toMatchObject({
     code: -32_602,
-    data: { success: false, code: "memory_not_found" }
+    data: { success: false, code: "memory_not_found", uri: "muniment://memories/mem_x" }
   })
 })
 

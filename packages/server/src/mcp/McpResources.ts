@@ -34,7 +34,7 @@ export class McpResources extends Context.Service<
       const parts: Parts = { calls: yield* ChargedCalls, memories: yield* MemoryService }
       return {
         list: (caller, params, headers) => list(parts, caller, params, headers),
-        read: (caller, params) => read(parts, caller, params)
+        read: (caller, params) => Effect.mapError(read(parts, caller, params), withUri(params))
       }
     })
   )
@@ -153,6 +153,14 @@ const read = Effect.fnUntraced(function* ({ calls, memories }: Parts, caller: Id
     })
   )
 })
+
+/** The protocol wants the name of what is not there in the data of the error. */
+const withUri =
+  ({ uri }: JsonObject) =>
+  (failure: RpcFailure): RpcFailure => {
+    const { code, data, reason } = failure
+    return code === rpcCodes.resourceNotFound ? new RpcFailure({ code, reason, data: { ...data, uri } }) : failure
+  }
 
 /** Empty for text that is no percent encoding, which names nothing. */
 const decoded = (text: string): string => {
