@@ -105,7 +105,9 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     const isScan = passing <= Limits.strictScanMax
     for (let wanted = Math.max(kept, certain + spareHits); ; wanted *= 2) {
       const size = Math.min(wanted, Limits.strictHitsMax)
-      const { hits, plan } = isScan ? this.#scanAll(query, size, allowed) : this.searchExplained(query, size, allowed)
+      const { hits, plan } = isScan
+        ? { hits: this.#exact.search(query, size, allowed), plan: strictPlan(this.#planInput(size, passing, allowed)) }
+        : this.searchExplained(query, size, allowed)
       const { isSettled, needed } = this.#reachOf(query, hits, certain)
       const isWhole = hits.slots.length >= passing
       if (!isSettled && !isWhole && size < Limits.strictHitsMax) continue
@@ -217,12 +219,6 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     const slots = this.#segments.adoptSegment(segment, data)
     if (this.#codes !== undefined || this.#graph !== undefined) slots?.forEach((slot) => this.#syncEngines(slot))
     return slots
-  }
-
-  #scanAll(query: Float32Array, k: number, allowed: Bitmap | undefined) {
-    const hits = this.#exact.search(query, k, allowed)
-    const passing = this.#uploadFilter(allowed)?.count ?? this.#arena.size
-    return { hits, plan: strictPlan(this.#planInput(k, passing, allowed)) }
   }
 
   /** How many of the first hits may be among the `certain` best, and whether nothing behind the last hit may. */
