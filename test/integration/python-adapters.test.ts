@@ -42,6 +42,13 @@ describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, (
     expect(output).toMatch(/^Ran \d\d tests[^]*\nOK\n$/m)
   })
 
+  it("let a retriever of LangChain find what was said in another thread", async () => {
+    const environment = await asAccount("langchain")
+    const said = (...words: ReadonlyArray<string>) => example("langchain_recall.py", environment, words)
+    expect(await said("one", "I like green tea", "I live in Lisbon")).toBe("2 messages in one\n")
+    expect(await said("two", "Which tea do I like?")).toBe("I like green tea\n0 messages in two\n")
+  })
+
   it("let a graph of LangGraph remember across runs, each user alone", async () => {
     const environment = await asAccount("langgraph")
     const said = (...words: ReadonlyArray<string>) => example("langgraph_agent.py", environment, words)
@@ -69,7 +76,9 @@ describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, (
     const page = readFileSync(join(source, "docs", "adapters.md"), "utf8")
     const blocks = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, code = ""]) => code)
     models.script(text("Noted."))
-    expect(blocks.length).toBeGreaterThan(1)
-    expect(await run(["-c", blocks.join("\n")], { environment })).toBe("Ann drinks green tea\nNoted.\n")
+    expect(blocks.length).toBeGreaterThan(2)
+    expect(await run(["-c", blocks.join("\n")], { environment })).toBe(
+      "I take the train to work\nAnn drinks green tea\nNoted.\n"
+    )
   })
 })

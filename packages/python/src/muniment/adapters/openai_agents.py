@@ -6,7 +6,7 @@ of the kind `agent_item`. A session is a thread of its agent and subject, and ow
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from agents import SessionABC, SessionSettings, TResponseInputItem
@@ -14,18 +14,7 @@ from agents import SessionABC, SessionSettings, TResponseInputItem
 from .. import AsyncMuniment, ConflictError, InvalidRequestError, NewMemory, NotFoundError
 from ..answers import Memory
 from ..inputs import Filters
-
-KIND = "agent_item"
-SCHEMA = {
-    "type": "object",
-    "properties": {"item": {"type": "string"}, "part": {"type": "integer"}, "parts": {"type": "integer"}},
-    "required": ["item"],
-}
-
-#: Characters of an item, as JSON in ASCII, and of its words in one memory: escaped again, both fit into its data.
-PART_LENGTH = 24_000
-TEXT_LENGTH = 5_000
-MEMORIES_PER_REQUEST = 100
+from ._items import DESCRIPTION, KIND, MEMORIES_PER_REQUEST, SCHEMA, memories_of
 
 
 class MunimentSession(SessionABC):
@@ -67,7 +56,7 @@ class MunimentSession(SessionABC):
         return newest_first[::-1]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        memories = [memory for item in items for memory in _memories_of(item)]
+        memories = [memory for item in items for memory in memories_of(item, _said(cast("Mapping[str, Any]", item)))]
         for at in range(0, len(memories), MEMORIES_PER_REQUEST):
             try:
                 await self._add(memories[at : at + MEMORIES_PER_REQUEST])
@@ -116,28 +105,10 @@ class MunimentSession(SessionABC):
 
     async def _register_kind(self) -> None:
         try:
-            await self.client.register(
-                name=KIND,
-                description="An item of an agent's run that is no message, as JSON.",
-                schema=json.dumps(SCHEMA),
-            )
+            await self.client.register(name=KIND, description=DESCRIPTION, schema=SCHEMA)
         except ConflictError as error:
             if error.code != "schema_exists":
                 raise
-
-
-def _memories_of(item: TResponseInputItem) -> Iterator[NewMemory]:
-    """A long item is several memories; the words of a message are in the first of them."""
-    text = json.dumps(item)
-    parts = [text[at : at + PART_LENGTH] for at in range(0, len(text), PART_LENGTH)]
-    said = _said(cast("Mapping[str, Any]", item))
-    for part, piece in enumerate(parts):
-        numbers = {} if len(parts) == 1 else {"part": part, "parts": len(parts)}
-        if part == 0 and said is not None:
-            role, words = said
-            yield NewMemory("conversation_message", {"role": role, "text": words, "item": piece, **numbers})
-        else:
-            yield NewMemory(KIND, {"item": piece, **numbers})
 
 
 def _said(item: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -148,9 +119,7 @@ def _said(item: Mapping[str, Any]) -> tuple[str, str] | None:
     if isinstance(content, list):
         texts = (part.get("text") for part in content if isinstance(part, dict))
         content = "\n".join(text for text in texts if isinstance(text, str))
-    if not isinstance(content, str) or content.strip() == "":
-        return None
-    return role, content[:TEXT_LENGTH].encode(errors="replace").decode()
+    return (role, content) if isinstance(content, str) else None
 
 
 def _item_of(parts: list[str]) -> TResponseInputItem:

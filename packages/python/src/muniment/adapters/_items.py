@@ -1,0 +1,55 @@
+"""Items of conversations as memories of a thread, for the adapters that keep a history. An item is kept as JSON. What
+users and assistants say is a `conversation_message` and found by every search; all else is of the kind `agent_item`. A
+long item is several memories, one after the other in the thread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .. import NewMemory
+from ..answers import Memory
+
+KIND = "agent_item"
+DESCRIPTION = "An item of an agent's run that is no message, as JSON."
+ITEM_FIELDS = ("item", "part", "parts")
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"item": {"type": "string"}, "part": {"type": "integer"}, "parts": {"type": "integer"}},
+        "required": ["item"],
+    }
+)
+
+#: Characters of an item, as JSON in ASCII, and of its words in one memory: escaped again, both fit into its data.
+PART_LENGTH = 24_000
+TEXT_LENGTH = 5_000
+MEMORIES_PER_REQUEST = 100
+
+
+def memories_of(item: Any, said: tuple[str, str] | None) -> Iterator[NewMemory]:
+    """The words of `said` (role, text) are in the first of an item's memories."""
+    text = json.dumps(item)
+    parts = [text[at : at + PART_LENGTH] for at in range(0, len(text), PART_LENGTH)]
+    for part, piece in enumerate(parts):
+        numbers = {} if len(parts) == 1 else {"part": part, "parts": len(parts)}
+        if part == 0 and said is not None and said[1].strip() != "":
+            role, words = said[0], said[1][:TEXT_LENGTH].encode(errors="replace").decode()
+            yield NewMemory("conversation_message", {"role": role, "text": words, "item": piece, **numbers})
+        else:
+            yield NewMemory(KIND, {"item": piece, **numbers})
+
+
+def items_of(memories: Iterable[Memory]) -> Iterator[Any]:
+    """Of memories, oldest first; without memories that are no items."""
+    parts: list[str] = []
+    for memory in memories:
+        if "item" not in memory.data:
+            continue
+        if memory.data.get("part", 0) == 0:
+            parts = []
+        parts.append(memory.data["item"])
+        if len(parts) == memory.data.get("parts", 1):
+            yield json.loads("".join(parts))
