@@ -1,20 +1,25 @@
 /**
  * Thirty short memories and thirty questions in each of ten languages, which share words in another form
- * (`test/vectors/recall/languages`), as corpora, and where the right memories rank by words alone.
+ * (`test/vectors/recall/languages`), as corpora, and where the right memories rank by words alone. A second set
+ * (`languages-judge`) was written after the rules; it only judges, and no rule may be written after it.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import type { Corpus } from "./Locomo.ts"
 import { openCorpus } from "./OpenCorpus.ts"
 
-const folder = join(import.meta.dirname, "..", "..", "test", "vectors", "recall", "languages")
+type LanguageSet = "languages" | "languages-judge"
+
+const recall = join(import.meta.dirname, "..", "..", "test", "vectors", "recall")
 
 /** A corpus for each language, named by its code. */
-export const languageCorpora = (): ReadonlyArray<Corpus> =>
-  readdirSync(folder)
+export const languageCorpora = (set: LanguageSet): ReadonlyArray<Corpus> =>
+  readdirSync(join(recall, set))
     .toSorted()
     .map((file) => {
-      const lines = readFileSync(join(folder, file), "utf8").trim().split("\n")
+      const lines = readFileSync(join(recall, set, file), "utf8")
+        .trim()
+        .split("\n")
       const pairs = lines.map((line) => line.split("\t"))
       return {
         name: basename(file, ".tsv"),

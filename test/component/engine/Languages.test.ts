@@ -16,9 +16,30 @@ const least: Readonly<Record<string, number>> = {
   zh: 26
 }
 
-for (const corpus of languageCorpora()) {
-  it(`finds memories in ${corpus.name} by other forms of their words`, () => {
-    const found = placesOf(corpus).filter((place) => place < 3).length
-    expect(found).toBeGreaterThanOrEqual(least[corpus.name]!)
-  })
+/** The same for the sets that only judge. */
+const leastJudged: Readonly<Record<string, number>> = {
+  ar: 24,
+  de: 29,
+  es: 29,
+  fr: 28,
+  hi: 29,
+  it: 29,
+  ja: 29,
+  pt: 29,
+  ru: 29,
+  zh: 28
+}
+
+const sets = [
+  ["languages", least],
+  ["languages-judge", leastJudged]
+] as const
+
+for (const [set, floors] of sets) {
+  for (const corpus of languageCorpora(set)) {
+    it(`finds memories in ${corpus.name} by other forms of their words (${set})`, () => {
+      const found = placesOf(corpus).filter((place) => place < 3).length
+      expect(found).toBeGreaterThanOrEqual(floors[corpus.name]!)
+    })
+  }
 }
