@@ -190,7 +190,7 @@ const rows: Readonly<Record<string, Row>> = {
   version_mismatch: {
     status: 412,
     provoke: async () => {
-      const { body } = await create(fact("Ebba", "rows"))
+      const { body } = await create(fact("Ebba", "rows"), { agentId: "changed" })
       return alice.call("PATCH", `/v1/memories/${body.created[0].id}`, {
         body: { tags: [] },
         headers: { "if-match": '"x"' }
@@ -305,6 +305,7 @@ describe("the error catalogue", () => {
   it("stored nothing of all that was refused", async () => {
     const { body } = await get("/v1/account")
     expect(body.agents).toEqual([
+      { agentId: "changed", memories: 1 },
       { agentId: "replaced", memories: 1 },
       { agentId: "twice", memories: 1 }
     ])
