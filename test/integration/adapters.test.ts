@@ -14,7 +14,7 @@ import { adapterNames, buildAdapter, compileStrictly, installFrameworks } from "
 import { ModelServer } from "../support/ModelServer.ts"
 import { text } from "../support/ModelServerReplies.ts"
 import { sharedServer } from "../support/SharedServer.ts"
-import { repository } from "../support/TestServer.ts"
+import { patienceMillis, repository } from "../support/TestServer.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "muniment-adapters-"))
 const missing = await installFrameworks(repository, folder, packClient(folder).path).then(
@@ -53,6 +53,11 @@ describe.skipIf(missing !== "")(`the adapters${missing}`, () => {
     models.script(text("Noted."), text("In Lisbon."))
     const said = (words: string) => run(["built/example/ai-sdk/remember.js", words], environment)
     expect(await said("My home is in Lisbon.")).toBe("Noted.\n")
+    const found = async () => {
+      const { body } = await server.call("GET", "/v1/memories/search?query=Where+do+I+live%3F", { key })
+      return body.memories.length
+    }
+    await expect.poll(found, { timeout: patienceMillis }).toBeGreaterThan(0)
     expect(await said("Where do I live?")).toBe("In Lisbon.\n")
     expect(models.requests.at(-1)!.system).toContain("My home is in Lisbon.")
     await models.close()
