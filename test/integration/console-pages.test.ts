@@ -23,7 +23,9 @@ beforeAll(async () => {
   for (let from = 0; from < memories; from += 100) {
     const body = {
       agentId: "shelves",
-      memories: Array.from({ length: 100 }, (_, at) => fact(`item ${from + at}`, `shelf ${(from + at) % 17}`))
+      memories: Array.from({ length: 100 }, (_, at) =>
+        fact(`item ${from + at}`, `item ${from + at} is on shelf ${(from + at) % 17}`)
+      )
     }
     expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
   }
@@ -51,13 +53,31 @@ it("says on the overview how the service is, in words", async () => {
   await watched.page.getByText("Every agent's file is whole.").waitFor()
 })
 
-it("shows a long list without holding it, to its end", async () => {
+it("shows a long list without holding it, its end from the other side and then its middle", async () => {
   const { page } = watched
+  const asked: Array<URLSearchParams> = []
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === "/v1/memories") asked.push(searchParams)
+  })
   await open("#/memories?agentId=shelves")
   await page.getByRole("heading", { name: "1,200 memories" }).waitFor()
-  const lastTop = `[...document.querySelectorAll(".rows .line:not(.waiting)")].at(-1)?.offsetTop`
-  await page.evaluate(`document.querySelector(".rows").scrollTop = 1e9`)
-  await expect.poll(() => page.evaluate(lastTop), { timeout: 30_000 }).toBe((memories - 1) * 44)
+  const subjects: Array<string> = []
+  for (let cursor = ""; subjects.length < memories;) {
+    const { body } = await server.call("GET", `/v1/memories?agentId=shelves&limit=100${cursor}`, { key })
+    for (const { data } of body.memories) subjects.push(data.subject)
+    cursor = `&cursor=${body.nextCursor}`
+  }
+  const showsRow = async (at: number) => {
+    await page.evaluate(`document.querySelector(".rows").scrollTop = ${at * 44}`)
+    const line = `[...document.querySelectorAll(".rows .line")].find((line) => line.offsetTop === ${at * 44})?.textContent`
+    await expect.poll(() => page.evaluate(line), { timeout: 30_000 }).toContain(`${subjects[at]} `)
+  }
+  await showsRow(memories - 1)
+  expect(asked.filter((query) => query.get("order") === "desc").length).toBeLessThanOrEqual(2)
+  expect(asked.filter((query) => query.get("order") === "asc").length).toBeLessThanOrEqual(2)
+  for (const at of [600, 640, 900, 300]) await showsRow(at)
+  expect(asked.length).toBeLessThanOrEqual(memories / 100 + 1)
   const rows = Number(await page.evaluate(`document.querySelectorAll(".rows .line").length`))
   expect(rows).toBeLessThan(120)
 })

@@ -1,8 +1,8 @@
 /** What an account's agents know: filters, a list of any length, one memory beside it. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks"
-import { type ApiError, call } from "../service/api.ts"
-import { asApiError } from "../service/load.ts"
-import { type Filters, listMemories, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { useState } from "preact/hooks"
+import { call } from "../service/api.ts"
+import { type Filters, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
@@ -11,8 +11,6 @@ import { Choice, Field } from "../ui/Field.tsx"
 import { LongList } from "../ui/LongList.tsx"
 import { Empty, Refused } from "../ui/Notice.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
-
-const pageSize = 100
 
 const filtersOf = (given: URLSearchParams): Filters => {
   const text = (name: string) => given.get(name) ?? undefined
@@ -32,7 +30,7 @@ export const Memories = () => {
   const filters = filtersOf(given)
   const key = JSON.stringify(filters)
   const [round, setRound] = useState(0)
-  const pages = useMemories(filters, `${key} ${round}`)
+  const pages = useMemoryPages(filters, `${key} ${round}`)
   const chosen = given.get("id") ?? undefined
   const [isDeleting, setDeleting] = useState(false)
   return (
@@ -107,6 +105,7 @@ export const Memories = () => {
             label="Memories"
             total={pages.total ?? pageSize}
             rowOf={pages.rowOf}
+            rowsBefore={pages.rowsBefore}
             keyOf={({ id }) => id}
             isCurrent={({ id }) => id === chosen}
             classOf={({ context }) => (context.isLatest ? "" : "superseded")}
@@ -146,63 +145,6 @@ const dayOf = (memory: Memory): string => {
 
 const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: Filters): boolean =>
   [agentId, subjectId, threadId, kind, tags].some((value) => value !== undefined && value !== "")
-
-interface Pages {
-  readonly total: number | undefined
-  readonly error: ApiError | undefined
-  readonly rowOf: (index: number) => Memory | undefined
-  readonly view: (first: number, last: number) => void
-}
-
-/** Pages are reached one after the other, each by the cursor of the one before; those in view are asked for first. */
-const useMemories = (filters: Filters, key: string): Pages => {
-  const [rows, setRows] = useState<ReadonlyArray<Memory>>([])
-  const [total, setTotal] = useState<number | undefined>(undefined)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const state = useRef({ cursor: undefined as string | undefined, isAsking: false, wanted: pageSize, isDone: false })
-  const controller = useMemo(() => new AbortController(), [key])
-  const more = (): void => {
-    const now = state.current
-    if (now.isAsking || now.isDone || controller.signal.aborted) return
-    now.isAsking = true
-    listMemories(filters, { limit: pageSize, cursor: now.cursor }, controller.signal).then(
-      (page) => {
-        if (controller.signal.aborted) return
-        now.isAsking = false
-        now.cursor = page.nextCursor
-        now.isDone = page.nextCursor === undefined
-        setTotal(page.total)
-        setError(undefined)
-        setRows((before) => {
-          const all = [...before, ...page.memories]
-          if (all.length < now.wanted) queueMicrotask(more)
-          return all
-        })
-      },
-      (cause: unknown) => {
-        if (controller.signal.aborted) return
-        now.isAsking = false
-        setError(asApiError(cause))
-      }
-    )
-  }
-  useEffect(() => {
-    state.current = { cursor: undefined, isAsking: false, wanted: pageSize, isDone: false }
-    setRows([])
-    setTotal(undefined)
-    more()
-    return () => controller.abort()
-  }, [key])
-  return {
-    total,
-    error,
-    rowOf: (index) => rows[index],
-    view: (_, last) => {
-      state.current.wanted = Math.max(state.current.wanted, last + pageSize)
-      if (rows.length < last + pageSize) more()
-    }
-  }
-}
 
 const DeleteAll = (given: { readonly filters: Filters; readonly onClose: () => void; readonly onDone: () => void }) => {
   const { agentId, kind, subjectId, tags, threadId } = given.filters

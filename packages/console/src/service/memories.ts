@@ -28,7 +28,7 @@ export interface MemoryPage {
 
 export const listMemories = (
   filters: Filters,
-  page: { readonly limit: number; readonly cursor?: string | undefined },
+  page: { readonly limit: number; readonly cursor?: string | undefined; readonly order?: "asc" | "desc" },
   signal: AbortSignal
 ): Promise<MemoryPage> => call("GET", "/v1/memories", { query: { ...filters, ...page }, signal })
 

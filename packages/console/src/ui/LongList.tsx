@@ -1,9 +1,10 @@
 /**
  * A list of any length of which only the rows in view exist. Rows have one height; a row that is not loaded yet says so.
- * One row is a stop of the Tab key, arrow keys move on from it.
+ * One row is a stop of the Tab key, arrow keys move on from it; the list itself is, until that row is loaded.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { count } from "../service/text.ts"
 
 const rowPixels = 44
 /** Rows kept above and below the view, so that a fast scroll shows no gap. */
@@ -13,6 +14,8 @@ export const LongList = <A,>(given: {
   readonly label: string
   readonly total: number
   readonly rowOf: (index: number) => A | undefined
+  /** Of a row that is not loaded: how many are loaded before it. */
+  readonly rowsBefore: (index: number) => number
   readonly keyOf: (row: A) => string
   readonly isCurrent: (row: A) => boolean
   readonly classOf?: (row: A) => string
@@ -53,16 +56,24 @@ export const LongList = <A,>(given: {
   }
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <div class="rows" ref={box} role="group" aria-label={given.label} tabIndex={-1} onKeyDown={move}>
+    <div
+      class="rows"
+      ref={box}
+      role="group"
+      aria-label={given.label}
+      tabIndex={given.rowOf(tabStop) === undefined ? 0 : -1}
+      onKeyDown={move}
+    >
       <div style={{ height: `${given.total * rowPixels}px` }}>
         {Array.from({ length: Math.max(0, last - first) }, (_, offset) => {
           const index = first + offset
           const row = given.rowOf(index)
           const place = { top: `${index * rowPixels}px` }
           if (row === undefined) {
+            const before = given.rowsBefore(index)
             return (
               <div key={`waiting ${index}`} class="line waiting" style={place}>
-                Loading …
+                {before === 0 ? "Loading …" : `Not loaded yet: ${count(before)} rows are loaded before it`}
               </div>
             )
           }
