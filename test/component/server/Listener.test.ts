@@ -87,3 +87,14 @@ it("an idle connection is announced to live as long as the limit says, and outli
   expect(await answer).toContain(`Keep-Alive: timeout=${Limits.connectionIdleMillis / 1_000}\r\n`)
   expect(server.keepAliveTimeoutBuffer).toBe(Limits.connectionIdleSpareMillis)
 })
+
+it("answers a request that came before its routes were attached", async () => {
+  server.removeAllListeners("request")
+  const socket = open()
+  const answer = received(socket, (text) => text.includes("served"))
+  const arrived = once(server, "arrival")
+  socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+  await arrived
+  server.on("request", (_request: IncomingMessage, response: ServerResponse) => void response.end("served"))
+  expect(await answer).toContain("served")
+})

@@ -77,10 +77,22 @@ class GatedServer extends Server {
     super.emit("arrival", request, response)
     const before = this.#latest.get(request.socket)
     this.#latest.set(request.socket, response)
-    const enter = () => this.#gate.enter(request, response, () => void super.emit("request", request, response))
+    const enter = () => this.#gate.enter(request, response, () => this.#route(request, response))
     if (before === undefined || before.closed) enter()
     else before.once("close", () => request.socket.writable && enter())
     return true
+  }
+
+  /** The listener takes connections before the routes are there: a request of that moment waits for them. */
+  #route(request: IncomingMessage, response: ServerResponse<IncomingMessage>): void {
+    if (super.emit("request", request, response)) return
+    const attached = (name: string | symbol): void => {
+      if (name !== "request") return
+      this.off("newListener", attached)
+      // The listener is there once this event is over.
+      queueMicrotask(() => this.#route(request, response))
+    }
+    this.on("newListener", attached)
   }
 }
 
