@@ -90,5 +90,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
   })
 )
 
-const one = (memory: MemoryVersion) =>
-  Effect.as(answerHeaders({ etag: etagOf(memory) }), { success: true as const, memory: memoryView(memory) })
+const one = (found: MemoryVersion) => {
+  const memory = memoryView(found)
+  return Effect.as(answerHeaders({ etag: etagOf(memory.version) }), { success: true as const, memory })
+}

@@ -11,7 +11,7 @@ export type IfMatch = ReadonlyArray<string> | undefined
 
 export const versionOf = (memory: MemoryVersion): string => versionTag(memory, memory.isLatest)
 
-export const etagOf = (memory: MemoryVersion): string => `"${versionOf(memory)}"`
+export const etagOf = (version: string): string => `"${version}"`
 
 /** Weak tags match nothing, `*` everything. */
 export const ifMatchOf = (header: string | undefined): Effect.Effect<IfMatch, InvalidRequest> => {
