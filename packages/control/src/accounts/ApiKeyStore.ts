@@ -3,8 +3,8 @@
  *
  * Invariants: what is known of a key is what `control.db` has (`KnownKeys`), so a revocation takes effect on the next
  * call; a revoked key never works again, also if the same secret is supplied again; with a key goes what it made, and what
- * that made, webhooks too, and a revoked key makes none. The last use of a key is kept in memory and written in the background, never by
- * the request.
+ * that made, webhooks too, and a revoked key makes none. The last use of a key is kept in memory and written in the
+ * background, never by the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -165,14 +165,10 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
 
 /** What the key made counts as made by its maker. */
 const handOver = (sql: SqlClient.SqlClient, id: string) =>
-  Effect.forEach(
-    ["api_key", "account_webhook"],
-    (
-      table
-    ) => sql`UPDATE ${sql(table)} SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
-      WHERE made_by = ${id}`,
-    { discard: true }
-  )
+  Effect.forEach(["api_key", "account_webhook"], (table) => {
+    const maker = sql`(SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})`
+    return sql`UPDATE ${sql(table)} SET made_by = ${maker} WHERE made_by = ${id}`
+  })
 
 /** The key and what it made, in turn, and all their webhooks; ids of those that worked until now, oldest first. */
 const revokeWithMade = (sql: SqlClient.SqlClient, id: string, now: number) =>
@@ -197,11 +193,18 @@ interface NewKey extends KeyBounds {
   readonly limits: QuotaLimits
 }
 
+/** Working keys of an account, and from when and until when that holds if no key changes. */
+interface WorkingKeys {
+  readonly working: number
+  readonly since: number
+  readonly until: number | null
+}
+
 const workingKeys = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
   Effect.map(
-    sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key WHERE account = ${accountId}
-      AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
-    ([count]) => count!.working
+    sql<WorkingKeys>`SELECT count(*) AS working, ${now} AS since, min(expires_at) AS until FROM api_key
+      WHERE account = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
+    ([counted]) => counted!
   )
 
 /** Working keys of an account at a time. */
@@ -209,25 +212,16 @@ const makeWorkingCounts = Effect.gen(function* () {
   const { sql } = yield* ControlDatabase
   const rows = [{ table: "api_key", columns: ["account", "revoked_at", "expires_at"], countsRows: true }]
   const known = yield* makeKnownRows<WorkingKeys>(rows, Limits.accountsKnownMax)
-  const look = (accountId: string, now: number) =>
-    Effect.map(
-      sql<WorkingKeys>`SELECT count(*) AS working, ${now} AS since, min(expires_at) AS until FROM api_key
-        WHERE account = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
-      ([counted]) => counted
-    )
   return (accountId: string, now: number): Effect.Effect<number> =>
     Effect.map(
-      known.get(accountId, look(accountId, now), ({ since, until }) => now >= since && now < (until ?? Infinity)),
+      known.get(
+        accountId,
+        workingKeys(sql, accountId, now),
+        ({ since, until }) => now >= since && now < (until ?? Infinity)
+      ),
       (counted) => counted!.working
     )
 })
-
-/** A count, and from when and until when it holds if no key changes. */
-interface WorkingKeys {
-  readonly working: number
-  readonly since: number
-  readonly until: number | null
-}
 
 const isWorkingAt = (sql: SqlClient.SqlClient, id: string, now: number) =>
   Effect.map(
@@ -257,7 +251,7 @@ const insertNew = Effect.fnUntraced(function* (
     })
   }
   const createdAt = yield* Clock.currentTimeMillis
-  yield* requireQuota("keys", limits, yield* workingKeys(sql, account.id, createdAt), 1)
+  yield* requireQuota("keys", limits, (yield* workingKeys(sql, account.id, createdAt)).working, 1)
   const record: KeyRecord = {
     id: `key_${yield* random.ulid}`,
     account: account.name,
