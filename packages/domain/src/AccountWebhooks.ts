@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { AccountEventType } from "./Events.ts"
 import { AgentId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { WebhookState } from "./Webhooks.ts"
+import { deliveryFields, webhookId } from "./Webhooks.ts"
 
 export const HookState = Schema.Literals(["active", "paused"])
 export type HookState = typeof HookState.Type
@@ -59,14 +59,9 @@ export type HookRecord = typeof HookRecord.Type
 
 /** A message without its body. */
 export const HookDelivery = Schema.Struct({
-  id: Schema.String.annotate({ description: "`webhook-id`, the same in every attempt." }),
+  id: webhookId,
   type: AccountEventType,
   agentId: Schema.NullOr(Schema.String),
-  state: WebhookState,
-  attempts: Schema.Int,
-  createdAt: Schema.Int,
-  nextAt: Schema.NullOr(Schema.Int).annotate({ description: "Of the next attempt; null: none is due." }),
-  deliveredAt: Schema.NullOr(Schema.Int),
-  reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed." })
+  ...deliveryFields
 })
 export type HookDelivery = typeof HookDelivery.Type

@@ -1,4 +1,4 @@
-/** What the operator's webhook is told of payments (accounts read the same as events), and how far each message is (contract: Webhooks). */
+/** Messages of payments for the operator's webhook, and how far each one is (contract: Webhooks). Accounts read them as events. */
 import { Schema } from "effect"
 
 /**
@@ -17,17 +17,24 @@ export type WebhookEventType = typeof WebhookEventType.Type
 export const WebhookState = Schema.Literals(["pending", "delivered", "failed"])
 export type WebhookState = typeof WebhookState.Type
 
-/** A message without its body. Times in milliseconds. */
-export const WebhookRecord = Schema.Struct({
-  id: Schema.String.annotate({ description: "`webhook-id`, the same in every attempt." }),
-  type: WebhookEventType,
-  payment: Schema.String,
+/** How far a message is, behind what it is of. Times in milliseconds. */
+export const deliveryFields = {
   state: WebhookState,
   attempts: Schema.Int,
   createdAt: Schema.Int,
   nextAt: Schema.NullOr(Schema.Int).annotate({ description: "Of the next attempt; null: none is due." }),
   deliveredAt: Schema.NullOr(Schema.Int),
   reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed." })
+}
+
+export const webhookId = Schema.String.annotate({ description: "`webhook-id`, the same in every attempt." })
+
+/** A message without its body. */
+export const WebhookRecord = Schema.Struct({
+  id: webhookId,
+  type: WebhookEventType,
+  payment: Schema.String,
+  ...deliveryFields
 })
 export type WebhookRecord = typeof WebhookRecord.Type
 

@@ -13,6 +13,7 @@ import type { AccountEventType } from "@muniment/domain/Events"
 import { NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookState } from "@muniment/domain/Webhooks"
+import { deliveryOf, type DeliveryRow } from "./DeliveryRow.ts"
 
 export interface NewMessage {
   readonly id: string
@@ -116,7 +117,7 @@ export class HookMessages {
     return Effect.map(
       sql<MessageRow>`SELECT * FROM account_webhook_message WHERE webhook = ${webhook} AND ${condition}
         ORDER BY sequence DESC LIMIT ${limit}`,
-      (found) => found.map(deliveryOf)
+      (found) => found.map(recordOf)
     )
   }
 
@@ -181,26 +182,15 @@ const notFound = Effect.suspend(() =>
   Effect.fail(new NotFound({ code: "webhook_not_found", error: "no message of this id was given up" }))
 )
 
-interface MessageRow {
+interface MessageRow extends DeliveryRow {
   readonly id: string
   readonly agent: string
   readonly type: AccountEventType
-  readonly state: WebhookState
-  readonly attempts: number
-  readonly created_at: number
-  readonly next_at: number
-  readonly delivered_at: number | null
-  readonly reason: string | null
 }
 
-const deliveryOf = (row: MessageRow): HookDelivery => ({
+const recordOf = (row: MessageRow): HookDelivery => ({
   id: row.id,
   type: row.type,
   agentId: row.agent === "" ? null : row.agent,
-  state: row.state,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  nextAt: row.state === "pending" ? row.next_at : null,
-  deliveredAt: row.delivered_at,
-  reason: row.reason
+  ...deliveryOf(row)
 })

@@ -10,6 +10,7 @@ import { type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookEventType, WebhookRecord, WebhookState } from "@muniment/domain/Webhooks"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { deliveryOf, type DeliveryRow } from "./DeliveryRow.ts"
 
 export interface DueWebhook {
   readonly id: string
@@ -155,26 +156,15 @@ const notFound = Effect.suspend(() =>
   Effect.fail(new NotFound({ code: "webhook_not_found", error: "no message has this id: see webhooks list" }))
 )
 
-interface WebhookRow {
+interface WebhookRow extends DeliveryRow {
   readonly id: string
   readonly payment: string
   readonly type: WebhookEventType
-  readonly state: WebhookState
-  readonly attempts: number
-  readonly created_at: number
-  readonly next_at: number
-  readonly delivered_at: number | null
-  readonly reason: string | null
 }
 
 const recordOf = (row: WebhookRow): WebhookRecord => ({
   id: row.id,
   type: row.type,
   payment: row.payment,
-  state: row.state,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  nextAt: row.state === "pending" ? row.next_at : null,
-  deliveredAt: row.delivered_at,
-  reason: row.reason
+  ...deliveryOf(row)
 })
