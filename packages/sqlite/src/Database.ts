@@ -52,6 +52,16 @@ export class Database {
     }
   }
 
+  /** Opens the file for `use` alone. */
+  static using<A>(filename: string, use: (database: Database) => A): A {
+    const database = new Database({ filename })
+    try {
+      return use(database)
+    } finally {
+      database.close()
+    }
+  }
+
   /** True between BEGIN and COMMIT. */
   get isTransaction(): boolean {
     return this.handle.isTransaction

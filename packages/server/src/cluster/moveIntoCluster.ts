@@ -1,5 +1,5 @@
 /**
- * What `muniment migrate --to` does: the data of one machine, which nobody may serve meanwhile, becomes that of an empty
+ * What `muniment migrate --to` does: the data of one machine, whose service is stopped, becomes that of an empty
  * cluster. Every file is brought to this release's version in a copy, read whole, and kept as a base; then all bases are
  * fetched again and compared; then one transaction makes them count.
  *
@@ -200,8 +200,10 @@ class Move {
     return Effect.try({
       try: () => {
         for (const path of [this.#copy, ...copiesBefore(this.#parts.scratch)]) removeDatabase(path)
-        using(join(this.#parts.directory, file), (database) => database.prepare("VACUUM INTO ?").run(this.#copy))
-        return using(this.#copy, look)
+        Database.using(join(this.#parts.directory, file), (database) =>
+          database.prepare("VACUUM INTO ?").run(this.#copy)
+        )
+        return Database.using(this.#copy, look)
       },
       catch: (cause) =>
         new MoveFailed({ message: `${file}: ${cause instanceof Error ? cause.message : String(cause)}` })
@@ -248,15 +250,6 @@ const keysIn = (database: Database): ReadonlyArray<NamespaceKey> =>
       account: String(account),
       agentId: String(agentId)
     }))
-
-const using = <A>(filename: string, look: (database: Database) => A): A => {
-  const database = new Database({ filename })
-  try {
-    return look(database)
-  } finally {
-    database.close()
-  }
-}
 
 const sha256Of = (path: string): Effect.Effect<string, MoveFailed> =>
   Effect.tryPromise({

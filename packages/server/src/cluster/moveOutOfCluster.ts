@@ -110,26 +110,17 @@ const prepare = (directory: string): void => {
 
 /** -> its number. */
 const copyControl = (folder: string, to: string): number => {
-  using(join(folder, "control", controlFile), (database) => database.prepare("VACUUM INTO ?").run(to))
-  return using(to, changeNumberOf)
+  Database.using(join(folder, "control", controlFile), (database) => database.prepare("VACUUM INTO ?").run(to))
+  return Database.using(to, changeNumberOf)
 }
 
 /** Undefined: the agent holds nothing yet. */
 const place = (scratch: string, directory: string, { tag }: NamespaceKey) => {
   const from = join(scratch, namespaceFile(tag))
-  const { epoch, ordinal } = using(from, copyContent)
+  const { epoch, ordinal } = Database.using(from, copyContent)
   if (epoch === 0) return undefined
   renameSync(from, join(directory, namespaceFile(tag)))
   return { ordinal, bytes: statSync(join(directory, namespaceFile(tag))).size }
-}
-
-const using = <A>(filename: string, look: (database: Database) => A): A => {
-  const database = new Database({ filename })
-  try {
-    return look(database)
-  } finally {
-    database.close()
-  }
 }
 
 const usable = <A>(path: string, step: () => A): Effect.Effect<A, DirectoryUnusable> =>

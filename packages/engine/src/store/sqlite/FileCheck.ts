@@ -52,25 +52,16 @@ export const answerCheck = (request: CheckRequest, reader: RecordReader | undefi
   }
 }
 
-const withFile = <A>(filename: string, use: (database: Database) => A): A => {
-  const database = new Database({ filename })
-  try {
-    return use(database)
-  } finally {
-    database.close()
-  }
-}
-
 const stepOf = (request: CheckRequest, reader: RecordReader | undefined): CheckReply => {
   const { filename } = request
   switch (request._tag) {
     case "Tables":
       if (!existsSync(filename)) return { _tag: "Tables", bytes: 0, tables: [] }
-      return withFile(filename, (database) => tablesOf(database, request.isNamespace))
+      return Database.using(filename, (database) => tablesOf(database, request.isNamespace))
     case "Table":
-      return checked(withFile(filename, (database) => treeFaults(database, request.table)))
+      return checked(Database.using(filename, (database) => treeFaults(database, request.table)))
     case "Rows":
-      return withFile(filename, (database) => rowFaults(database, request.agentId, request.from))
+      return Database.using(filename, (database) => rowFaults(database, request.agentId, request.from))
     case "Snapshot":
       return { _tag: "Taken", content: takeSnapshot(filename, request.snapshot) }
     case "Expect": {
