@@ -163,3 +163,13 @@ export const SeriesPoint = Schema.Struct({
   receivedUsd: Schema.Finite.annotate({ description: "USDC received until then, less what was sent back." })
 })
 export type SeriesPoint = typeof SeriesPoint.Type
+
+/** The service over time, oldest first. Times in milliseconds. */
+export const Series = Schema.Struct({
+  window: SeriesWindow,
+  from: Schema.Int,
+  to: Schema.Int,
+  stepMillis: Schema.Int,
+  points: Schema.Array(SeriesPoint)
+})
+export type Series = typeof Series.Type

@@ -1,9 +1,9 @@
 /** Load, latency, errors, growth and money over time, of the hour, day, week or month. */
-import type { SeriesWindow } from "@muniment/domain/Operations"
+import type { Series, SeriesWindow } from "@muniment/domain/Operations"
 import { useState } from "preact/hooks"
 import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
-import { frameOf, getSeries, perSecond, refreshOf, type Series, windowNames } from "../service/series.ts"
+import { frameOf, getSeries, perSecond, refreshOf, windowNames } from "../service/series.ts"
 import { bytes, count, decimal, millis } from "../service/text.ts"
 import { Show } from "../ui/Notice.tsx"
 import { Segments } from "../ui/Segments.tsx"

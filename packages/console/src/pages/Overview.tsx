@@ -1,8 +1,9 @@
 /** How the service is: what it checks of itself, in words, and the numbers that an operator looks at first. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { Series } from "@muniment/domain/Operations"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
-import { getSeries, type Series } from "../service/series.ts"
+import { getSeries } from "../service/series.ts"
 import { bytes, count, decimal, duration, millis } from "../service/text.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"

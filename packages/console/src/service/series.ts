@@ -1,15 +1,7 @@
 /** The service over time, as `GET /admin/series` gives it, and as lines of charts. */
-import type { SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
+import type { Series, SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
 import type { ChartFrame } from "../ui/TimeChart.tsx"
 import { call } from "./api.ts"
-
-export interface Series {
-  readonly window: SeriesWindow
-  readonly from: number
-  readonly to: number
-  readonly stepMillis: number
-  readonly points: ReadonlyArray<SeriesPoint>
-}
 
 export const getSeries = (window: SeriesWindow, signal: AbortSignal, points?: number): Promise<Series> =>
   call("GET", "/admin/series", { query: { window, points }, signal })

@@ -12,7 +12,7 @@ import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
-import { ClockStep, SeriesPoint, SeriesWindow } from "../Operations.ts"
+import { ClockStep, Series, SeriesWindow } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -405,14 +405,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
           })
         )
       },
-      success: Schema.Struct({
-        success,
-        window: SeriesWindow,
-        from: Schema.Int,
-        to: Schema.Int,
-        stepMillis: Schema.Int,
-        points: Schema.Array(SeriesPoint)
-      })
+      success: Schema.Struct({ success, ...Series.fields })
     }).annotateMerge(
       operation("Load, latency, errors, growth and money over time", {
         description:

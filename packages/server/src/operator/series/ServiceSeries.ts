@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
-import type { SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
+import type { Series, SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { Payments } from "@muniment/payments/Payments"
@@ -20,14 +20,6 @@ import { StorageUse } from "../../memories/StorageUse.ts"
 import { CallTally } from "./CallTally.ts"
 import { minuteMillis, SeriesFile } from "./SeriesFile.ts"
 import { inSteps } from "./SeriesRecord.ts"
-
-export interface Series {
-  readonly window: SeriesWindow
-  readonly from: number
-  readonly to: number
-  readonly stepMillis: number
-  readonly points: ReadonlyArray<SeriesPoint>
-}
 
 /** What is measured beside the calls. */
 export interface SeriesGauges {
