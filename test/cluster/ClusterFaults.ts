@@ -3,15 +3,16 @@
  * Idempotency-Key until it is answered, and then lists its agent through another node. What was acknowledged is exactly
  * what has to be there: less is lost, more is doubled, and a list without it is stale.
  */
-import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
+import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
 import { CutProxy } from "../support/CutProxy.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
-import { type Answer, compileCache, freePort, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { type Answer, freePort, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
 /** What happens in a round. "Serving": the node that owns `control.db`. */
 export const faults = [
@@ -156,8 +157,7 @@ class FaultRun {
 
   static async start(seed: number): Promise<FaultRun> {
     const directory = mkdtempSync(join(tmpdir(), "muniment-faults-"))
-    // PostgreSQL does not run as root, and its directory is inside.
-    for (const path of [directory, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+    openToPostgres(directory)
     const postgres = await PostgresServer.start({ kept: join(directory, "postgres") })
     const proxies = new Map<string, CutProxy>()
     for (let node = 1; node <= nodeCount; node++) proxies.set(`node-${node}`, await CutProxy.start(postgres.port))
@@ -166,15 +166,7 @@ class FaultRun {
       nodes: nodeCount,
       freePort,
       databaseOf: (name) => postgres.url("postgres", proxies.get(name)?.port),
-      environment: {
-        ...compileCache,
-        MUNIMENT_BOOTSTRAP_KEY: operatorKey,
-        MUNIMENT_OPERATOR_TOKEN: operatorToken,
-        MUNIMENT_EMBEDDING_MODEL: "none",
-        MUNIMENT_RATE_LIMITS: "off",
-        MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
-        MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
-      }
+      environment: clusterEnvironment(operatorToken)
     })
     return new FaultRun(directory, postgres, proxies, cluster, seed)
   }

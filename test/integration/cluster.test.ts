@@ -2,41 +2,24 @@
  * A cluster of three nodes as processes, over a real PostgreSQL: every node takes every request, and whatever was
  * acknowledged is there after its owner was killed, stopped or frozen.
  */
-import { chmodSync, statSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { runMuniment } from "../support/CliProcess.ts"
-import {
-  type CallOptions,
-  compileCache,
-  freePort,
-  operatorKey,
-  patienceMillis,
-  serverCalls
-} from "../support/TestServer.ts"
+import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
+import { type CallOptions, freePort, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
 let cluster: ClusterProcesses
 
 beforeAll(async () => {
   const directory = temporaryDirectory()
-  // PostgreSQL does not run as root, and its directory is inside.
-  for (const path of [directory, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+  openToPostgres(directory)
   cluster = await ClusterProcesses.start({
     directory,
     nodes: 3,
     freePort,
-    environment: {
-      ...compileCache,
-      MUNIMENT_BOOTSTRAP_KEY: operatorKey,
-      MUNIMENT_OPERATOR_TOKEN: operatorToken,
-      MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_RATE_LIMITS: "off",
-      MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
-      MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
-    }
+    environment: clusterEnvironment(operatorToken)
   })
 }, patienceMillis)
 afterAll(() => cluster?.stop())

@@ -3,8 +3,7 @@
  * moves back; what a service was killed with moves as well, and comes back row by row.
  */
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect, Redacted } from "effect"
@@ -14,6 +13,7 @@ import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { runMuniment } from "../support/CliProcess.ts"
+import { openToPostgres } from "../support/clusterEnvironment.ts"
 import { compileCache, freePort, patienceMillis, repository, serverCalls, startServer } from "../support/TestServer.ts"
 
 const vectors = join(repository, "test/vectors/first-build")
@@ -26,8 +26,7 @@ let environment: Record<string, string>
 
 beforeAll(async () => {
   root = temporaryDirectory()
-  // PostgreSQL does not run as root, and its directory is inside.
-  for (const path of [root, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+  openToPostgres(root)
   const node = {
     ...compileCache,
     MUNIMENT_EMBEDDING_MODEL: "none",

@@ -1,0 +1,19 @@
+/** Setting up a cluster of a test: the settings of its nodes, and folders that its PostgreSQL may enter. */
+import { chmodSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { compileCache, operatorKey } from "./TestServer.ts"
+
+export const clusterEnvironment = (operatorToken: string) => ({
+  ...compileCache,
+  MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+  MUNIMENT_OPERATOR_TOKEN: operatorToken,
+  MUNIMENT_EMBEDDING_MODEL: "none",
+  MUNIMENT_RATE_LIMITS: "off",
+  MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
+  MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
+})
+
+/** PostgreSQL does not run as root, and its directory is inside. */
+export const openToPostgres = (directory: string): void => {
+  for (const path of [directory, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+}
