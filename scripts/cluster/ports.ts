@@ -1,4 +1,4 @@
-/** Ports of loopback that nobody listens on, at the moment. */
+/** Ports of loopback on which nothing listens at the moment. */
 import { once } from "node:events"
 import { createServer } from "node:net"
 

@@ -1,6 +1,6 @@
 /**
  * `Effect.fn` for what runs on every request: a span of this name where a tracer is installed, nothing otherwise. Without a
- * tracer `Effect.fn` still makes an error for each call, a span that nobody gets and two contexts: 13 to 17 % of the
+ * tracer `Effect.fn` still makes an error for each call, a span without a receiver and two contexts: 13 to 17 % of the
  * processor time of a request.
  */
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 /**
- * The data of one machine becomes that of a cluster nobody has used: rows of the namespaces, whose bases are there
+ * The data of one machine becomes that of an unused cluster: rows of the namespaces, whose bases are there
  * already, and the secrets, in one transaction.
  *
  * Invariant: a cluster has all of it or nothing; one that has anything, or a node that runs, is refused and not changed.

@@ -1,6 +1,6 @@
 /**
- * Tells of rows that are changed or removed, within the statement that does it and whoever runs it: a trigger of the
- * connection alone, which the file does not have. What is kept in memory of these rows is dropped then (`KnownRows`).
+ * Calls back when rows are changed or removed, inside the statement that does it, by triggers of the connection that the
+ * file does not have. What is kept in memory of these rows is dropped then (`KnownRows`).
  *
  * Invariant: a transaction that changes a row tells it before it commits, and no statement of another one runs between the
  * two. So who counts the notices before a read outside of transactions, and keeps what was read only if the count is the

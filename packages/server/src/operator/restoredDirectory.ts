@@ -40,7 +40,7 @@ export const settleRestored = Effect.fn("RestoredDirectory.settle")(function* (d
   return []
 })
 
-/** Files of a directory that nobody serves follow its log, if it has one, as at a start; -> paths of those that cannot. */
+/** Files of a directory that no service uses follow its log, if it has one, as at a start; -> paths of those that cannot. */
 export const settleFiles = Effect.fn("RestoredDirectory.settleFiles")(function* (directory: string) {
   if (!existsSync(join(directory, logFolder))) return []
   const settled = Effect.gen(function* () {

@@ -9,7 +9,7 @@
 import { type LookupAddress, lookup } from "node:dns"
 import { BlockList, isIP, type LookupFunction, SocketAddress } from "node:net"
 
-/** `code` is what is told of it: no address. */
+/** Callers report `code` alone, so no address is shown. */
 class AddressRefused extends Error {
   readonly code = addressRefused
 }
