@@ -205,6 +205,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "hooks.repeatDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries/repeat`, { body: {} }]],
   "account.whoami": () => [["/v1/account"]],
   "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
+  "account.costs": () => [["/v1/account/costs"], ["/v1/account/costs?format=csv"]],
   "attestations.attest": (names, word) =>
     [
       ...[{ agentId: names.agentId }, { subjectId: names.subjectId }, { kind: names.schemaName }].flatMap((filters) => [
@@ -229,6 +230,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "money.refund": ({ agentId }) => [["/admin/refunds", { body: { payment: agentId, authorization: "e30=" } }]],
   "money.statement": ({ agentId }) => [[`/admin/statement?account=${agentId}`]],
   "money.revenue": () => [["/admin/revenue"]],
+  "money.costs": ({ agentId }) => [["/admin/costs"], [`/admin/costs?account=${agentId}`]],
   "money.reconcile": () => [["/admin/payments/reconcile"]],
   "money.setPlan": ({ agentId }) => [["/admin/accounts/plan", { body: { account: agentId, plan: "pro" } }]],
   "money.listJobs": () => [["/admin/jobs"]],

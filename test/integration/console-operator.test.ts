@@ -247,6 +247,34 @@ it("shows each agent's index as the API has it, page by page", async () => {
   await page.unroute("**/admin/indexes*")
 })
 
+it("shows which agent costs most, to the operator and to the account", async () => {
+  const { page } = watched
+  const { agents } = await asOperator("GET", "/admin/costs?account=research")
+  const dearest: { readonly agentId: string; readonly credits: number } = agents[0]
+  await open("#/money?show=revenue")
+  await page.getByRole("region", { name: "Used by account" }).waitFor()
+  await page
+    .getByRole("row", { name: /research/ })
+    .getByRole("link", { name: "by cost" })
+    .first()
+    .click()
+  const row = page.getByRole("region", { name: "Costs by agent" }).getByRole("row").nth(1)
+  await row.getByText(dearest.agentId).waitFor()
+  expect(await row.innerText()).toContain(String(dearest.credits))
+  const own = await openPage(browser, server.url)
+  await own.page.goto(`${server.url}/console`)
+  await own.page.getByLabel("API key of an account").fill(key)
+  await own.page.getByRole("button", { name: "Sign in" }).click()
+  await own.page.getByRole("link", { name: "Money" }).click()
+  await own.page.getByRole("region", { name: "Costs by agent" }).getByText(dearest.agentId).first().waitFor()
+  await own.page.getByRole("region", { name: "Movements" }).getByText("charge: create").first().waitFor()
+  expect(await accessibilityFaults(own.page)).toEqual([])
+  expect([own.complaints, own.foreign]).toEqual([[], []])
+  await own.page.getByRole("button", { name: "Sign out" }).click()
+  await own.page.getByLabel("API key of an account").waitFor()
+  await own.page.context().close()
+})
+
 it("ends another browser's session", async () => {
   const { page } = watched
   const other = await openPage(browser, server.url)
@@ -318,6 +346,7 @@ it.each([
   "accounts?account=research",
   "money",
   "money?show=movements&account=research",
+  "money?show=agents",
   "money?show=revenue",
   "money?show=ledger",
   "system",

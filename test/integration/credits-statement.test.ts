@@ -116,9 +116,9 @@ describe("a statement", () => {
     expect(byAccept.text).toBe(whole.text)
     expect(whole.text).toContain(`"'=HYPERLINK(""http://evil"",""a, b"")"`)
     const lines = whole.text.trimEnd().split("\r\n")
-    expect(lines[0]).toBe("at,id,kind,operation,purse,calls,credits")
-    expect(lines[1]).toMatch(/,opening,,balance,,100$/)
-    expect(lines.at(-3)).toMatch(/,closing,,balance,,65$/)
+    expect(lines[0]).toBe("at,id,kind,operation,purse,calls,credits,agentId")
+    expect(lines[1]).toMatch(/,opening,,balance,,100,$/)
+    expect(lines.at(-3)).toMatch(/,closing,,balance,,65,$/)
     let text = ""
     let cursor = ""
     do {

@@ -212,7 +212,7 @@ export class Muniment implements ContractClient {
 
   /**
    * Signed receipt of a payment of the account, by its id or its transaction; the same whenever it is asked for. Like
-   * `transactions` and `statement` not for keys that are bound to agents or subjects (403 `key_scope`).
+   * `transactions`, `statement` and `costs` not for keys that are bound to agents or subjects (403 `key_scope`).
    */
   receipt(id: string, options?: CallOptions): Promise<Answer<"receipt">> {
     return this.#read(
@@ -230,6 +230,11 @@ export class Muniment implements ContractClient {
   /** One page of the movements of a period, oldest first, with what stood in the purses before and after. */
   statement(query: Omit<Query<"statement">, "format"> = {}, options?: CallOptions): Promise<Answer<"statement">> {
     return this.#read("statement", { method: "GET", path: "/account/statement", query }, options)
+  }
+
+  /** What each agent cost in a period, the dearest first. */
+  costs(query: Omit<Query<"costs">, "format"> = {}, options?: CallOptions): Promise<Answer<"costs">> {
+    return this.#read("costs", { method: "GET", path: "/account/costs", query }, options)
   }
 
   /** Keys that attestations of the service verify with; fetched once, and again with `refresh`. */

@@ -44,7 +44,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
-  { name: "money", title: "Money", icon: "money", show: Money, ...service },
+  { name: "money", title: "Money", icon: "money", show: Money, ...service, isForOperators: false },
   { name: "system", title: "System", icon: "system", show: System, ...service },
   { name: "audit", title: "Audit", icon: "audit", show: Audit, ...service }
 ]

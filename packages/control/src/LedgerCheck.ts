@@ -161,6 +161,11 @@ const transfersWithoutOrigin = (sql: SqlClient.SqlClient, after: number, last: n
         AND NOT EXISTS (SELECT 1 FROM payment WHERE state = 'reversed'
           AND key IN ('reversal:' || payment.id, 'reversal:' || payment.id || ':uncollected'))
     UNION ALL
+    SELECT 'transfer ' || key || ' is of an agent of another account, or is no charge'
+      FROM transfer WHERE transfer.id > ${after} AND transfer.id <= ${last} AND namespace IS NOT NULL
+        AND (kind <> 'charge' OR EXISTS (SELECT 1 FROM namespace AS named
+          WHERE named.tag = transfer.namespace AND named.account <> transfer.account))
+    UNION ALL
     SELECT 'transfer ' || key || ' has no run of the daily job'
       FROM transfer WHERE transfer.id > ${after} AND transfer.id <= ${last} AND kind IN ('storage', 'storage_metered')
         AND NOT EXISTS (SELECT 1 FROM job_run WHERE job_run.job = ${storageJob} AND job_run.account = transfer.account

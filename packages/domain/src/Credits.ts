@@ -99,8 +99,13 @@ export const CreditTransaction = Schema.Struct({
     "adjustment"
   ]),
   operation: Schema.optionalKey(Schema.String),
+  agentId: Schema.optionalKey(
+    Schema.String.annotate({ description: "The agent that a charge is for; absent: for none or several." })
+  ),
   purse: Schema.Literals(["balance", "allowance", "receivable", "own-use"]),
-  calls: Schema.Int.annotate({ description: "Calls that a charge stands for: reads of one moment are one movement." }),
+  calls: Schema.Int.annotate({
+    description: "Calls that a charge stands for: reads of one moment and agent are one movement."
+  }),
   credits: Schema.Finite
 })
 

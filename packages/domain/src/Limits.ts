@@ -181,6 +181,8 @@ export const Limits = {
   transactionsPageDefault: 50,
   transactionsPageMax: 100,
   statementPageMax: 1_000,
+  agentCostsDefault: 100,
+  agentCostsMax: 1_000,
   rateLimitedCallersMax: 50_000,
   signUpsPerClientHour: 20,
   signUpsPerHour: 500,

@@ -44,7 +44,16 @@ export const Statement = Schema.Struct({
 })
 export type Statement = typeof Statement.Type
 
-export const statementHeading: ReadonlyArray<CsvCell> = ["at", "id", "kind", "operation", "purse", "calls", "credits"]
+export const statementHeading: ReadonlyArray<CsvCell> = [
+  "at",
+  "id",
+  "kind",
+  "operation",
+  "purse",
+  "calls",
+  "credits",
+  "agentId"
+]
 
 /** `what`: opening balances before the first page's entries, closing ones after the last page's. */
 export const purseRows = (what: "opening" | "closing", day: string, totals: Statement["opening"]) =>
@@ -55,7 +64,8 @@ export const purseRows = (what: "opening" | "closing", day: string, totals: Stat
     null,
     purse,
     null,
-    totals[purse]
+    totals[purse],
+    null
   ])
 
 export const entryRow = (entry: Statement["entries"][number]): ReadonlyArray<CsvCell> => [
@@ -65,7 +75,8 @@ export const entryRow = (entry: Statement["entries"][number]): ReadonlyArray<Csv
   entry.operation ?? null,
   entry.purse,
   entry.calls,
-  entry.credits
+  entry.credits,
+  entry.agentId ?? null
 ]
 
 export const RevenuePeriod = Schema.Literals(["day", "week", "month"])
@@ -125,3 +136,42 @@ export const revenueCells = (row: RevenueRow): ReadonlyArray<CsvCell> => [
   row.credits,
   row.usd
 ]
+
+export const AgentCostQuery = {
+  from: StatementQuery.from,
+  to: StatementQuery.to,
+  limit: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.agentCostsMax })).annotate({
+      description: `Rows, the dearest first, 1 to ${Limits.agentCostsMax}; default ${Limits.agentCostsDefault}.`
+    })
+  ),
+  format
+}
+
+/** What calls cost in a period, on plan `owner` what they would have cost. */
+export const AgentCost = Schema.Struct({
+  account: Schema.String,
+  agentId: Schema.NullOr(Schema.String).annotate({
+    description: "null: for no single agent, as storage and a search of all, or of an agent not known any more."
+  }),
+  calls: Schema.Int,
+  credits: Schema.Finite,
+  usd: Schema.Finite,
+  operations: Schema.Array(
+    Schema.Struct({ operation: Schema.String, calls: Schema.Int, credits: Schema.Finite })
+  ).annotate({ description: "The dearest first; `model` are a language model's tokens." })
+})
+export type AgentCost = typeof AgentCost.Type
+
+export const AgentCosts = Schema.Struct({
+  from: CalendarDay,
+  to: CalendarDay,
+  total: Schema.Int.annotate({ description: "Rows there are; the answer has `limit` of them." }),
+  agents: Schema.Array(AgentCost)
+})
+
+export const agentCostHeading: ReadonlyArray<CsvCell> = ["account", "agentId", "operation", "calls", "credits"]
+
+/** A row for each operation. */
+export const agentCostCells = ({ account, agentId, operations }: AgentCost): ReadonlyArray<ReadonlyArray<CsvCell>> =>
+  operations.map(({ calls, credits, operation }) => [account, agentId, operation, calls, credits])

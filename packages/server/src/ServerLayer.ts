@@ -24,6 +24,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { JobLog } from "@muniment/control/jobs/JobLog"
+import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { Revenue } from "@muniment/control/credits/Revenue"
 import { Statements } from "@muniment/control/credits/Statements"
@@ -212,7 +213,8 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
     MoneyEvents.layer,
     AccountHooks.layer,
     Statements.layer,
-    Revenue.layer
+    Revenue.layer,
+    AgentCosts.layer
   ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(

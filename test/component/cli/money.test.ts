@@ -308,7 +308,7 @@ describe("statement", () => {
 
   it("prints CSV whose texts are no formulas", async () => {
     const run = await runCli(["statement", "alice", "--csv"], service)
-    expect(run.out).toContain("at,id,kind,operation,purse,calls,credits\r\n2026-11-01,,opening,,balance,,65")
+    expect(run.out).toContain("at,id,kind,operation,purse,calls,credits,agentId\r\n2026-11-01,,opening,,balance,,65,")
     expect(run.out).toContain(",adjustment,'=1+1,balance,1,-30")
   })
 })

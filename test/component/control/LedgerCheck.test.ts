@@ -85,6 +85,16 @@ const wrongs: ReadonlyArray<readonly [string, string, RegExp]> = [
     "UPDATE job_run SET metered = metered + 1 WHERE metered > 0",
     /run of 2026-01-02 for acc_1 has no transfer/
   ],
+  [
+    "a charge for another account's agent",
+    `INSERT INTO account (id, name, plan, created_at) VALUES ('acc_2', 'two', 'free', 0); INSERT INTO namespace (tag, account, agent_id, created_at) VALUES ('0123456789ab', 'acc_2', 'a', 0); DROP TRIGGER transfer_stays; UPDATE transfer SET namespace = '0123456789ab' WHERE kind = 'charge'`,
+    /is of an agent of another account/
+  ],
+  [
+    "a deposit for an agent",
+    "DROP TRIGGER transfer_stays; UPDATE transfer SET namespace = '0123456789ab' WHERE kind = 'deposit'",
+    /or is no charge/
+  ],
   ["a charged reservation that is open", "UPDATE reservation SET state = 'open'", /is open and charged/]
 ]
 

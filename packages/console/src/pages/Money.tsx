@@ -8,24 +8,30 @@ import { saveCsv } from "../service/csv.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { accountNames, amount, dollars, listPayments } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
+import { session } from "../service/session.ts"
 import { ago, count, duration, moment } from "../service/text.ts"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 import type { Column } from "../ui/Table.tsx"
+import { AgentCosts } from "./AgentCosts.tsx"
 import { Charts } from "./Charts.tsx"
 import { Movements } from "./Movements.tsx"
+import { OwnMoney } from "./OwnMoney.tsx"
 
-type Tab = "payments" | "movements" | "revenue" | "ledger"
+type Tab = "payments" | "movements" | "agents" | "revenue" | "ledger"
 
 const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["payments", "Payments"],
   ["movements", "Movements"],
+  ["agents", "Agents"],
   ["revenue", "Revenue and costs"],
   ["ledger", "Ledger"]
 ]
 
-export const Money = () => {
+export const Money = () => (session.value?.role === "operator" ? <OperatorMoney /> : <OwnMoney />)
+
+const OperatorMoney = () => {
   const given = parameters.value
   const shown = tabs.find(([name]) => name === given.get("show"))?.[0]
   const tab: Tab = shown ?? (given.get("account") === null ? "payments" : "movements")
@@ -47,6 +53,8 @@ export const Money = () => {
         <Payments />
       ) : tab === "movements" ? (
         <Movements />
+      ) : tab === "agents" ? (
+        <AgentCosts isOwn={false} />
       ) : tab === "revenue" ? (
         <Income />
       ) : (
@@ -301,7 +309,12 @@ const useColumns: ReadonlyArray<Column<AccountUse>> = [
   { title: "USD", isNumber: true, cell: ({ credits }) => dollars(credits / 1_000) },
   {
     title: "Its agents",
-    cell: ({ account }) => <a href={linkTo("system", { show: "indexes", of: account })}>by size</a>
+    cell: ({ account }) => (
+      <>
+        <a href={linkTo("money", { show: "agents", account })}>by cost</a>{" "}
+        <a href={linkTo("system", { show: "indexes", of: account })}>by size</a>
+      </>
+    )
   }
 ]
 

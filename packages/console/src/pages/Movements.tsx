@@ -57,7 +57,7 @@ export const Movements = () => {
               <Totals statement={statement} />
               <GrowingTable
                 label="Movements"
-                columns={columns}
+                columns={movementColumns}
                 rows={statement.entries.toReversed()}
                 keyOf={({ id }) => String(id)}
                 empty="Nothing moved in this period."
@@ -93,12 +93,13 @@ const Totals = ({ statement }: { readonly statement: Entries }) => (
   </dl>
 )
 
-const columns: ReadonlyArray<Column<Entries["entries"][number]>> = [
+export const movementColumns: ReadonlyArray<Column<Entries["entries"][number]>> = [
   { title: "When", cell: ({ at }) => <span class="nowrap">{moment(at)}</span> },
   {
     title: "What",
     cell: ({ kind, operation }) => `${kind.replaceAll("_", " ")}${operation === undefined ? "" : `: ${operation}`}`
   },
+  { title: "Agent", cell: ({ agentId }) => agentId ?? "" },
   { title: "Purse", cell: ({ purse }) => purse },
   { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
   {

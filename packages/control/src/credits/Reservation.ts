@@ -1,6 +1,8 @@
 /** Credits held for one call until its outcome is known. Made by `Ledger.reserve`; ends once, settled or void. */
 import type { Account } from "@muniment/domain/Account"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { candidateTag } from "../accounts/NamespaceDirectory.ts"
 import { monthOf, type Split } from "./Purses.ts"
 import type { ReservationRow } from "./ReservationRows.ts"
 
@@ -17,6 +19,8 @@ export interface ReserveOptions {
   readonly account: Account
   readonly operation: string
   readonly price: MicroCredits
+  /** Of the agent that the call is for; undefined: for none or several. */
+  readonly namespace?: NamespaceTag | undefined
   /** Undefined for a read, which is held in memory only. */
   readonly durable?: Durable | undefined
 }
@@ -32,6 +36,7 @@ export interface ReservationFields extends Split {
   readonly id: string
   readonly accountId: string
   readonly operation: string
+  readonly namespace: NamespaceTag | undefined
   /** Recorded and not taken: plan `owner`. */
   readonly ownUse: MicroCredits
   readonly isUnlimited: boolean
@@ -44,6 +49,7 @@ export interface ReservationFields extends Split {
 export class Reservation {
   readonly id: string
   readonly accountId: string
+  readonly namespace: NamespaceTag | undefined
   readonly isUnlimited: boolean
   readonly durable: Durable | undefined
   readonly at: number
@@ -59,6 +65,7 @@ export class Reservation {
     this.id = fields.id
     this.accountId = fields.accountId
     this.operation = fields.operation
+    this.namespace = fields.namespace
     this.fromAllowance = fields.fromAllowance
     this.fromBalance = fields.fromBalance
     this.ownUse = fields.ownUse
@@ -86,20 +93,24 @@ export const rowOfReservation = (reservation: Reservation, durable: Durable): Re
   at: reservation.at
 })
 
-export const reservationOfRow = (row: ReservationRow): Reservation =>
-  new Reservation({
+export const reservationOfRow = (row: ReservationRow): Reservation => {
+  const namespaces = JSON.parse(row.namespaces) as ReadonlyArray<string>
+  const [agentId, ...others] = namespaces
+  return new Reservation({
     id: row.id,
     accountId: row.account,
     operation: row.operation,
+    namespace: agentId === undefined || others.length > 0 ? undefined : candidateTag(row.account, agentId, 0),
     fromAllowance: row.from_allowance,
     fromBalance: row.from_balance,
     ownUse: 0,
     isUnlimited: false,
     durable: {
       token: row.token,
-      namespaces: JSON.parse(row.namespaces) as ReadonlyArray<string>,
+      namespaces,
       ...(row.request !== null && { request: row.request })
     },
     at: row.at,
     month: monthOf(row.at)
   })
+}

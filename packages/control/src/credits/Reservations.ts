@@ -151,11 +151,16 @@ export class Reservations {
     }).pipe(Effect.withSpan("Ledger.sweepReservations"))
   }
 
-  #make({ account, operation }: ReserveOptions, now: number, held: Partial<ReservationFields> = {}): Reservation {
+  #make(
+    { account, namespace, operation }: ReserveOptions,
+    now: number,
+    held: Partial<ReservationFields> = {}
+  ): Reservation {
     return new Reservation({
       id: `${this.#idPrefix}-${(this.#made++).toString(36)}`,
       accountId: account.id,
       operation,
+      namespace,
       fromAllowance: 0,
       fromBalance: 0,
       ownUse: 0,
@@ -282,7 +287,7 @@ const endOf = ({ durable, id }: Reservation): Change =>
   durable?.request === undefined ? { drops: [id] } : { settles: id }
 
 const chargesOf = (reservation: Reservation, at: number): ReadonlyArray<NewTransfer> => {
-  const { accountId, durable, fromAllowance, fromBalance, id, operation, ownUse } = reservation
+  const { accountId, durable, fromAllowance, fromBalance, id, namespace, operation, ownUse } = reservation
   const charges: Array<NewTransfer> = []
   const charge = (purse: PurseName, amount: MicroCredits): void => {
     if (amount === 0) return
@@ -293,6 +298,7 @@ const chargesOf = (reservation: Reservation, at: number): ReadonlyArray<NewTrans
       amount,
       kind: "charge",
       operation,
+      namespace,
       // Charges of reads may share one transfer.
       isShared: durable === undefined,
       account: accountId,

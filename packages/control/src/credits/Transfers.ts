@@ -7,6 +7,7 @@
  */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { kindOfName, purseOfName } from "./LedgerAccounts.ts"
 
@@ -31,7 +32,9 @@ export interface NewTransfer {
   readonly operation?: string | undefined
   /** Calls it pays for; default 1. */
   readonly calls?: number | undefined
-  /** May be merged with others of the same accounts and operation. */
+  /** Of the agent that a charge is for; undefined: for none or several. */
+  readonly namespace?: NamespaceTag | undefined
+  /** May be merged with others of the same accounts, operation and agent. */
   readonly isShared?: boolean | undefined
   /** Account whose purse changes; undefined if no purse does. */
   readonly account?: string | undefined
@@ -53,19 +56,20 @@ export const postTransfers = (
     yield* sql`UPDATE ledger_account SET debits = debits + (moved.value->>'debits'),
       credits = credits + (moved.value->>'credits')
       FROM json_each(${totals}) AS moved WHERE name = moved.value->>'name'`
-    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, calls, account, at)
+    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, calls, account, namespace, at)
       SELECT value->>'key', (SELECT id FROM ledger_account WHERE name = value->>'debit'),
         (SELECT id FROM ledger_account WHERE name = value->>'credit'), value->>'amount', value->>'kind',
-        value->>'operation', coalesce(value->>'calls', 1), value->>'account', value->>'at'
+        value->>'operation', coalesce(value->>'calls', 1), value->>'account',
+        value->>'namespace', value->>'at'
       FROM json_each(${JSON.stringify(transfers)}) ORDER BY json_each.key`
   })
 
-/** Merges shared charges into one transfer per purse and operation; keeps the others and the order. */
+/** Merges shared charges into one transfer per purse, operation and agent; keeps the others and the order. */
 export const together = (transfers: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTransfer> => {
   const groups = new Map<string, NewTransfer>()
   for (const transfer of transfers) {
-    const { amount, at, debit, isShared, key, operation } = transfer
-    const group = isShared === true ? JSON.stringify([debit, operation]) : key
+    const { amount, at, debit, isShared, key, namespace, operation } = transfer
+    const group = isShared === true ? JSON.stringify([debit, operation, namespace]) : key
     const first = groups.get(group)
     groups.set(
       group,

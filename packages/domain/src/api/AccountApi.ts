@@ -5,7 +5,7 @@ import { Plan } from "../Account.ts"
 import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
 import { QuotaUse } from "../Quotas.ts"
-import { Statement, StatementQuery } from "../Statement.ts"
+import { AgentCostQuery, AgentCosts, Statement, StatementQuery } from "../Statement.ts"
 import { operation } from "./Operation.ts"
 
 export class AccountApi extends HttpApiGroup.make("account")
@@ -42,6 +42,18 @@ export class AccountApi extends HttpApiGroup.make("account")
       operation("Statement of the account's credits", {
         description:
           "Movements of a period, oldest first, in pages, with what stood in the purses before and after. As CSV with `format=csv` or `Accept: text/csv`; the header `x-next-cursor` then leads to the next page. Not for keys that are bound to agents or subjects."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.get("costs", "/account/costs", {
+      query: AgentCostQuery,
+      success: Schema.Struct({ success: Schema.Literal(true), ...AgentCosts.fields }),
+      error: [InvalidRequest, Forbidden, InsufficientStorage]
+    }).annotateMerge(
+      operation("What each agent cost", {
+        description:
+          "Sums of the charges of a period by agent and operation, the dearest agent first. As CSV with `format=csv` or `Accept: text/csv`. Not for keys that are bound to agents or subjects."
       })
     )
   )

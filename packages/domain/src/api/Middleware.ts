@@ -106,6 +106,8 @@ export type ChargeFailure = InstanceType<(typeof chargeErrors)[number]>
 export interface ChargeOptions {
   /** Instead of the operation's price. */
   readonly price?: MicroCredits
+  /** The only agent whose memories the call reads. */
+  readonly agent?: string | undefined
   /** Agents whose memories the call changes; a reservation for them outlives a crash. */
   readonly changes?: ReadonlyArray<string>
   /** On a full disk the reservation is kept in memory only: erasure works then too. */

@@ -21,7 +21,7 @@ import {
   PaymentState
 } from "../Operations.ts"
 import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
-import { Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
+import { AgentCostQuery, AgentCosts, Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -115,6 +115,15 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       operation("Revenue by period", {
         description:
           "By day, week or month: USDC by network, and what was charged by operation and purse. As CSV with `format=csv` or `Accept: text/csv`."
+      })
+    ),
+    HttpApiEndpoint.get("costs", "/costs", {
+      query: { account: Schema.optionalKey(AccountName), ...AgentCostQuery },
+      success: Schema.Struct({ success, ...AgentCosts.fields }),
+      error: [InvalidRequest, NotFound, InsufficientStorage]
+    }).annotateMerge(
+      operation("What each agent cost", {
+        description: "Of one account or of all: sums of the charges of a period, the dearest agent first."
       })
     ),
     HttpApiEndpoint.post("setPlan", "/accounts/plan", {

@@ -15,6 +15,7 @@ from .answers import (
     Answer,
     Attested,
     BatchFound,
+    Costs,
     Created,
     CreatedKey,
     Credits,
@@ -387,6 +388,11 @@ def statement(
 ) -> Call[Statement]:
     """One page of the movements of a period, oldest first, with what stood in the purses before and after."""
     return Call("GET", "/account/statement", result(Statement), query=given(locals()))
+
+
+def costs(*, from_: str | None = None, to: str | None = None, limit: int | None = None) -> Call[Costs]:
+    """What each agent cost in a period, the dearest first."""
+    return Call("GET", "/account/costs", result(Costs), query=given(locals()))
 
 
 def whoami() -> Call[WhoAmI]:

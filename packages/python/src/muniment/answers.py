@@ -398,6 +398,7 @@ class Movement:
     calls: int
     credits: float
     operation: str | None = None
+    agent_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -423,6 +424,34 @@ class Statement:
     closing: Purses
     entries: tuple[Movement, ...]
     next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class OperationCost:
+    operation: str
+    calls: int
+    credits: float
+
+
+@dataclass(frozen=True)
+class AgentCost:
+    account: str
+    #: None: for no single agent.
+    agent_id: str | None
+    calls: int
+    credits: float
+    usd: float
+    operations: tuple[OperationCost, ...]
+
+
+@dataclass(frozen=True)
+class Costs:
+    #: `from` on the wire.
+    from_: str
+    to: str
+    #: Agents there are; the answer has `limit` of them.
+    total: int
+    agents: tuple[AgentCost, ...]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,10 @@ import { Context, Effect, Layer, Metric } from "effect"
 import { WebCrypto } from "effect/crypto"
 import type { Identity, Newcomer } from "@muniment/domain/Identity"
 import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from "@muniment/domain/api/Middleware"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
+import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
@@ -61,6 +63,7 @@ export class ChargedCalls extends Context.Service<
 const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const desk = yield* PaymentDesk
+  const directory = yield* NamespaceDirectory
   const tokens = new TokenSource((yield* WebCrypto.WebCrypto).randomUUID())
 
   // No spans: this surrounds every priced call, and a span would cost as much as the charge.
@@ -69,7 +72,7 @@ const make = Effect.gen(function* () {
     return Effect.uninterruptibleMask((restore) => {
       // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
       const token = operation.token ?? (plans[account.plan].isUnlimited ? undefined : tokens.next())
-      const call = new OpenCall(operation, token, ledger, desk)
+      const call = new OpenCall(operation, token, ledger, desk, directory)
       const costs = { micro: 0 }
       const acting = Effect.provideService(act(call), TokenCosts, costs)
       return (operation.isWrite ? acting : restore(acting)).pipe(
@@ -102,6 +105,7 @@ class OpenCall implements PricedCall {
   readonly #operation: PricedOperation
   readonly #ledger: Ledger["Service"]
   readonly #desk: PaymentDesk["Service"]
+  readonly #directory: NamespaceDirectory["Service"]
   /** Of a wallet without an account, until this call makes one. */
   #newcomer: Newcomer | undefined
   #held: Reservation | undefined
@@ -110,7 +114,8 @@ class OpenCall implements PricedCall {
     operation: PricedOperation,
     token: IdempotencyToken | undefined,
     ledger: Ledger["Service"],
-    desk: PaymentDesk["Service"]
+    desk: PaymentDesk["Service"],
+    directory: NamespaceDirectory["Service"]
   ) {
     this.caller = operation.caller
     this.#newcomer = operation.caller.newcomer
@@ -118,13 +123,14 @@ class OpenCall implements PricedCall {
     this.#operation = operation
     this.#ledger = ledger
     this.#desk = desk
+    this.#directory = directory
   }
 
-  reserve({ changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
+  reserve({ agent, changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
     const { caller, carrier, operation, price: fullPrice, token: given } = this.#operation
     if (this.#held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
     const { account } = caller
-    const priced = { account, operation, price: price ?? fullPrice }
+    const priced = { account, operation, price: price ?? fullPrice, namespace: this.#namespaceOf(agent, changes) }
     const durable =
       changes === undefined || this.token === undefined
         ? undefined
@@ -148,6 +154,14 @@ class OpenCall implements PricedCall {
       Effect.tap(opened, () => Effect.sync(() => void (this.#newcomer = undefined))),
       funded
     )
+  }
+
+  /** Of the agent that pays. A write may be the first of its agent; a read of an unknown one is for none. */
+  #namespaceOf(agent: string | undefined, changes: ReadonlyArray<string> = []): NamespaceTag | undefined {
+    const { id } = this.caller.account
+    const [changed, ...others] = changes
+    if (changed === undefined) return agent === undefined ? undefined : this.#directory.find(id, agent)?.tag
+    return others.length > 0 ? undefined : (this.#directory.find(id, changed)?.tag ?? candidateTag(id, changed, 0))
   }
 
   get topUp(): Effect.Effect<void, ChargeFailure> {

@@ -9,7 +9,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
-import { TokenCosts } from "../credits/TokenCosts.ts"
+import { TokenCosts, TokenNamespace } from "../credits/TokenCosts.ts"
 
 /** Credits for 1,000 tokens. */
 export interface TokenPrices {
@@ -35,7 +35,9 @@ export const chargedTokens = (prices: TokenPrices) =>
       const reserve: ModelBudget["Service"]["reserve"] = Effect.fnUntraced(function* (accountId, estimate, bounds) {
         const account = yield* accounts.byId(accountId)
         if (account === undefined) return yield* usage.reserve(accountId, estimate, bounds)
-        const reserved = ledger.reserve({ account, operation: nameOf(estimate), price: priceOf(estimate) })
+        const namespace = yield* TokenNamespace
+        const priced = { account, operation: nameOf(estimate), price: priceOf(estimate), namespace }
+        const reserved = ledger.reserve(priced)
         const reservation = yield* Effect.catchTag(reserved, "InsufficientCredits", () => Effect.succeed(undefined))
         if (reservation === undefined) return "unpaid"
         const hold = yield* Effect.onError(usage.reserve(accountId, estimate, bounds), () => ledger.void(reservation))

@@ -5,8 +5,9 @@ import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AccountQuotas } from "../memories/AccountQuotas.ts"
 import { unboundCaller, isBound } from "../identity/KeyScopes.ts"
+import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { Statements } from "@muniment/control/credits/Statements"
-import { statementAnswer } from "./StatementAnswers.ts"
+import { costsAnswer, statementAnswer } from "./StatementAnswers.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
 export const accountHandlers = HttpApiBuilder.group(
@@ -16,6 +17,7 @@ export const accountHandlers = HttpApiBuilder.group(
     const memories = yield* MemoryService
     const quotas = yield* AccountQuotas
     const statements = yield* Statements
+    const costs = yield* AgentCosts
     return handlers.handleAll({
       whoami: Effect.fnUntraced(function* () {
         const caller = yield* Caller
@@ -28,7 +30,9 @@ export const accountHandlers = HttpApiBuilder.group(
         }
       }),
       statement: ({ query, request }) =>
-        Effect.flatMap(unboundCaller, ({ account }) => statementAnswer(statements, account, query, request))
+        Effect.flatMap(unboundCaller, ({ account }) => statementAnswer(statements, account, query, request)),
+      costs: ({ query, request }) =>
+        Effect.flatMap(unboundCaller, ({ account }) => costsAnswer(costs, account, query, request))
     })
   })
 )

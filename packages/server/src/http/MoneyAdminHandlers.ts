@@ -14,12 +14,13 @@ import { type DaySums, JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { Revenue } from "@muniment/control/credits/Revenue"
 import { Statements } from "@muniment/control/credits/Statements"
+import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
 import { paymentRecord, refundHandlers } from "./RefundAnswers.ts"
-import { revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
+import { costsAnswer, revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
 import { originOf } from "../credits/PaymentCarrier.ts"
 import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
 import { RefundDesk } from "../credits/RefundDesk.ts"
@@ -45,6 +46,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const refunds = yield* RefundDesk
     const receipts = yield* PaymentReceipts
     const revenue = yield* Revenue
+    const costs = yield* AgentCosts
     const models = yield* ModelUsage
     const operator = yield* OperatorService
     const context = yield* Effect.context<Ledger | PaymentJournal | ControlDatabase>()
@@ -76,6 +78,10 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
           statementAnswer(statements, account, query, request)
         ),
       revenue: ({ query, request }) => revenueAnswer(revenue, query, request),
+      costs: Effect.fnUntraced(function* ({ query, request }) {
+        const account = query.account === undefined ? undefined : yield* operator.account(query.account)
+        return yield* costsAnswer(costs, account, query, request)
+      }),
       setPlan: Effect.fnUntraced(function* ({ payload }) {
         const { id } = yield* operator.account(payload.account)
         return { success, account: yield* accounts.setPlan(id, payload.plan) }

@@ -11,6 +11,8 @@ import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
 import {
+  agentCostCells,
+  agentCostHeading,
   entryRow,
   purseRows,
   revenueCells,
@@ -19,6 +21,7 @@ import {
   type Statement,
   statementHeading
 } from "@muniment/domain/Statement"
+import type { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import type { LedgerEntry } from "@muniment/control/credits/Ledger"
 import type { Revenue } from "@muniment/control/credits/Revenue"
 import type { Period, Statements, StatementTotals } from "@muniment/control/credits/Statements"
@@ -32,6 +35,10 @@ interface DaysQuery {
 
 interface RevenueQueried extends DaysQuery {
   readonly by?: RevenuePeriod
+}
+
+interface CostsQueried extends DaysQuery {
+  readonly limit?: number
 }
 
 interface StatementQueried extends DaysQuery {
@@ -62,6 +69,21 @@ export const revenueAnswer = Effect.fn("StatementAnswers.revenue")(function* (
   return wantsCsv(request, query)
     ? csvResponse([revenueHeading, ...rows.map(revenueCells)])
     : { success, from, to, by, rows }
+})
+
+/** Of one account, or of all. */
+export const costsAnswer = Effect.fn("StatementAnswers.costs")(function* (
+  costs: AgentCosts["Service"],
+  account: Account | undefined,
+  query: CostsQueried,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  const { from, period, to } = yield* daysOf(query)
+  const all = yield* costs.rows(period, account?.id)
+  const agents = all.slice(0, query.limit ?? Limits.agentCostsDefault)
+  return wantsCsv(request, query)
+    ? csvResponse([agentCostHeading, ...agents.flatMap(agentCostCells)])
+    : { success, from, to, total: all.length, agents }
 })
 
 /** Default: this month up to today, or the day on which a period to come begins. */
@@ -116,11 +138,12 @@ const wantsCsv = (
   { format }: { readonly format?: "json" | "csv" }
 ): boolean => (format ?? (/^text\/csv\b/i.test(request.headers["accept"] ?? "") ? "csv" : "json")) === "csv"
 
-export const transactionOf = ({ amount, operation, ...entry }: LedgerEntry) => ({
+export const transactionOf = ({ agentId, amount, operation, ...entry }: LedgerEntry) => ({
   id: entry.id,
   at: entry.at,
   kind: entry.kind,
   ...(operation !== undefined && { operation }),
+  ...(agentId !== undefined && { agentId }),
   purse: entry.purse,
   calls: entry.calls,
   credits: toCredits(amount)

@@ -120,9 +120,11 @@ export class MemoryService extends Context.Service<
       return {
         create: (call, request) => create(parts, call, request),
         get: (call, id) => get(parts, call, id),
-        list: (call, filter, page) => Effect.andThen(call.reserve(), list(parts, call.caller, filter, page)),
+        list: (call, filter, page) =>
+          Effect.andThen(call.reserve({ agent: filter.agentId }), list(parts, call.caller, filter, page)),
         lookup: (call, asked) => lookup(parts, call, asked),
-        facet: (call, query) => Effect.andThen(call.reserve(), facet(parts, call.caller, query)),
+        facet: (call, query) =>
+          Effect.andThen(call.reserve({ agent: query.filter.agentId }), facet(parts, call.caller, query)),
         patch: (call, id, change, ifMatch) => patchOne(parts, call, id, change, ifMatch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
         remove: (call, id, ifMatch) => removeOne(parts, call, id, ifMatch),
@@ -202,7 +204,7 @@ const get = traced("MemoryService.get")(function* (parts: Parts, call: PricedCal
   const key = parts.directory.holding(call.caller.account.id, id)
   const memory = key === undefined ? undefined : yield* find(parts, key, id)
   if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
-  yield* call.reserve()
+  yield* call.reserve({ agent: memory.agentId })
   return memory
 })
 
@@ -221,7 +223,7 @@ const lookup = traced("MemoryService.lookup")(function* (
       ? undefined
       : yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey: wanted })
   if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
-  yield* call.reserve()
+  yield* call.reserve({ agent: agentId })
   return memory
 })
 
@@ -320,7 +322,7 @@ const removeBatch = traced("MemoryService.removeBatch")(function* (
     return yield* dryRun ? countExisting(parts, call, ids) : removeAll(parts, call, ids)
   }
   if (filters !== undefined && ids === undefined) {
-    yield* call.reserve(dryRun ? { price: Prices.getMemory } : {})
+    yield* call.reserve({ agent: filters.agentId, ...(dryRun && { price: Prices.getMemory }) })
     // As the deletion: superseded versions too.
     return yield* dryRun
       ? count(parts, caller, { ...filters, includeSuperseded: true })

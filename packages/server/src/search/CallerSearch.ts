@@ -25,6 +25,7 @@ import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
 import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
+import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
@@ -84,7 +85,7 @@ interface Parts {
 }
 
 const search = traced("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
-  const shared = yield* reserved(parts, call, query)
+  const shared = yield* reserved(parts, call, query, query.filter.agentId)
   const found = yield* find(parts, call, query, shared)
   const result = yield* resultOf(parts, call, query, found, ownersOf(shared))
   return {
@@ -99,7 +100,7 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
   call: PricedCall,
   { queries, ...reach }: SearchBatch
 ) {
-  const shared = yield* reserved(parts, call, reach)
+  const shared = yield* reserved(parts, call, reach, onlyAgent(queries))
   const found = yield* Effect.forEach(queries, (query) => find(parts, call, query, shared), {
     concurrency: "unbounded"
   })
@@ -114,11 +115,21 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
 })
 
 /** The namespaces that grants open to the call, once its price is reserved; `own` does not look at grants. */
-const reserved = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, { grants, scope }: SearchReach) {
+const reserved = Effect.fnUntraced(function* (
+  parts: Parts,
+  call: PricedCall,
+  { grants, scope }: SearchReach,
+  agent: string | undefined
+) {
   const shared = scope === "own" ? [] : yield* sharedWith(parts, call.caller, scope, grants)
-  yield* call.reserve()
+  yield* call.reserve({ agent })
   return shared
 })
+
+const onlyAgent = (queries: ReadonlyArray<SearchQuery>): string | undefined => {
+  const agents = new Set(queries.map(({ filter }) => filter.agentId))
+  return agents.size === 1 ? [...agents][0] : undefined
+}
 
 const sharedWith = Effect.fnUntraced(function* (
   { access }: Parts,
@@ -187,15 +198,15 @@ const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Fou
 const answer = Effect.fnUntraced(function* (
   parts: Parts,
   { caller }: PricedCall,
-  { explain, text }: SearchQuery,
+  { explain, filter, text }: SearchQuery,
   { hits }: Found,
   owners: Owners
 ) {
-  const written = yield* parts.writer.write({
-    account: caller.account.id,
-    question: text,
-    evidence: hits.map(evidenceOf)
-  })
+  const { id } = caller.account
+  const namespace = filter.agentId === undefined ? undefined : parts.directory.find(id, filter.agentId)
+  const written = yield* parts.writer
+    .write({ account: id, question: text, evidence: hits.map(evidenceOf) })
+    .pipe(Effect.provideService(TokenNamespace, namespace?.tag))
   const used = new Set(written.citations)
   const chosen = written.grounded
     ? hits.filter(({ memory }) => used.has(memory.id))

@@ -21,6 +21,7 @@ import { retiredAgents } from "./0018_retiredAgents.ts"
 import { changeRecords } from "./0019_changeRecords.ts"
 import { accountWebhooks } from "./0020_accountWebhooks.ts"
 import { accountEvents } from "./0021_accountEvents.ts"
+import { chargedAgents } from "./0022_chargedAgents.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -43,5 +44,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   retiredAgents,
   changeRecords,
   accountWebhooks,
-  accountEvents
+  accountEvents,
+  chargedAgents
 ]

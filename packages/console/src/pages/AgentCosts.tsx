@@ -1,0 +1,108 @@
+/** What each agent cost in a period, the dearest first, with what it was for: of one account, or of all of the service. */
+import type { AgentCost, AgentCosts as Costs } from "@muniment/domain/Statement"
+import { useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { saveCsv } from "../service/csv.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { amount, dollars } from "../service/operator.ts"
+import { change, linkTo, parameters } from "../service/route.ts"
+import { count } from "../service/text.ts"
+import { Field } from "../ui/Field.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import type { Column } from "../ui/Table.tsx"
+
+const rowsMax = 1_000
+
+/** `isOwn`: the caller's account; else of the service, or of the account that the address names. */
+export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
+  const given = parameters.value
+  const path = isOwn ? "/v1/account/costs" : "/admin/costs"
+  const period = { from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const query = { ...period, limit: rowsMax, ...(!isOwn && { account: given.get("account") ?? undefined }) }
+  const { loaded } = useLoad((signal) => call<typeof Costs.Type>("GET", path, { query, signal }), Object.values(query))
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  return (
+    <section class="stack">
+      <div class="facets">
+        {!isOwn && (
+          <Field
+            label="Account"
+            value={given.get("account") ?? ""}
+            onValue={(account) => change({ account, show: "agents" })}
+          />
+        )}
+        <Field label="From" type="date" value={period.from ?? ""} onValue={(from) => change({ from })} />
+        <Field label="To" type="date" value={period.to ?? ""} onValue={(to) => change({ to })} />
+        <button
+          type="button"
+          onClick={() =>
+            void saveCsv(path, query, "costs-by-agent.csv").catch((cause: unknown) => showError(asApiError(cause)))
+          }
+        >
+          Save as CSV
+        </button>
+      </div>
+      {error !== undefined && <Refused error={error} />}
+      <Show of={loaded}>
+        {({ agents, from, to, total }) => (
+          <>
+            <p class="small muted">
+              {from} to {to}, the dearest first. On the owner's plan: what calls would have cost.
+            </p>
+            <GrowingTable
+              label="Costs by agent"
+              columns={columnsFor(agents, isOwn)}
+              rows={agents}
+              keyOf={({ account, agentId }) => JSON.stringify([account, agentId])}
+              empty="No call was charged in this period."
+            />
+            {total > agents.length && (
+              <Notice>
+                {count(total)} agents have costs; the {count(agents.length)} dearest are shown.
+              </Notice>
+            )}
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyArray<Column<AgentCost>> => {
+  const most = agents[0]?.credits ?? 0
+  return [
+    {
+      title: "Agent",
+      cell: ({ agentId }) => agentId ?? <span class="muted">no single agent</span>
+    },
+    ...(isOwn
+      ? []
+      : [
+          {
+            title: "Account",
+            cell: ({ account }: AgentCost) => <a href={linkTo("money", { show: "agents", account })}>{account}</a>
+          }
+        ]),
+    {
+      title: "Share",
+      cell: ({ credits }) => (
+        <div class="bar share" aria-hidden="true">
+          <i style={{ width: `${most === 0 ? 0 : (100 * credits) / most}%` }} />
+        </div>
+      )
+    },
+    { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+    { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) },
+    { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
+    {
+      title: "For",
+      cell: ({ operations }) =>
+        operations.map(({ calls, credits, operation }) => (
+          <div key={operation} class="small nowrap">
+            {operation}: {amount(credits)} <span class="muted">in {count(calls)}</span>
+          </div>
+        ))
+    }
+  ]
+}

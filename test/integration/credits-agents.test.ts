@@ -1,0 +1,103 @@
+/** What each agent cost (contract: Credits): charges name their agent, and sums of them are by agent and operation. */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
+
+let server: ServerCalls
+let calls: MemoryCalls
+
+interface AgentCost {
+  readonly account: string
+  readonly agentId: string | null
+  readonly calls: number
+  readonly credits: number
+  readonly operations: ReadonlyArray<{ readonly operation: string; readonly calls: number; readonly credits: number }>
+}
+
+const add = async (agentId: string, text: string) => {
+  const { body } = await calls.post("/v1/memories", { agentId, memories: [fact("it", text)] })
+  return body.created[0].id as string
+}
+const get = async (path: string) => (await calls.call("GET", path)).body
+const costs = async (path = "/v1/account/costs"): Promise<ReadonlyArray<AgentCost>> => (await get(path)).agents
+
+beforeAll(async () => {
+  server = await sharedServer(withoutModel)
+  calls = await accountCalls(server, "careful")
+  const id = await add("busy", "one")
+  await add("busy", "two")
+  await add("idle", "three")
+  await get(`/v1/memories/${id}`)
+  await get("/v1/memories/search?query=two&agentId=busy")
+  await get("/v1/memories/search?query=two")
+  await get("/v1/memories/search?query=two&agentId=never-seen")
+  await calls.post("/v1/memories/batch/search", { queries: [{ query: "one", filters: { agentId: "idle" } }] })
+  const other = await add("idle", "four")
+  await calls.post("/v1/memories/batch/delete", { ids: [id, other] })
+})
+
+describe("costs of an account", () => {
+  it("are by agent and operation, the dearest first; what is for no single agent has a line of its own", async () => {
+    const found = await costs()
+    expect(found.map(({ agentId }) => agentId)).toEqual(["idle", "busy", null])
+    const byOperation = ({ operations }: AgentCost) =>
+      Object.fromEntries(operations.map(({ calls, operation }) => [operation, calls]))
+    expect(found.map(byOperation)).toEqual([
+      { create: 2, batchSearch: 1 },
+      { create: 2, get: 1, search: 1 },
+      { search: 2, batchDelete: 1 }
+    ])
+  })
+
+  it("add up to what the movements say", async () => {
+    const { transactions } = await get("/v1/credits/transactions?limit=100")
+    const charged = transactions.filter(({ kind }: { readonly kind: string }) => kind === "charge")
+    for (const { agentId, credits } of await costs()) {
+      const own = charged.filter((line: { readonly agentId?: string }) => (line.agentId ?? null) === agentId)
+      expect(-own.reduce((sum: number, line: { readonly credits: number }) => sum + line.credits, 0)).toBe(credits)
+    }
+  })
+
+  it("are of the days that are asked for, and as many as asked for", async () => {
+    expect(await costs("/v1/account/costs?from=2020-01-01&to=2020-01-31")).toEqual([])
+    const first = await get("/v1/account/costs?limit=1")
+    expect([first.total, first.agents.length]).toEqual([3, 1])
+    expect((await calls.call("GET", "/v1/account/costs?from=2026-02-02&to=2026-02-01")).status).toBe(400)
+    expect((await calls.call("GET", "/v1/account/costs?limit=0")).status).toBe(400)
+  })
+
+  it("are CSV for those who ask for it, as is the agent of a movement", async () => {
+    const text = async (path: string) =>
+      (await fetch(server.url + path, { headers: { authorization: `Bearer ${calls.key}` } })).text()
+    const [heading, ...rows] = (await text("/v1/account/costs?format=csv")).trimEnd().split("\r\n")
+    expect(heading).toBe("account,agentId,operation,calls,credits")
+    expect(rows).toContainEqual(expect.stringMatching(/^careful-\w+,idle,create,2,10$/))
+    expect(await text("/v1/account/statement?format=csv")).toMatch(/,charge,create,allowance,1,-5,busy\r\n/)
+  })
+
+  it("are not shown to keys that are bound to agents", async () => {
+    const { body } = await calls.post("/v1/keys", { label: "bound", agents: ["busy"] })
+    const refused = await server.call("GET", "/v1/account/costs", { key: body.secret })
+    expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+  })
+})
+
+describe("costs of the service", () => {
+  const asOperator = (path: string) => server.call("GET", path, { key: server.operatorToken })
+
+  it("are of all accounts, or of one, for the operator alone", async () => {
+    const mine = await costs()
+    const { account } = mine[0]!
+    const { body } = await asOperator(`/admin/costs?account=${account}`)
+    expect(body.agents).toEqual(mine)
+    const all: ReadonlyArray<AgentCost> = (await asOperator("/admin/costs?limit=1000")).body.agents
+    expect(all.filter((row) => row.account === account)).toEqual(mine)
+    expect((await asOperator("/admin/costs?account=nobody-at-all")).status).toBe(404)
+    expect((await calls.call("GET", "/admin/costs")).status).toBe(403)
+  })
+
+  it("leave the ledger proven", async () => {
+    expect((await asOperator("/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
+  })
+})
