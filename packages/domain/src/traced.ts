@@ -16,3 +16,9 @@ export const traced = (name: string): Effect.fn.Untraced => {
   }
   return make as Effect.fn.Untraced
 }
+
+/** The same of an effect. Without its place in the code, whose search costs more than the span. */
+export const spanned = <A, E, R>(effect: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
+  Effect.withFiber((fiber) =>
+    fiber.cache.tracer === undefined ? effect : Effect.withSpan(effect, name, { captureStackTrace: false })
+  )

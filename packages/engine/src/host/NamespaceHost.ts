@@ -9,6 +9,7 @@ import { Cause, Clock, Context, Effect, Exit, Layer, Queue, Schedule, Scope, Sem
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
+import { spanned } from "@muniment/domain/traced"
 import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
 import { FileGuard, type SetAside } from "./FileGuard.ts"
@@ -167,8 +168,7 @@ class Host {
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const asked = this.#use(key, (namespace) => namespace.ask(command))
-    // Without its place in the code, whose search costs more than the span.
-    const once = Effect.withSpan(asked, `NamespaceHost.${command._tag}`, { captureStackTrace: false })
+    const once = spanned(asked, `NamespaceHost.${command._tag}`)
     if (!isRemoval(command)) return Effect.andThen(this.#guard.demandRoom, once)
     // The failed commit has closed the file, which empties SQLite's log: that may be room enough.
     return Effect.catchTag(this.#guard.retrying("InsufficientStorage")(once), "InsufficientStorage", () => once)

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { QuotaName, type QuotaUse } from "@muniment/domain/Quotas"
+import { traced } from "@muniment/domain/traced"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Quotas } from "@muniment/control/accounts/Quotas"
@@ -25,7 +26,7 @@ export class AccountQuotas extends Context.Service<
       const calls = yield* CallsUnderWay
       const storage = yield* StorageUse
       return AccountQuotas.of({
-        of: Effect.fn("AccountQuotas.of")(function* (account) {
+        of: traced("AccountQuotas.of")(function* (account) {
           const { id } = account
           const { bytes: schemaBytes, schemas } = yield* registry.totals(id)
           const used: Record<QuotaName, number> = {

@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import { traced } from "@muniment/domain/traced"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { builtinKinds, factKinds } from "@muniment/schemas/BuiltinKinds"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
@@ -33,7 +34,7 @@ export class KnownKinds extends Context.Service<
       const registry = yield* SchemaRegistry
       const temporal = new Map<string, string | undefined>()
 
-      const lookup = Effect.fn("KnownKinds.lookup")(function* (account: string, names: ReadonlyArray<string>) {
+      const lookup = traced("KnownKinds.lookup")(function* (account: string, names: ReadonlyArray<string>) {
         const found = new Map<string, MemorySchema>()
         for (const name of new Set(names)) {
           const schema = builtins.get(name) ?? (yield* registry.find(account, name))
