@@ -59,7 +59,11 @@ const enveloped = <E, R>(
     )
     const response = yield* isTraced ? traced(answered, request, route) : answered
     const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
-    yield* countRequest(route, response.status, durationMillis)
+    yield* Effect.withFiber(({ context }) => {
+      requestCountOf(route, response.status).updateUnsafe(1, context)
+      requestTimeOf(route).updateUnsafe(durationMillis / 1_000, context)
+      return Effect.void
+    })
     const { method } = request
     if (known.operation !== undefined) {
       const { accountId: account, caller, operation } = known
@@ -191,21 +195,35 @@ const nameOf = (error: unknown): string => {
 /** Seconds, 0.1 ms to about 13 s. */
 const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
 
-const requestCount = Metric.counter("http_requests_total", {
-  description: "Requests by route and status.",
-  incremental: true
-})
-const requestTime = Metric.histogram("http_request_seconds", {
-  description: "Time from the first byte of a request to its answer, by route.",
-  boundaries: latencyBoundaries
-})
+/** Made once for each route and status: a metric with attributes given at each update is found by a text of all of them. */
+const requestCounts = new Map<string, Metric.Counter<number>>()
+const requestTimes = new Map<string, Metric.Histogram<number>>()
+
+const requestCountOf = (route: string, status: number): Metric.Counter<number> => {
+  const key = `${status} ${route}`
+  const known = requestCounts.get(key)
+  if (known !== undefined) return known
+  const made = Metric.counter("http_requests_total", {
+    description: "Requests by route and status.",
+    incremental: true,
+    attributes: { route, status: String(status) }
+  })
+  requestCounts.set(key, made)
+  return made
+}
+
+const requestTimeOf = (route: string): Metric.Histogram<number> => {
+  const known = requestTimes.get(route)
+  if (known !== undefined) return known
+  const made = Metric.histogram("http_request_seconds", {
+    description: "Time from the first byte of a request to its answer, by route.",
+    boundaries: latencyBoundaries,
+    attributes: { route }
+  })
+  requestTimes.set(route, made)
+  return made
+}
 
 /** `route` is the pattern of the route, never the path of the request. */
 export const countRequests = (route: string, status: number, count: number): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(requestCount, { route, status: String(status) }), count)
-
-const countRequest = (route: string, status: number, millis: number): Effect.Effect<void> =>
-  Effect.andThen(
-    countRequests(route, status, 1),
-    Metric.update(Metric.withAttributes(requestTime, { route }), millis / 1_000)
-  )
+  Metric.update(requestCountOf(route, status), count)

@@ -45,17 +45,21 @@ const routes: ReadonlyArray<KnownRoute> = [
   )
 ].sort((left, right) => Number(left.path.includes(":")) - Number(right.path.includes(":")))
 
-/** Methods of a path; empty when there is no such path. */
-export const allowedMethods = (path: string): ReadonlyArray<string> => {
-  const literal = routes.filter((route) => route.path === path)
-  const found = literal.length > 0 ? literal : routes.filter((route) => route.pattern.test(path))
-  return [...new Set(found.map((route) => route.method))]
-}
+const methodsOf = (same: ReadonlyArray<KnownRoute>): ReadonlyArray<string> => [
+  ...new Set(same.map(({ method }) => method))
+]
 
-const literals: ReadonlySet<string> = new Set(routes.map(({ method, path }) => `${method} ${path}`))
+/** Methods by literal path: what most requests name. */
+const literalMethods: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
+  [...Map.groupBy(routes, ({ path }) => path)].map(([path, same]) => [path, methodsOf(same)])
+)
+
+/** Methods of a path; empty when there is no such path. */
+export const allowedMethods = (path: string): ReadonlyArray<string> =>
+  literalMethods.get(path) ?? methodsOf(routes.filter((route) => route.pattern.test(path)))
 
 /** The pattern that a request falls under, as a label of metrics. */
 export const routePattern = (method: string, path: string): string =>
-  literals.has(`${method} ${path}`)
+  literalMethods.get(path)?.includes(method) === true
     ? path
     : (routes.find((route) => route.method === method && route.pattern.test(path))?.path ?? "unknown")
