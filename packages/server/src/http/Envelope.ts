@@ -2,7 +2,7 @@
  * Outermost layer of every request: its id, its metrics, and an answer in the shape of the contract where no handler
  * gives one: 404, 405 and defects. Logs name routes and ids, metrics name routes, neither any content.
  */
-import { Cause, Clock, Effect, Metric, Option, Schema, type Types } from "effect"
+import { Cause, Clock, Context, Effect, Metric, Option, References, Schema, type Types } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse, HttpTraceContext } from "effect/http"
 import {
@@ -44,43 +44,54 @@ const enveloped = <E, R>(
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
   { isTraced, logsRequests, records, tally }: EnvelopeOptions
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const webCrypto = yield* WebCrypto.WebCrypto
-    const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
-    const startedNanos = yield* Clock.monotonicTimeNanos
-    const known: KnownRequest = {}
-    const route = routePattern(request.method, pathOf(request.url))
-    const served = isAlias(pathOf(request.url)) ? Effect.succeed(noSuchRoute(request)) : handler
-    const answered = served.pipe(
-      Effect.provideService(RequestAccount, known),
-      Effect.catchCause((cause) => answerFor(cause, request, requestId)),
-      Effect.annotateLogs({ requestId })
-    )
-    const response = yield* isTraced ? traced(answered, request, route) : answered
-    const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
-    yield* Effect.withFiber(({ context }) => {
-      requestCountOf(route, response.status).updateUnsafe(1, context)
-      requestTimeOf(route).updateUnsafe(durationMillis / 1_000, context)
-      return Effect.void
-    })
+  Effect.withFiber((fiber) => {
+    const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+    const clock = fiber.getRef(Clock.Clock)
+    const webCrypto = fiber.getRef(WebCrypto.WebCrypto)
     const { method } = request
-    if (known.operation !== undefined) {
-      const { accountId: account, caller, operation } = known
-      const at = yield* Clock.currentTimeMillis
-      records.add({ at, method, operation, status: response.status, millis: durationMillis, account, caller })
-      tally.add(response.status, durationMillis)
-    }
-    if (logsRequests) {
-      yield* logRequest({ method, route, status: response.status, millis: durationMillis, account: known.accountId })
-    }
-    return HttpServerResponse.setHeaders(response, {
-      "x-request-id": requestId,
-      "x-content-type-options": "nosniff",
-      ...(response.status === 401 && { "www-authenticate": "Bearer" }),
-      ...(response.status === 503 && response.headers["retry-after"] === undefined && { "retry-after": "1" })
+    const path = pathOf(request.url)
+    const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
+    const startedNanos = clock.monotonicTimeNanosUnsafe()
+    const known: KnownRequest = {}
+    const route = routePattern(method, path)
+    const answered = (isAlias(path) ? Effect.succeed(noSuchRoute(method, path)) : handler).pipe(
+      Effect.catchCause((cause) => answerFor(cause, method, path, requestId)),
+      Effect.updateContext((context: Context.Context<R>) =>
+        context.pipe(
+          Context.add(RequestAccount, known),
+          Context.add(References.CurrentLogAnnotations, {
+            ...Context.get(context, References.CurrentLogAnnotations),
+            requestId
+          })
+        )
+      )
+    )
+    return Effect.flatMap(isTraced ? traced(answered, request, route) : answered, (response) => {
+      const { status } = response
+      const millis = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
+      requestCountOf(route, status).updateUnsafe(1, fiber.context)
+      requestTimeOf(route).updateUnsafe(millis / 1_000, fiber.context)
+      if (known.operation !== undefined) {
+        const { accountId: account, caller, operation } = known
+        records.add({ at: clock.currentTimeMillisUnsafe(), method, operation, status, millis, account, caller })
+        tally.add(status, millis)
+      }
+      const sent = Effect.succeed(HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId)))
+      return logsRequests
+        ? Effect.andThen(logRequest({ method, route, status, millis, account: known.accountId }), sent)
+        : sent
     })
   })
+
+const envelopeHeaders = (
+  { headers, status }: HttpServerResponse.HttpServerResponse,
+  requestId: string
+): Readonly<Record<string, string>> => ({
+  "x-request-id": requestId,
+  "x-content-type-options": "nosniff",
+  ...(status === 401 && { "www-authenticate": "Bearer" }),
+  ...(status === 503 && headers["retry-after"] === undefined && { "retry-after": "1" })
+})
 
 /** Below the caller's span, if the request names one. */
 const traced = <E, R>(
@@ -109,14 +120,15 @@ const needlessEscape = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/i
 
 const answerFor = (
   cause: Cause.Cause<unknown>,
-  request: HttpServerRequest.HttpServerRequest,
+  method: string,
+  path: string,
   requestId: string
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   // The client disconnected: there is no answer to send.
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError.HttpServerError) {
-    if (error.reason._tag === "RouteNotFound") return Effect.succeed(noSuchRoute(request))
+    if (error.reason._tag === "RouteNotFound") return Effect.succeed(noSuchRoute(method, path))
     if (error.reason._tag === "RequestParseError") {
       return Effect.succeed(
         wire(
@@ -130,7 +142,7 @@ const answerFor = (
       )
     }
   }
-  const route = routePattern(request.method, pathOf(request.url))
+  const route = routePattern(method, path)
   if (error instanceof ChangeLogUnusable)
     return Effect.as(
       Effect.logError("changes of control.db cannot be kept", { route, error: error.message }),
@@ -164,10 +176,10 @@ const diskFull = "the disk is full; free space and retry"
 const controlUnavailable =
   "the store of the service's accounts failed; whether a write was done is unknown: repeat it with the same Idempotency-Key"
 
-const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
-  const allowed = allowedMethods(pathOf(request.url))
+const noSuchRoute = (method: string, path: string): HttpServerResponse.HttpServerResponse => {
+  const allowed = allowedMethods(path)
   // A known path with an allowed method: its escapes cannot be decoded.
-  if (allowed.length === 0 || allowed.includes(request.method)) {
+  if (allowed.length === 0 || allowed.includes(method)) {
     return wire(
       NotFound,
       new NotFound({ code: "route_not_found", error: "there is no such path; /docs lists them" }),
