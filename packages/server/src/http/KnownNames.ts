@@ -23,6 +23,8 @@ export interface KnownNames {
   readonly isStrict: boolean
   /** Folded name -> the name that it stands for. */
   readonly folded: ReadonlyMap<string, string>
+  /** The narrowing names in it, folded, with the place of each. */
+  readonly narrowing: ReadonlyMap<string, string>
 }
 
 export interface NameCheck {
@@ -42,7 +44,7 @@ export const knownNames = (schema: Schema.Top | undefined, mode: "strict" | "len
 
 export const checkNames = (value: unknown, names: KnownNames): NameCheck => {
   const check: Findings = { refused: [], ignored: new Set(), unknown: 0 }
-  visit(value, names, { path: "", place: "" }, narrowingIn(names), check)
+  visit(value, names, { path: "", place: "" }, names.narrowing, check)
   return check
 }
 
@@ -98,15 +100,17 @@ const namesOf = (
   fields: new Map(fields),
   isFreeForm,
   isStrict,
-  folded: new Map(fields.map(([name]) => [fold(name), name]))
+  folded: new Map(fields.map(([name]) => [fold(name), name])),
+  narrowing: narrowingIn(fields)
 })
 
-/** The narrowing names that a body takes, folded, with the place of each. */
-const narrowingIn = (names: KnownNames, place = ""): ReadonlyMap<string, string> =>
+const narrowingIn = (
+  fields: ReadonlyArray<readonly [string, KnownNames | undefined]>
+): ReadonlyMap<string, string> =>
   new Map(
-    [...names.fields].flatMap(([name, inner]): ReadonlyArray<readonly [string, string]> => [
-      ...(inner === undefined ? [] : narrowingIn(inner, `${place}${name}/`)),
-      ...(narrowingNames.has(name) ? [[fold(name), `${place}${name}`] as const] : [])
+    fields.flatMap(([name, inner]): ReadonlyArray<readonly [string, string]> => [
+      ...Array.from(inner?.narrowing ?? [], ([folded, place]) => [folded, `${name}/${place}`] as const),
+      ...(narrowingNames.has(name) ? [[fold(name), name] as const] : [])
     ])
   )
 

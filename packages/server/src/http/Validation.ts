@@ -33,8 +33,10 @@ export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { en
 const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   payload.get("application/json")?.schemas[0]
 
-const queryOf = (url: string) =>
-  Object.fromEntries([...new URLSearchParams(url.split("?", 2)[1] ?? "").keys()].map((name) => [name, ""]))
+const queryOf = (url: string): Readonly<Record<string, string>> => {
+  const at = url.indexOf("?")
+  return at < 0 ? {} : Object.fromEntries(Array.from(new URLSearchParams(url.slice(at + 1)).keys(), (name) => [name, ""]))
+}
 
 const parsedBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
   const bytes = yield* Effect.orDie(request.arrayBuffer)
