@@ -1,12 +1,18 @@
 /**
- * Receives the body of a request before anything works on it, and puts it back: who sends slowly holds room for bytes
- * (`Bytes.ts`), never a place among those in work.
+ * Receives the body of a request before anything works on it, and keeps it for who reads it: who sends slowly holds room
+ * for bytes (`Bytes.ts`), never a place among those in work.
  */
 import type { IncomingMessage } from "node:http"
 
 /** Bytes that the headers announce; undefined for a body in chunks, whose length its end tells. */
 export const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
+
+/** By request; a body above the bound goes back to the stream instead, whose reader refuses it. */
+const received = new WeakMap<object, Buffer>()
+
+/** Undefined: it is in the stream. */
+export const receivedBody = (request: object): Buffer | undefined => received.get(request)
 
 /** Calls `done` once with all of the body, or with what is above `bytesMax`; never if the client leaves. */
 export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (body: Buffer) => void): void => {
@@ -21,8 +27,9 @@ export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (b
     request.off("readable", look)
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     if (chunks.length > 1) chunks.forEach(releaseBytes)
+    if (bytes <= bytesMax) received.set(request, body)
     // In the same turn as the last read, so that the stream does not end yet.
-    if (body.length > 0) request.unshift(body)
+    else request.unshift(body)
     done(body)
   }
   // A body in the same packet as its headers is parsed in this turn.

@@ -18,6 +18,7 @@ import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { SqliteError } from "@muniment/sqlite/SqliteError"
 import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
+import { receivedRequest } from "./receivedRequest.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
 import type { RequestRecords } from "./RequestRecords.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
@@ -58,6 +59,7 @@ const enveloped = <E, R>(
       Effect.catchCause((cause) => answerFor(cause, method, path, requestId)),
       Effect.updateContext((context: Context.Context<R>) =>
         context.pipe(
+          Context.add(HttpServerRequest.HttpServerRequest, receivedRequest(request)),
           Context.add(RequestAccount, known),
           Context.add(References.CurrentLogAnnotations, {
             ...Context.get(context, References.CurrentLogAnnotations),

@@ -23,28 +23,27 @@ export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSi
 
 /** 413 above `Limits.requestBodyBytesMax`, 415 for anything but JSON, before anything else looks at the body. */
 export const bodyLimit = Layer.succeed(BodyLimit, (handler, { endpoint }) =>
-  HttpMethod.hasBody(endpoint.method) ? Effect.andThen(checkBody, handler) : handler
+  HttpMethod.hasBody(endpoint.method)
+    ? Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        if (hasNoBody(request)) return handler
+        if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return tooLarge()
+        const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+        if (mediaType !== "application/json") return wrongType()
+        // The size of a chunked body is known once it is read; the request keeps the bytes for the handler.
+        return Effect.andThen(Effect.catch(request.arrayBuffer, tooLarge), handler)
+      })
+    : handler
 )
-
-const checkBody = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  if (hasNoBody(request)) return
-  if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return yield* tooLarge()
-  const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
-  if (mediaType !== "application/json") {
-    return yield* new UnsupportedMediaType({
-      code: "unsupported_media_type",
-      error: "a body must be application/json"
-    })
-  }
-  // The size of a chunked body is known once it is read; the request keeps the bytes for the handler.
-  yield* Effect.catch(request.arrayBuffer, tooLarge)
-})
 
 const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
   const length = request.headers["content-length"]
   return request.headers["transfer-encoding"] === undefined && (length === undefined || length === "0")
 }
+
+const wrongType = () =>
+  Effect.fail(
+    new UnsupportedMediaType({ code: "unsupported_media_type", error: "a body must be application/json" })
+  )
 
 const tooLarge = () =>
   Effect.fail(
