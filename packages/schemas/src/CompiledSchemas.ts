@@ -29,20 +29,21 @@ export interface CompiledSchemas {
   readonly size: () => { readonly entries: number; readonly subschemas: number }
 }
 
-interface Compiled {
+export interface CompiledSchema {
+  /** As that of `CompiledSchemas`. */
   readonly validate: (data: unknown) => Outcome
   readonly subschemaCount: number
 }
 
 export const makeCompiledSchemas = (): CompiledSchemas => {
   // A Map iterates in insertion order; a hit is inserted again, so the first entry is the oldest.
-  const entries = new Map<string, Compiled>()
+  const entries = new Map<string, CompiledSchema>()
   let subschemas = 0
-  const compiledFor = (schemaText: string): Compiled => {
+  const compiledFor = (schemaText: string): CompiledSchema => {
     const key = createHash("sha256").update(schemaText).digest("base64")
     const known = entries.get(key)
     entries.delete(key)
-    const compiled = known ?? compile(schemaText)
+    const compiled = known ?? compileSchema(schemaText)
     if (known === undefined) subschemas += compiled.subschemaCount
     entries.set(key, compiled)
     for (const [oldest, { subschemaCount }] of entries) {
@@ -58,7 +59,8 @@ export const makeCompiledSchemas = (): CompiledSchemas => {
   }
 }
 
-const compile = (schemaText: string): Compiled => {
+/** Never throws: a schema that cannot be compiled refuses all data. */
+export const compileSchema = (schemaText: string): CompiledSchema => {
   const checked = parseSchema(schemaText)
   if (Result.isFailure(checked)) return refusing(checked.failure.reason)
   const { dialect, schema, subschemaCount } = checked.success
@@ -67,22 +69,23 @@ const compile = (schemaText: string): Compiled => {
   try {
     // A separate instance (0.3 ms) shares no names with other schemas and is garbage collected with the schema.
     const validate = makeAjv(dialect, "data").compile(anonymous)
-    return { validate: (data) => run(validate, data), subschemaCount }
+    const setsDefaults = JSON.stringify(anonymous).includes('"default"')
+    return { validate: (data) => run(validate, data, setsDefaults), subschemaCount }
   } catch (cause) {
     return refusing(`the schema cannot be compiled (${shortened(String(cause), 160)})`)
   }
 }
 
-const refusing = (message: string): Compiled => ({
+const refusing = (message: string): CompiledSchema => ({
   validate: () => ({ ok: false, issues: [{ path: "", message: shortened(message, compiledLimits.issueLengthMax) }] }),
   subschemaCount: 1
 })
 
-const run = (validate: ValidateFunction, data: unknown): Outcome => {
+const run = (validate: ValidateFunction, data: unknown, setsDefaults: boolean): Outcome => {
   try {
     if (validate(data)) {
       // Defaults multiply: one of 30 KB, set on each of 20,000 items, would be copied to the server's thread.
-      const issue = checkData(data)
+      const issue = setsDefaults ? checkData(data) : undefined
       return issue === undefined ? { ok: true, data } : { ok: false, issues: [issue] }
     }
     const errors = validate.errors ?? []

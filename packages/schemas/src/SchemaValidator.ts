@@ -8,7 +8,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { traced } from "@muniment/domain/traced"
 import { builtinKinds } from "./BuiltinKinds.ts"
-import { makeCompiledSchemas, type Outcome } from "./CompiledSchemas.ts"
+import { type CompiledSchema, compileSchema, type Outcome } from "./CompiledSchemas.ts"
 import { dataBytes, type Issue } from "./DataBounds.ts"
 import { checkSchema } from "./SchemaBounds.ts"
 import { SchemaStanding } from "./SchemaStanding.ts"
@@ -48,7 +48,13 @@ export class SchemaValidator extends Context.Service<
 const make = Effect.gen(function* () {
   yield* Effect.sync(checkBuiltinKinds)
   const standing = new SchemaStanding()
-  const builtins = makeCompiledSchemas()
+  const builtins = new Map<string, CompiledSchema>()
+  // Found by its text: the digest of a schema takes longer to make than a memory to validate.
+  const builtinOf = (schemaText: string): CompiledSchema => {
+    const compiled = builtins.get(schemaText) ?? compileSchema(schemaText)
+    builtins.set(schemaText, compiled)
+    return compiled
+  }
   const known = yield* openValidationLane(standing, { isStarted: true })
   // Each registered schema is unknown once: a thread that most installations would start for nothing.
   const unknown = yield* openValidationLane(standing, { isStarted: false })
@@ -66,7 +72,7 @@ const make = Effect.gen(function* () {
     if (isLittleOfBuiltins(measured)) {
       return inOrder(
         sizes,
-        measured.map(({ item: { data, schemaText } }) => builtins.validate(schemaText, data))
+        measured.map(({ item: { data, schemaText } }) => builtinOf(schemaText).validate(data))
       )
     }
     const isSafe = [...largestData(measured)].every(([schemaText, bytes]) => standing.isSafe(schemaText, bytes))
