@@ -1,6 +1,14 @@
 /** Headers of the answer to the current request, whether it succeeds or fails. */
-import { Effect } from "effect"
+import { type Context, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 
-export const answerHeaders = (headers: Readonly<Record<string, string>>) =>
+type Headers = Readonly<Record<string, string>>
+
+export const answerHeaders = (headers: Headers) =>
   HttpEffect.appendPreResponseHandler((_, response) => Effect.succeed(HttpServerResponse.setHeaders(response, headers)))
+
+/** The same for who has the context of the request at hand. */
+export const setAnswerHeaders = (context: Context.Context<never>, headers: Headers): void =>
+  HttpEffect.appendPreResponseHandlerUnsafe(context, (_, response) =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, headers))
+  )

@@ -136,12 +136,15 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       const secret = brought ?? makeApiKey(keyPrefix, yield* random.randomBytes(apiKeyBytes))
       return { record: yield* write(insert(account, label, secret, bounds)), secret }
     }),
-    authenticate: Effect.fnUntraced(function* (secret) {
-      const now = yield* Clock.currentTimeMillis
-      const identity = yield* ownerOf(hashApiKey(secret), now)
-      if (identity?.keyId !== undefined) yield* lastUses.note(identity.keyId, now)
-      return identity
-    }),
+    authenticate: (secret) =>
+      Clock.clockWith((clock) => {
+        const now = clock.currentTimeMillisUnsafe()
+        return Effect.flatMapEager(ownerOf(hashApiKey(secret), now), (identity) =>
+          identity?.keyId === undefined
+            ? Effect.succeed(identity)
+            : Effect.mapEager(lastUses.note(identity.keyId, now), () => identity)
+        )
+      }),
     isWorking: (id) => Effect.flatMap(Clock.currentTimeMillis, (now) => read(isWorkingAt(sql, id, now))),
     list: traced("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
@@ -317,13 +320,13 @@ const makeLastUses = Effect.gen(function* () {
 
   yield* Effect.addFinalizer(() => (pending.size === 0 ? Effect.void : flush))
   return {
-    note: (id: string, atMillis: number) =>
-      Effect.suspend(() => {
-        pending.set(id, atMillis)
-        if (isWaiting) return Effect.void
-        isWaiting = true
-        return Effect.asVoid(Effect.forkIn(flushLater, scope))
-      }),
+    /** Notes it at once; the effect waits for the next write, where nothing waits for it yet. */
+    note: (id: string, atMillis: number): Effect.Effect<void> => {
+      pending.set(id, atMillis)
+      if (isWaiting) return Effect.void
+      isWaiting = true
+      return Effect.asVoid(Effect.forkIn(flushLater, scope))
+    },
     of: (id: string): number | undefined => pending.get(id)
   }
 })

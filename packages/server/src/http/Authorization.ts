@@ -3,10 +3,10 @@
  * revocation takes effect at once. The operator acts for the account that `x-account` names, without charge or limits;
  * each change is in the audit log. Operator routes take what `OperatorAccess` does.
  */
-import { Data, Effect, Layer, Redacted } from "effect"
+import { Context, Data, Effect, Layer, Redacted, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
-import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
+import { Authorization, Caller, type ChargeFailure, OperatorAuthorization } from "@muniment/domain/api/Middleware"
+import { Forbidden, type RateLimited, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -39,28 +39,34 @@ export const authorization = (audience: ServiceAudience) =>
       return {
         // A bearer key takes precedence over wallet headers, and these over the console's cookie.
         bearer: (handler, { credential, endpoint, group }) =>
-          Effect.gen(function* () {
+          Effect.withFiber((fiber): Answer<ChargeFailure | Unauthenticated> => {
             const secret = Redacted.value(credential)
-            const request = yield* HttpServerRequest.HttpServerRequest
-            const known = yield* RequestAccount
+            const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+            const known = fiber.getRef(RequestAccount)
             known.operation = `${group.identifier}.${endpoint.identifier}`
             const named = request.headers["x-account"]
-            if (named !== undefined) {
-              return yield* actFor(named, secret, known.operation, handler)
-            }
-            const identity: Identity = yield* Effect.tapError(identify(request, secret, endpoint.identifier), () =>
+            if (named !== undefined) return actFor(named, secret, known.operation, handler)
+            const identified = Effect.tapError(identify(request, secret, endpoint.identifier), () =>
               Effect.sync(() => gate.forget(request))
             )
-            if (identity.newcomer === undefined) gate.recognise(request, identity.account)
-            if (identity.account.suspendedAt !== undefined) return yield* suspended()
-            known.accountId = identity.account.id
-            known.caller = identity.keyId ?? identity.walletAddress
-            const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
-            return yield* calls.during(identity.account, answer)
+            return Effect.flatMap(identified, (identity: Identity): Answer<Forbidden | RateLimited> => {
+              if (identity.newcomer === undefined) gate.recognise(request, identity.account)
+              if (identity.account.suspendedAt !== undefined) return Effect.fail(suspended())
+              known.accountId = identity.account.id
+              known.caller = identity.keyId ?? identity.walletAddress
+              const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
+              return calls.during(identity.account, answer)
+            })
           })
       }
     })
   )
+
+type Answer<E> = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  E | Types.unhandled,
+  HttpServerRequest.HttpServerRequest
+>
 
 /** Whom the credentials of a request belong to. */
 const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
@@ -72,15 +78,12 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
   const verifier = yield* SignatureVerifier
   const signatures = yield* SignatureBudget
 
-  const byKey = Effect.fnUntraced(function* (secret: string) {
-    if (secret === "") return yield* missingCredentials()
-    const identity = yield* keys.authenticate(secret)
-    if (identity !== undefined) return identity
-    return yield* new Unauthenticated({
-      code: "invalid_api_key",
-      error: "the API key is unknown, expired or revoked"
-    })
-  })
+  const byKey = (secret: string): Effect.Effect<Identity, Unauthenticated> =>
+    secret === ""
+      ? Effect.fail(missingCredentials())
+      : Effect.flatMap(keys.authenticate(secret), (identity) =>
+          identity === undefined ? Effect.fail(unknownKey()) : Effect.succeed(identity)
+        )
 
   const byWallet = Effect.fnUntraced(function* (operation: string) {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -181,6 +184,9 @@ export const operatorAuthorization = Layer.effect(
 
 const suspended = () =>
   new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })
+
+const unknownKey = () =>
+  new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown, expired or revoked" })
 
 const missingCredentials = () =>
   new Unauthenticated({ code: "missing_credentials", error: "send an API key: Authorization: Bearer <key>" })

@@ -3,7 +3,7 @@
  * and media type of the body, `Idempotency-Key`, charge. Each is built once per endpoint and left out
  * where it has nothing to do. `Authorization.ts`, `RateLimits.ts` and `Validation.ts` hold the others.
  */
-import { ByteSize, Context, Effect, Layer } from "effect"
+import { ByteSize, Context, Effect, Layer, type Types } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BodyLimit, Caller, Charging, CurrentCall, Idempotency, RequestToken } from "@muniment/domain/api/Middleware"
 import { Price } from "@muniment/domain/api/Operation"
@@ -13,7 +13,7 @@ import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import type { Purses } from "@muniment/control/credits/Ledger"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
-import { answerHeaders } from "../answerHeaders.ts"
+import { setAnswerHeaders } from "../answerHeaders.ts"
 import { ChargedCalls, freeCall } from "../credits/ChargedCalls.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
@@ -24,7 +24,7 @@ export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSi
 /** 413 above `Limits.requestBodyBytesMax`, 415 for anything but JSON, before anything else looks at the body. */
 export const bodyLimit = Layer.succeed(BodyLimit, (handler, { endpoint }) =>
   HttpMethod.hasBody(endpoint.method)
-    ? Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    ? Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
         if (hasNoBody(request)) return handler
         if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return tooLarge()
         const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
@@ -34,6 +34,11 @@ export const bodyLimit = Layer.succeed(BodyLimit, (handler, { endpoint }) =>
       })
     : handler
 )
+
+type Checked = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  PayloadTooLarge | UnsupportedMediaType | Types.unhandled
+>
 
 const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
   const length = request.headers["content-length"]
@@ -96,11 +101,11 @@ export const charging = Layer.effect(
   Charging,
   Effect.map(ChargedCalls, (calls) => (handler, { endpoint }) => {
     const price = Context.get(endpoint.annotations, Price)
-    return Effect.gen(function* () {
-      const caller = yield* Caller
-      const token = yield* RequestToken
-      const request = yield* HttpServerRequest.HttpServerRequest
-      if (price === 0) return yield* Effect.provideService(handler, CurrentCall, freeCall(caller, token))
+    return Effect.withFiber(({ context }) => {
+      const caller = Context.getUnsafe(context, Caller)
+      const token = Context.getUnsafe(context, RequestToken)
+      const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+      if (price === 0) return Effect.provideService(handler, CurrentCall, freeCall(caller, token))
       const operation = {
         caller,
         operation: endpoint.identifier,
@@ -109,11 +114,11 @@ export const charging = Layer.effect(
         token,
         carrier: () => httpCarrier(request)
       }
-      const { charged, purses, value } = yield* calls.charge(operation, (call) =>
-        Effect.provideService(handler, CurrentCall, call)
-      )
-      yield* answerHeaders(creditHeaders(charged, purses))
-      return value
+      const charged = calls.charge(operation, (call) => Effect.provideService(handler, CurrentCall, call))
+      return Effect.map(charged, ({ charged: micro, purses, value }) => {
+        setAnswerHeaders(context, creditHeaders(micro, purses))
+        return value
+      })
     })
   })
 )

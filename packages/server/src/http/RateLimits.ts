@@ -6,10 +6,11 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Caller, RateLimiting } from "@muniment/domain/api/Middleware"
 import { RateLimited } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { rateLimitOf } from "@muniment/domain/Plans"
-import { answerHeaders } from "../answerHeaders.ts"
-import { TokenBuckets } from "./TokenBuckets.ts"
+import { setAnswerHeaders } from "../answerHeaders.ts"
+import { type Allowance, TokenBuckets } from "./TokenBuckets.ts"
 
 export class RateLimits extends Context.Service<
   RateLimits,
@@ -31,28 +32,31 @@ export const rateLimiting = Layer.effect(
     RateLimits,
     ({ take }) =>
       (handler) =>
-        Effect.andThen(take, handler)
+        take === Effect.void ? handler : Effect.andThen(take, handler)
   )
 )
 
-const takeToken = Effect.fnUntraced(function* (buckets: TokenBuckets) {
-  const caller = yield* Caller
-  const rate = rateLimitOf(caller)
-  if (rate === undefined) return
-  const allowance = buckets.take(
-    caller.keyId === undefined ? `wallet:${caller.account.id}` : caller.account.id,
-    rate,
-    yield* Clock.currentTimeMillis
-  )
-  yield* answerHeaders({
-    "x-ratelimit-limit": String(allowance.limit),
-    "x-ratelimit-remaining": String(allowance.remaining),
-    "x-ratelimit-reset": String(allowance.resetSeconds),
-    ...(!allowance.isAllowed && { "retry-after": String(allowance.retryAfterSeconds) })
+const takeToken = (buckets: TokenBuckets) =>
+  Effect.withFiber<void, RateLimited, Caller | HttpServerRequest.HttpServerRequest>((fiber) => {
+    const caller = Context.getUnsafe(fiber.context, Caller)
+    const rate = rateLimitOf(caller)
+    if (rate === undefined) return Effect.void
+    const allowance = buckets.take(
+      caller.keyId === undefined ? `wallet:${caller.account.id}` : caller.account.id,
+      rate,
+      fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+    )
+    setAnswerHeaders(fiber.context, {
+      "x-ratelimit-limit": String(allowance.limit),
+      "x-ratelimit-remaining": String(allowance.remaining),
+      "x-ratelimit-reset": String(allowance.resetSeconds),
+      ...(!allowance.isAllowed && { "retry-after": String(allowance.retryAfterSeconds) })
+    })
+    return allowance.isAllowed ? Effect.void : Effect.fail(rateLimited(caller, allowance))
   })
-  if (allowance.isAllowed) return
-  return yield* new RateLimited({
+
+const rateLimited = ({ account }: Identity, { retryAfterSeconds }: Allowance): RateLimited =>
+  new RateLimited({
     code: "rate_limited",
-    error: `more requests than the plan "${caller.account.plan}" allows; try again in ${allowance.retryAfterSeconds} s`
+    error: `more requests than the plan "${account.plan}" allows; try again in ${retryAfterSeconds} s`
   })
-})

@@ -4,7 +4,7 @@
  * refused or listed (`KnownNames`); failures of the contract's schemas become `InvalidRequest` with the code of the
  * field that is wrong.
  */
-import { Effect, Layer, SchemaIssue, type Schema } from "effect"
+import { Effect, Layer, Result, SchemaIssue, type Schema, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
 import { Validation, WellFormedRequest } from "@muniment/domain/api/Middleware"
@@ -16,19 +16,30 @@ import { checkNames, knownNames, type NameCheck, unknownNames } from "./KnownNam
 export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { endpoint }) => {
   const inQuery = knownNames(endpoint.query, "strict")
   const inBody = knownNames(bodySchema(endpoint), "lenient")
-  return Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    if (inQuery !== undefined) yield* refuseUnknown(checkNames(queryOf(request.url), inQuery))
-    const body = HttpMethod.hasBody(endpoint.method) ? yield* parsedBody(request) : undefined
-    if (body === undefined || inBody === undefined) return yield* handler
-    const check = checkNames(body, inBody)
-    yield* refuseUnknown(check)
-    const response = yield* handler
-    return check.ignored.size === 0
-      ? response
-      : HttpServerResponse.setHeader(response, "x-ignored-fields", listed(check.ignored))
+  const hasBody = HttpMethod.hasBody(endpoint.method)
+  return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
+    const unknown = inQuery === undefined ? undefined : unknownNames(checkNames(queryOf(request.url), inQuery))
+    if (unknown !== undefined) return Effect.fail(unknown)
+    if (!hasBody) return handler
+    return Effect.flatMap(Effect.orDie(request.arrayBuffer), (bytes): Checked => {
+      if (bytes.byteLength === 0) return handler
+      const body = readBody(bytes)
+      if (Result.isFailure(body)) return Effect.fail(body.failure)
+      if (inBody === undefined) return handler
+      const check = checkNames(body.success, inBody)
+      const refused = unknownNames(check)
+      if (refused !== undefined) return Effect.fail(refused)
+      return check.ignored.size === 0 ? handler : Effect.map(handler, withIgnored(check))
+    })
   })
 })
+
+type Checked = Effect.Effect<HttpServerResponse.HttpServerResponse, InvalidRequest | Types.unhandled>
+
+const withIgnored =
+  ({ ignored }: NameCheck) =>
+  (response: HttpServerResponse.HttpServerResponse) =>
+    HttpServerResponse.setHeader(response, "x-ignored-fields", listed(ignored))
 
 const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   payload.get("application/json")?.schemas[0]
@@ -36,16 +47,6 @@ const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
 const queryOf = (url: string): Readonly<Record<string, string>> => {
   const at = url.indexOf("?")
   return at < 0 ? {} : Object.fromEntries(Array.from(new URLSearchParams(url.slice(at + 1)).keys(), (name) => [name, ""]))
-}
-
-const parsedBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  const bytes = yield* Effect.orDie(request.arrayBuffer)
-  return bytes.byteLength > 0 ? yield* parseBody(bytes) : undefined
-})
-
-const refuseUnknown = (check: NameCheck): Effect.Effect<void, InvalidRequest> => {
-  const refused = unknownNames(check)
-  return refused === undefined ? Effect.void : Effect.fail(refused)
 }
 
 /** A header holds ASCII only, and has to stay short. */
@@ -58,28 +59,27 @@ const listed = (ignored: ReadonlySet<string>): string => {
     : `${places.slice(0, Limits.ignoredFieldsListedMax).join(", ")}, ...`
 }
 
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
 /** What the bytes say, if JSON can say it without a loss. */
-export const parseBody = Effect.fnUntraced(function* (bytes: ArrayBuffer) {
-  const text = yield* Effect.try({
-    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: () => invalidJson("the body is not UTF-8")
+export const readBody = (bytes: ArrayBuffer): Result.Result<unknown, InvalidRequest> => {
+  const text = Result.try({ try: () => decoder.decode(bytes), catch: () => invalidJson("the body is not UTF-8") })
+  return Result.flatMap(text, (json) => {
+    const finding = inspectJson(json, {
+      depthMax: Limits.jsonDepthMax,
+      keysMax: Limits.jsonObjectKeysMax,
+      valuesMax: Limits.jsonValuesMax
+    })
+    return finding === undefined
+      ? Result.try({ try: (): unknown => JSON.parse(json), catch: () => invalidJson("the body is not JSON") })
+      : Result.fail(
+          invalidJson(
+            `the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`,
+            finding.path
+          )
+        )
   })
-  const finding = inspectJson(text, {
-    depthMax: Limits.jsonDepthMax,
-    keysMax: Limits.jsonObjectKeysMax,
-    valuesMax: Limits.jsonValuesMax
-  })
-  if (finding !== undefined) {
-    return yield* invalidJson(
-      `the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`,
-      finding.path
-    )
-  }
-  return yield* Effect.try({
-    try: () => JSON.parse(text) as unknown,
-    catch: () => invalidJson("the body is not JSON")
-  })
-})
+}
 
 const faultNames = {
   too_deep: `nested more than ${Limits.jsonDepthMax} levels deep`,

@@ -36,36 +36,28 @@ const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
   /** Accounts with calls only. */
   const counts = new Map<string, number>()
   const countOf = (accountId: string) => counts.get(accountId) ?? 0
-  const enter = (account: Account) =>
-    Effect.suspend(() => {
-      const count = countOf(account.id)
-      const limit = quotas.of(account).openRequests
-      if (limit !== undefined && count >= limit) {
-        return Effect.andThen(
-          answerHeaders({ "retry-after": retryAfterSeconds }),
-          Effect.fail(tooManyOpen(count, limit))
-        )
-      }
-      counts.set(account.id, count + 1)
-      return Effect.void
-    })
   const leave = (accountId: string) =>
     Effect.sync(() => {
       const count = countOf(accountId) - 1
       if (count === 0) counts.delete(accountId)
       else counts.set(accountId, count)
     })
+  const refuse = (count: number, limit: number) =>
+    Effect.andThen(answerHeaders({ "retry-after": retryAfterSeconds }), Effect.fail(tooManyOpen(count, limit)))
   const ended = (accountId: string): Effect.Effect<void> =>
     Effect.suspend(() =>
       counts.has(accountId) ? Effect.andThen(Effect.sleep(pollMillis), ended(accountId)) : Effect.void
     )
   return {
-    during: (account, call) =>
-      Effect.acquireUseRelease(
-        enter(account),
-        () => call,
-        () => leave(account.id)
-      ),
+    during: <A, E, R>(account: Account, call: Effect.Effect<A, E, R>) =>
+      // No interruption comes between counting the call and `leave`.
+      Effect.uninterruptibleMask((restore): Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest> => {
+        const count = countOf(account.id)
+        const limit = quotas.of(account).openRequests
+        if (limit !== undefined && count >= limit) return refuse(count, limit)
+        counts.set(account.id, count + 1)
+        return Effect.ensuring(restore(call), leave(account.id))
+      }),
     count: countOf,
     ended
   }

@@ -10,7 +10,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { Authorization, BodyLimit, Caller, RateLimiting } from "@muniment/domain/api/Middleware"
 import { RateLimits } from "../http/RateLimits.ts"
-import { parseBody } from "../http/Validation.ts"
+import { readBody } from "../http/Validation.ts"
 import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
 import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
@@ -67,7 +67,7 @@ const answerBody = Effect.fnUntraced(function* (
   const request = yield* HttpServerRequest.HttpServerRequest
   const { headers } = request
   const version = headers["mcp-protocol-version"]
-  const body = yield* Effect.result(parseBody(yield* Effect.orDie(request.arrayBuffer)))
+  const body = readBody(yield* Effect.orDie(request.arrayBuffer))
   if (body._tag === "Failure") return refusal(400, rpcCodes.parseError, body.failure.error)
   const context = { caller: yield* Caller, headers, ...services }
   if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version, limits)

@@ -396,15 +396,17 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
 })
 
 const agents = traced("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
+  const keys = visibleIn(parts, caller, {})
   const counted = yield* Effect.forEach(
-    visibleIn(parts, caller, {}),
+    keys,
     (key) =>
       // A file that is set aside must not hide the others.
       Effect.match(liveIn(parts, caller, key), {
         onSuccess: (memories) => ({ agentId: key.agentId, memories }),
         onFailure: () => ({ agentId: key.agentId, memories: null })
       }),
-    { concurrency: Limits.namespaceFanOutMax }
+    // A fiber each is for several.
+    { concurrency: keys.length === 1 ? 1 : Limits.namespaceFanOutMax }
   )
   // Whose agents are not chosen for it, a key learns none by name in which it sees nothing.
   const isNamed = caller.scope?.subjects === undefined || caller.scope.agents !== undefined
