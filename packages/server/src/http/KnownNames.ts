@@ -104,9 +104,7 @@ const namesOf = (
   narrowing: narrowingIn(fields)
 })
 
-const narrowingIn = (
-  fields: ReadonlyArray<readonly [string, KnownNames | undefined]>
-): ReadonlyMap<string, string> =>
+const narrowingIn = (fields: ReadonlyArray<readonly [string, KnownNames | undefined]>): ReadonlyMap<string, string> =>
   new Map(
     fields.flatMap(([name, inner]): ReadonlyArray<readonly [string, string]> => [
       ...Array.from(inner?.narrowing ?? [], ([folded, place]) => [folded, `${name}/${place}`] as const),

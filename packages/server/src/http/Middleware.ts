@@ -46,9 +46,7 @@ const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
 }
 
 const wrongType = () =>
-  Effect.fail(
-    new UnsupportedMediaType({ code: "unsupported_media_type", error: "a body must be application/json" })
-  )
+  Effect.fail(new UnsupportedMediaType({ code: "unsupported_media_type", error: "a body must be application/json" }))
 
 const tooLarge = () =>
   Effect.fail(

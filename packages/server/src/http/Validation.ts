@@ -46,7 +46,9 @@ const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
 
 const queryOf = (url: string): Readonly<Record<string, string>> => {
   const at = url.indexOf("?")
-  return at < 0 ? {} : Object.fromEntries(Array.from(new URLSearchParams(url.slice(at + 1)).keys(), (name) => [name, ""]))
+  return at < 0
+    ? {}
+    : Object.fromEntries(Array.from(new URLSearchParams(url.slice(at + 1)).keys(), (name) => [name, ""]))
 }
 
 /** A header holds ASCII only, and has to stay short. */

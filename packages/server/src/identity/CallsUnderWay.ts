@@ -51,13 +51,15 @@ const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
   return {
     during: <A, E, R>(account: Account, call: Effect.Effect<A, E, R>) =>
       // No interruption comes between counting the call and `leave`.
-      Effect.uninterruptibleMask((restore): Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest> => {
-        const count = countOf(account.id)
-        const limit = quotas.of(account).openRequests
-        if (limit !== undefined && count >= limit) return refuse(count, limit)
-        counts.set(account.id, count + 1)
-        return Effect.ensuring(restore(call), leave(account.id))
-      }),
+      Effect.uninterruptibleMask(
+        (restore): Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest> => {
+          const count = countOf(account.id)
+          const limit = quotas.of(account).openRequests
+          if (limit !== undefined && count >= limit) return refuse(count, limit)
+          counts.set(account.id, count + 1)
+          return Effect.ensuring(restore(call), leave(account.id))
+        }
+      ),
     count: countOf,
     ended
   }

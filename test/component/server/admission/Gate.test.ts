@@ -7,6 +7,7 @@ import { Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Gate } from "@muniment/server/admission/Gate"
 import { PollClock } from "@muniment/server/admission/PollClock"
+import { receivedBody } from "@muniment/server/admission/RequestBody"
 import { boundedServer } from "@muniment/server/http/Listener"
 
 interface Got {
@@ -104,11 +105,7 @@ const fill = async (): Promise<ReadonlyArray<Sent>> => {
   await until(() => begun.length === sent.length)
   return sent
 }
-const bodyOf = async ({ request: incoming }: Work): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  for await (const chunk of incoming) chunks.push(Buffer.from(chunk as Uint8Array))
-  return Buffer.concat(chunks).toString()
-}
+const bodyOf = ({ request: incoming }: Work): string => receivedBody(incoming)?.toString() ?? ""
 
 describe("places", () => {
   it("are given in turn: an account that just came is served before a crowd of another", async () => {
@@ -244,7 +241,7 @@ describe("bodies", () => {
     "of %i bytes arrive whole",
     async (length) => {
       const body = Buffer.alloc(length, "m")
-      onBegin = () => void bodyOf(begun[0]!).then((text) => begun[0]!.response.end(String(text.length)))
+      onBegin = () => begun[0]!.response.end(String(bodyOf(begun[0]!).length))
       expect((await send("/v1/memories", { body }).answer).text).toBe(String(length))
       await until(() => gate.state.bodyBytes === 0)
     }
@@ -257,7 +254,7 @@ describe("bodies", () => {
     expect(begun).toHaveLength(0)
     socket.write("6\r\n world\r\n0\r\n\r\n")
     await until(() => begun.length === 1)
-    expect([gate.state.bodyBytes, await bodyOf(begun[0]!)]).toEqual([11, "hello world"])
+    expect([gate.state.bodyBytes, bodyOf(begun[0]!)]).toEqual([11, "hello world"])
     socket.destroy()
     await until(() => gate.state.bodyBytes === 0)
   })
@@ -269,7 +266,7 @@ describe("bodies", () => {
     expect(said.toString()).toMatch(/^HTTP\/1.1 100 Continue/)
     socket.write("hello")
     await until(() => begun.length === 1)
-    expect(await bodyOf(begun[0]!)).toBe("hello")
+    expect(bodyOf(begun[0]!)).toBe("hello")
     socket.destroy()
   })
 
