@@ -224,7 +224,10 @@ export class Gate {
       weight,
       cost,
       isCalm,
-      begin: (isAtOnce) => this.#turnstile.pass(() => this.#begin(passage), isCalm && isAtOnce),
+      begin: (isAtOnce) => {
+        const calmly = isAtOnce ? "ahead" : "first"
+        this.#turnstile.pass(() => this.#begin(passage), isCalm ? calmly : "none")
+      },
       refuse: (refusal) => this.#refuse(passage, refusal)
     }
     passage.visit = visit

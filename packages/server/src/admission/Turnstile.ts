@@ -1,28 +1,35 @@
 /**
- * Begins work after the event loop has looked at its sockets. Work that never waits for anything, such as a search with
- * a known vector, would otherwise run to its end as soon as its bytes are read, before the bytes of the next request
- * are: then requests queue in the kernel, where nobody can see them, let alone take turns or refuse.
+ * Begins work after the event loop has looked at its sockets: work that never waits, such as a search with a known
+ * vector, would otherwise run to its end before the next request's bytes are read, and requests queue in the kernel,
+ * where nobody can see them. Node accepts one connection of a listening socket a turn (libuv since 1.45), so turns
+ * without work follow each other until one has brought none; what calm accounts ask goes ahead of both.
  *
- * Node accepts one connection a turn of the loop (libuv since 1.45). With some milliseconds of work in each turn a crowd
- * of new connections waits in the kernel, up to the 16 s after which their senders repeat a lost packet. So turns
- * without work follow each other until one has brought no new connection. What calm accounts ask goes ahead of both: it
- * is little, and waited for the slices of a crowd, and for 32 turns in which the crowd's bytes were read.
+ * Invariant: work has at least half of the time while turns take less than `sliceMillisMax`. Turns that have much to
+ * read, for a crowd or on a busy machine, are followed by as much work, and few go by without.
  */
 
 /** Runs a function once the loop has looked at its sockets: `setImmediate`. */
 export type AfterPoll = (run: () => void) => void
 export const afterPoll: AfterPoll = setImmediate
 
-/** Of beginning work, until the loop looks at its sockets again. */
+/** Of beginning work, until the loop looks at its sockets again: at least, and at most. */
 const sliceMillis = 4
-/** Turns without work between two slices: a crowd that opens connections all the time takes half of the time at most. */
+const sliceMillisMax = 50
+/** Turns without work between two slices, and their time: a crowd that opens connections all the time takes half. */
 const emptyTurnsMax = 32
+const emptyMillisMax = 8
+
+/** `ahead`: outside of slices. `first`: before what others have due. */
+export type Precedence = "ahead" | "first" | "none"
 
 export class Turnstile {
   readonly #nowMillis: () => number
   readonly #afterPoll: AfterPoll
-  #due: Array<() => void> = []
+  readonly #first: Array<() => void> = []
+  readonly #due: Array<() => void> = []
   #isScheduled = false
+  /** Since when something is due that no slice has begun. */
+  #sinceMillis = 0
   /** Of the slice that runs. */
   #endMillis = 0
   #hasNewConnection = false
@@ -38,11 +45,17 @@ export class Turnstile {
     this.#hasNewConnection = true
   }
 
-  /** Calls `begin` in a later turn of the loop; what goes ahead, once the loop has looked at its sockets. */
-  pass(begin: () => void, isAhead = false): void {
-    if (isAhead) return this.#afterPoll(begin)
-    this.#due.push(begin)
+  /** Calls `begin` in a later turn of the loop, once it has looked at its sockets. */
+  pass(begin: () => void, precedence: Precedence = "none"): void {
+    if (precedence === "ahead") return this.#afterPoll(begin)
+    if (this.#size === 0) this.#sinceMillis = this.#nowMillis()
+    const queue = precedence === "first" ? this.#first : this.#due
+    queue.push(begin)
     this.#schedule()
+  }
+
+  get #size(): number {
+    return this.#first.length + this.#due.length
   }
 
   #schedule(): void {
@@ -55,8 +68,8 @@ export class Turnstile {
     this.#isScheduled = false
     if (this.#mayAcceptMore()) return this.#schedule()
     this.#endMillis = Number.POSITIVE_INFINITY
-    for (const _ of this.#due) this.#afterPoll(() => this.#beginNext())
-    this.#afterPoll(() => this.#due.length > 0 && this.#schedule())
+    for (let due = this.#size; due > 0; due -= 1) this.#afterPoll(() => this.#beginNext())
+    this.#afterPoll(() => this.#endSlice())
   }
 
   /**
@@ -65,12 +78,22 @@ export class Turnstile {
    */
   #beginNext(): void {
     const nowMillis = this.#nowMillis()
-    if (this.#endMillis === Number.POSITIVE_INFINITY) this.#endMillis = nowMillis + sliceMillis
-    if (nowMillis < this.#endMillis) this.#due.shift()?.()
+    if (this.#endMillis === Number.POSITIVE_INFINITY) this.#endMillis = nowMillis + this.#lengthMillis(nowMillis)
+    if (nowMillis < this.#endMillis) (this.#first.shift() ?? this.#due.shift())?.()
+  }
+
+  #endSlice(): void {
+    this.#sinceMillis = this.#nowMillis()
+    if (this.#size > 0) this.#schedule()
+  }
+
+  #lengthMillis(nowMillis: number): number {
+    return Math.min(Math.max(sliceMillis, nowMillis - this.#sinceMillis), sliceMillisMax)
   }
 
   #mayAcceptMore(): boolean {
-    const mayAccept = this.#hasNewConnection && this.#emptyTurns < emptyTurnsMax
+    const isTime = this.#nowMillis() - this.#sinceMillis < emptyMillisMax && this.#emptyTurns < emptyTurnsMax
+    const mayAccept = this.#hasNewConnection && isTime
     this.#hasNewConnection = false
     this.#emptyTurns = mayAccept ? this.#emptyTurns + 1 : 0
     return mayAccept

@@ -73,7 +73,7 @@ it("lets what goes ahead pass within a turn, before a crowd's work and beside it
     })
   }
   loop.turnstile.connected()
-  loop.turnstile.pass(() => begun.push("ahead"), true)
+  loop.turnstile.pass(() => begun.push("ahead"), "ahead")
   loop.turn()
   expect(begun).toEqual(["ahead"])
   while (!loop.isIdle) loop.turn()
@@ -97,4 +97,36 @@ it("lets turns go by without work while each brings a connection, but not for ev
   while (turn(true) === 1) turns += 1
   expect(turns).toBeGreaterThan(8)
   expect(turns).toBeLessThan(100)
+})
+
+it("begins what a calm account has waited for before the others' work", () => {
+  const loop = new Loop()
+  const begun: Array<string> = []
+  loop.turnstile.pass(() => begun.push("crowd"))
+  loop.turnstile.pass(() => begun.push("calm"), "first")
+  while (!loop.isIdle) loop.turn()
+  expect(begun).toEqual(["calm", "crowd"])
+})
+
+it("works for as long as the turns before have taken, and lets few long turns go by", () => {
+  const loop = new Loop()
+  const turnMillis = 20
+  let begun = 0
+  for (let work = 0; work < 200; work += 1) {
+    loop.turnstile.pass(() => {
+      begun += 1
+      loop.nowMillis += 2
+    })
+  }
+  const slices: Array<number> = []
+  for (let turn = 0; turn < 8; turn += 1) {
+    // Each brings a connection, and much to read.
+    loop.turnstile.connected()
+    loop.nowMillis += turnMillis
+    const before = begun
+    loop.turn()
+    if (begun > before) slices.push(begun - before)
+  }
+  // Two turns of 20 ms, then 40 ms of work.
+  expect(slices).toEqual([20, 20, 20, 20])
 })
