@@ -18,6 +18,7 @@ import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
 import { PollClock } from "../admission/PollClock.ts"
+import { acceptMore, reusePort } from "./Acceptors.ts"
 import type { Address } from "./ListenAddress.ts"
 
 /** How often Node looks for connections that are too slow. */
@@ -36,10 +37,12 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
       yield* Effect.forkScoped(polls.watch)
       const server = boundedServer(gate, polls)
       adopt(server)
+      acceptMore(server, options.host, Limits.connectionBacklog)
       return httpServerLayer(() => server, {
         host: options.host,
         port: options.port,
         backlog: Limits.connectionBacklog,
+        reusePort,
         gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
       })
     })
