@@ -205,6 +205,10 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "hooks.repeatDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries/repeat`, { body: {} }]],
   "account.whoami": () => [["/v1/account"]],
   "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
+  "account.requests": ({ agentId }) => [
+    ["/v1/account/requests?operation=memories&limit=1000"],
+    [`/v1/account/requests?caller=${agentId}`]
+  ],
   "account.costs": () => [["/v1/account/costs"], ["/v1/account/costs?format=csv"]],
   "attestations.attest": (names, word) =>
     [

@@ -98,8 +98,21 @@ describe("the calls of accounts", () => {
     expect((await calls("refused=true"))[0]).toMatchObject({ operation: "memories.list", status: 401, account: null })
     const all = JSON.stringify(await calls("limit=1000"))
     for (const secret of ["xylographic", "agent-zyx", key, server.operatorToken]) expect(all).not.toContain(secret)
+    const own = async (query: string) =>
+      (await server.call("GET", `/v1/account/requests?${query}`, { key })).body.requests
+    expect(await own("refused=true")).toEqual(await calls("account=caller&refused=true"))
+    const day = new Date().toISOString().slice(0, "2026-01-01".length)
+    expect((await own(`operation=memories&from=${day}`)).length).toBe(3)
+    expect(await own("to=2020-01-01")).toEqual([])
+    const bound = await server.call("POST", "/v1/keys", { key, body: { agents: ["agent-zyx"] } })
+    const refused = await server.call("GET", "/v1/account/requests", { key: bound.body.secret })
+    expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+    expect((await asOperator("POST", "/admin/accounts/erase", { account: "caller" })).status).toBe(200)
+    const left = await calls("limit=1000")
+    expect(left.filter(({ caller }: { readonly caller: string | null }) => caller === keyId)).toEqual([])
     expect((await asOperator("GET", "/admin/requests?account=nobody-there")).status).toBe(404)
-    expect((await server.call("GET", "/admin/requests", { key })).status).toBe(403)
+    const other = await server.newAccount("other-caller")
+    expect((await server.call("GET", "/admin/requests", { key: other })).status).toBe(403)
   })
 })
 
@@ -138,11 +151,11 @@ describe("the audit log", () => {
       (await asOperator("GET", `/admin/audit?limit=4&${query}`)).body.events.map(
         ({ action }: { readonly action: string }) => action
       )
-    expect(await actions("action=accounts")).toEqual(["accounts.suspend"])
+    expect(await actions("action=accounts")).toEqual(["accounts.suspend", "accounts.erase"])
     expect(await actions("action=money.adjust&subject=watched")).toEqual(["money.adjust"])
     expect(await actions("action=mon")).toEqual([])
     expect(await actions("subject=nobody")).toEqual([])
-    expect(await actions(`action=accounts&from=${day}&to=${day}`)).toEqual(["accounts.suspend"])
+    expect(await actions(`action=accounts.suspend&from=${day}&to=${day}`)).toEqual(["accounts.suspend"])
     expect(await actions("to=2020-01-01")).toEqual([])
     expect((await asOperator("GET", "/admin/audit?from=yesterday")).status).toBe(400)
   })

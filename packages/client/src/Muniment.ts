@@ -237,6 +237,11 @@ export class Muniment implements ContractClient {
     return this.#read("costs", { method: "GET", path: "/account/costs", query }, options)
   }
 
+  /** What the account called, newest first; `before` the last id leads on. Not for bound keys. */
+  requests(query: Query<"requests"> = {}, options?: CallOptions): Promise<Answer<"requests">> {
+    return this.#read("requests", { method: "GET", path: "/account/requests", query }, options)
+  }
+
   /** Keys that attestations of the service verify with; fetched once, and again with `refresh`. */
   async publicKeys(options: CallOptions & { readonly refresh?: boolean } = {}): Promise<PublishedKeys> {
     if (this.#publicKeys !== undefined && options.refresh !== true) return this.#publicKeys

@@ -46,7 +46,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "money", title: "Money", icon: "money", show: Money, ...service, isForOperators: false },
   { name: "system", title: "System", icon: "system", show: System, ...service },
-  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...service }
+  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...service, isForOperators: false }
 ]
 
 export const App = () => {

@@ -4,6 +4,8 @@
  */
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
+import { CalendarDay } from "./CalendarDay.ts"
+import { Limits } from "./Limits.ts"
 import { PaymentNetwork, PaymentRequirement } from "./Payment.ts"
 
 export const PaymentState = Schema.Literals(["verified", "broadcasting", "settled", "finalized", "failed", "reversed"])
@@ -107,7 +109,7 @@ export type ModelUsageDay = typeof ModelUsageDay.Type
 
 /** A call of an account; `at` in milliseconds. */
 export const RequestRecord = Schema.Struct({
-  id: Schema.Int.annotate({ description: "Counts up from the start of the service." }),
+  id: Schema.Int.annotate({ description: "Counts up." }),
   at: Schema.Int,
   method: Schema.String,
   operation: Schema.String.annotate({ description: "As `memories.create`; `mcp.message` for MCP." }),
@@ -119,6 +121,20 @@ export const RequestRecord = Schema.Struct({
   })
 })
 export type RequestRecord = typeof RequestRecord.Type
+
+const logName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
+
+export const RequestQuery = {
+  before: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a smaller id." })),
+  caller: Schema.optionalKey(logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
+  operation: Schema.optionalKey(logName.annotate({ description: "As `memories.search`, or `memories` for all." })),
+  refused: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on; false: the others." })
+  ),
+  from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
+  to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),
+  limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+}
 
 /** Named fields of the request that an operator made. */
 export const AuditDetail = Schema.Record(

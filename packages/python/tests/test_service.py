@@ -113,6 +113,7 @@ class Service(unittest.TestCase):
         self.assertEqual(memory.credits().plan, account.plan)
         self.assertLessEqual(len(memory.transactions(limit=5).transactions), 5)
         self.assertEqual(memory.statement(from_="2026-01-01", limit=1).account, account.name)
+        self.assertEqual(memory.requests(operation="account.statement", limit=1).requests[0].status, 200)
         self.assertLessEqual(len(memory.costs(from_="2026-01-01", limit=1).agents), 1)
 
     def test_keeps_webhooks(self) -> None:

@@ -46,7 +46,6 @@ import { originRoutes } from "./http/Origin.ts"
 import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { logRequest } from "./http/RequestLog.ts"
-import { makeRequestRecords, RequestRecords } from "./http/RequestRecords.ts"
 import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
@@ -59,6 +58,8 @@ import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { PendingRequests } from "./operator/requests/PendingRequests.ts"
+import { RequestHistory } from "./operator/requests/RequestHistory.ts"
 import { CallTally } from "./operator/series/CallTally.ts"
 import { ServiceSeries } from "./operator/series/ServiceSeries.ts"
 import { pathOf } from "./paths.ts"
@@ -158,7 +159,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     webhookAdminHandlers,
     consoleAdminHandlers
   )
-  const records = makeRequestRecords()
+  const records = new PendingRequests()
   const tally = new CallTally()
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
@@ -170,7 +171,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
   ).pipe(
-    Layer.provide(Layer.succeed(RequestRecords, records)),
+    Layer.provide(RequestHistory.layer(records, { days: config.requestDays })),
     Layer.provide(ServiceSeries.layer(tally)),
     Layer.provide(RateLimits.layer({ isOn: isLimited })),
     Layer.provideMerge(

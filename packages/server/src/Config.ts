@@ -223,6 +223,8 @@ export const ServerConfig = Config.all({
   monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
   /** One line for each request, without content. */
   requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
+  /** How long calls of accounts are kept for the operator; 0: the last ones, in memory. */
+  requestDays: integer("MUNIMENT_REQUEST_DAYS", 0).pipe(Config.withDefault(30)),
   /** Where traces go over OTLP, without the path; none by default. */
   otlpUrl: httpUrl("MUNIMENT_OTLP_URL"),
   /** The longest expected wait of a request that is let in. */

@@ -54,6 +54,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   transactions: (client) => client.transactions({ limit: 10 }),
   receipt: (client) => client.receipt("x/y"),
   statement: (client) => client.statement({ from: "2026-11-01", limit: 10 }),
+  requests: (client) => client.requests({ operation: "memories", refused: true, limit: 10 }),
   costs: (client) => client.costs({ from: "2026-11-01", limit: 10 }),
   events: (client) => client.events({ limit: 10 }),
   whoami: (client) => client.whoami(),

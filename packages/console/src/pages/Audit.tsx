@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, type Parameters, parameters } from "../service/route.ts"
+import { session } from "../service/session.ts"
 import { ago, count, moment } from "../service/text.ts"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
@@ -12,7 +13,20 @@ import type { Column } from "../ui/Table.tsx"
 
 type Event = typeof AuditEvent.Type
 
-export const Audit = () => {
+/** An account sees its own calls. */
+export const Audit = () => (session.value?.role === "operator" ? <OperatorAudit /> : <OwnCalls />)
+
+const OwnCalls = () => (
+  <>
+    <div class="head">
+      <h2>Calls</h2>
+      <p class="small">By which key, what and when; never what was said</p>
+    </div>
+    <Requests isOwn />
+  </>
+)
+
+const OperatorAudit = () => {
   const isOfRequests = parameters.value.get("show") === "requests"
   return (
     <>
@@ -28,7 +42,7 @@ export const Audit = () => {
           Calls of accounts
         </a>
       </nav>
-      {isOfRequests ? <Requests /> : <Events />}
+      {isOfRequests ? <Requests isOwn={false} /> : <Events />}
     </>
   )
 }
@@ -143,23 +157,25 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   }
 ]
 
-const Requests = () => {
+const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   const given = parameters.value
   const filters = {
-    account: given.get("account") ?? undefined,
+    ...(!isOwn && { account: given.get("account") ?? undefined }),
     caller: given.get("caller") ?? undefined,
     operation: given.get("operation") ?? undefined,
-    refused: given.get("refused") ?? undefined
+    refused: given.get("refused") ?? undefined,
+    from: given.get("from") ?? undefined,
+    to: given.get("to") ?? undefined
   }
   const log = useLog(
-    "/admin/requests",
+    isOwn ? "/v1/account/requests" : "/admin/requests",
     filters,
     (answer) => (answer as { readonly requests: ReadonlyArray<RequestRecord> }).requests
   )
   return (
     <section class="stack">
       <div class="facets">
-        <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />
+        {!isOwn && <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />}
         <Field label="Key or wallet" value={filters.caller ?? ""} onValue={(caller) => change({ caller })} />
         <Field
           label="Operation or its group"
@@ -177,15 +193,23 @@ const Requests = () => {
           ]}
           onValue={(refused) => change({ refused })}
         />
+        <Field label="From" type="date" value={filters.from ?? ""} onValue={(from) => change({ from })} />
+        <Field label="To" type="date" value={filters.to ?? ""} onValue={(to) => change({ to })} />
         <button type="button" onClick={log.reload}>
           Look again
         </button>
       </div>
-      <p class="small muted">
-        Since the start of the service, and no more than its last calls; <code>MUNIMENT_REQUEST_LOG=on</code> writes all
-        of them to its log.
-      </p>
-      <Log label="Calls of accounts" log={log} columns={requestColumns} empty="No call matches these filters." />
+      {!isOwn && (
+        <p class="small muted">
+          Kept for 30 days, unless <code>MUNIMENT_REQUEST_DAYS</code> says otherwise.
+        </p>
+      )}
+      <Log
+        label="Calls of accounts"
+        log={log}
+        columns={isOwn ? ownColumns : requestColumns}
+        empty="No call matches these filters."
+      />
     </section>
   )
 }
@@ -223,3 +247,5 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
     cell: ({ millis }) => <span class="nowrap">{millis < 10 ? millis.toFixed(1) : count(Math.round(millis))} ms</span>
   }
 ]
+
+const ownColumns = requestColumns.filter(({ title }) => title !== "Account")

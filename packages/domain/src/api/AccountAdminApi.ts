@@ -9,7 +9,7 @@ import { exactlyOneOf } from "../BodyRules.ts"
 import { CalendarDay } from "../CalendarDay.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { AuditEvent, RequestRecord } from "../Operations.ts"
+import { AuditEvent, RequestQuery, RequestRecord } from "../Operations.ts"
 import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
@@ -133,24 +133,15 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     ),
     HttpApiEndpoint.get("requests", "/requests", {
       query: {
-        before: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a smaller id." })),
         account: Schema.optionalKey(AccountName),
-        caller: Schema.optionalKey(
-          logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })
-        ),
-        operation: Schema.optionalKey(
-          logName.annotate({ description: "As `memories.search`, or `memories` for all." })
-        ),
-        refused: Schema.optionalKey(
-          Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on; false: the others." })
-        ),
-        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+        ...RequestQuery
       },
       success: Schema.Struct({ success, requests: Schema.Array(RequestRecord) }),
       error: NotFound
     }).annotateMerge(
       operation("What accounts called", {
-        description: `The last ${Limits.requestRecordsMax} calls since the start, newest first: who, which operation, when, how it ended; never what was said.`
+        description:
+          "Newest first: who, which operation, when, how it ended; never what was said. Kept as long as the operator has set, 30 days by default."
       })
     )
   )

@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
+import { RequestQuery, RequestRecord } from "../Operations.ts"
 import { QuotaUse } from "../Quotas.ts"
 import { AgentCostQuery, AgentCosts, Statement, StatementQuery } from "../Statement.ts"
 import { operation } from "./Operation.ts"
@@ -54,6 +55,18 @@ export class AccountApi extends HttpApiGroup.make("account")
       operation("What each agent cost", {
         description:
           "Sums of the charges of a period by agent and operation, the dearest agent first. As CSV with `format=csv` or `Accept: text/csv`. Not for keys that are bound to agents or subjects."
+      })
+    )
+  )
+  .add(
+    HttpApiEndpoint.get("requests", "/account/requests", {
+      query: RequestQuery,
+      success: Schema.Struct({ success: Schema.Literal(true), requests: Schema.Array(RequestRecord) }),
+      error: [InvalidRequest, Forbidden]
+    }).annotateMerge(
+      operation("What the account called", {
+        description:
+          "Newest first: which operation, by which key or wallet, when, how it ended; never what was said. Kept as long as the operator has set, 30 days by default. Not for keys that are bound to agents or subjects."
       })
     )
   )

@@ -35,6 +35,7 @@ from .answers import (
     PublishedKeys,
     ReceiptOfPayment,
     Repeated,
+    Requests,
     Revoked,
     RevokedKey,
     Schemas,
@@ -393,6 +394,20 @@ def statement(
 def costs(*, from_: str | None = None, to: str | None = None, limit: int | None = None) -> Call[Costs]:
     """What each agent cost in a period, the dearest first."""
     return Call("GET", "/account/costs", result(Costs), query=given(locals()))
+
+
+def requests(
+    *,
+    before: int | None = None,
+    caller: str | None = None,
+    operation: str | None = None,
+    refused: bool | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    limit: int | None = None,
+) -> Call[Requests]:
+    """What the account called, newest first; `before` the last id leads on."""
+    return Call("GET", "/account/requests", result(Requests), query=given(locals()))
 
 
 def whoami() -> Call[WhoAmI]:

@@ -455,6 +455,24 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Request:
+    id: int
+    at: int
+    method: str
+    operation: str
+    status: int
+    millis: float
+    account: str | None
+    #: Id of the key, address of the wallet, or `operator`.
+    caller: str | None
+
+
+@dataclass(frozen=True)
+class Requests:
+    requests: tuple[Request, ...]
+
+
+@dataclass(frozen=True)
 class Account:
     id: str
     name: str

@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import type { RequestRecord } from "@muniment/domain/Operations"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -13,7 +12,8 @@ import { AccountQuotas } from "../memories/AccountQuotas.ts"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress } from "./AdminHandlers.ts"
-import { type RequestEntry, RequestRecords } from "./RequestRecords.ts"
+import { RequestHistory } from "../operator/requests/RequestHistory.ts"
+import { requestFilter, requestRecord } from "./RequestAnswers.ts"
 
 const eventsShownDefault = 100
 
@@ -28,7 +28,7 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     const log = yield* AuditLog
     const limits = yield* Quotas
     const held = yield* AccountQuotas
-    const calls = yield* RequestRecords
+    const history = yield* RequestHistory
     const success = true as const
 
     const shownQuotas = Effect.fnUntraced(function* (named: string | undefined) {
@@ -52,7 +52,10 @@ export const accountAdminHandlers = HttpApiBuilder.group(
         return { success, account: yield* accounts.resume(id) }
       }),
       erase: ({ payload }) =>
-        Effect.map(eraser.erase(payload.account, payload.dryRun ?? false), (erasure) => ({ success, erasure })),
+        eraser.erase(payload.account, payload.dryRun ?? false).pipe(
+          Effect.tap(({ account, dryRun }) => (dryRun ? Effect.void : history.forget(account))),
+          Effect.map((erasure) => ({ success, erasure }))
+        ),
       quotas: ({ query }) => shownQuotas(query.account),
       setQuotas: Effect.fnUntraced(function* ({ payload: { account, limits: changes, tier } }) {
         if (account !== undefined) {
@@ -72,11 +75,12 @@ export const accountAdminHandlers = HttpApiBuilder.group(
           (events) => ({ success, events })
         ),
       requests: Effect.fnUntraced(function* ({ query }) {
-        const { before, caller, limit = eventsShownDefault, operation, refused: isRefused } = query
-        const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
+        const { account: named, ...asked } = query
+        const account = named === undefined ? undefined : (yield* operator.account(named)).id
         const names = new Map((yield* accounts.list).map(({ id, name }) => [id, name]))
-        const found = calls.list({ before, account, caller, operation, isRefused, limit })
-        return { success, requests: found.map((entry) => requestRecord(entry, names)) }
+        const found = yield* history.list({ ...requestFilter(asked), account })
+        const nameOf = (id: string | undefined) => (id === undefined ? undefined : names.get(id))
+        return { success, requests: found.map((entry) => requestRecord(entry, nameOf(entry.account))) }
       }),
       unlinkWallet: Effect.fnUntraced(function* ({ payload }) {
         const wallet = yield* walletAddress(payload.address)
@@ -86,13 +90,3 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     })
   })
 )
-
-const requestRecord = (
-  { account, caller, millis, ...entry }: RequestEntry,
-  names: ReadonlyMap<string, string>
-): RequestRecord => ({
-  ...entry,
-  millis: Math.round(millis * 10) / 10,
-  account: account === undefined ? null : (names.get(account) ?? account),
-  caller: caller ?? null
-})

@@ -7,6 +7,8 @@ import { AccountQuotas } from "../memories/AccountQuotas.ts"
 import { unboundCaller, isBound } from "../identity/KeyScopes.ts"
 import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { Statements } from "@muniment/control/credits/Statements"
+import { RequestHistory } from "../operator/requests/RequestHistory.ts"
+import { requestFilter, requestRecord } from "./RequestAnswers.ts"
 import { costsAnswer, statementAnswer } from "./StatementAnswers.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
@@ -18,6 +20,7 @@ export const accountHandlers = HttpApiBuilder.group(
     const quotas = yield* AccountQuotas
     const statements = yield* Statements
     const costs = yield* AgentCosts
+    const history = yield* RequestHistory
     return handlers.handleAll({
       whoami: Effect.fnUntraced(function* () {
         const caller = yield* Caller
@@ -31,6 +34,11 @@ export const accountHandlers = HttpApiBuilder.group(
       }),
       statement: ({ query, request }) =>
         Effect.flatMap(unboundCaller, ({ account }) => statementAnswer(statements, account, query, request)),
+      requests: Effect.fnUntraced(function* ({ query }) {
+        const { account } = yield* unboundCaller
+        const found = yield* history.list({ ...requestFilter(query), account: account.id })
+        return { success: true as const, requests: found.map((entry) => requestRecord(entry, account.name)) }
+      }),
       costs: ({ query, request }) =>
         Effect.flatMap(unboundCaller, ({ account }) => costsAnswer(costs, account, query, request))
     })

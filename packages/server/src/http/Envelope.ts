@@ -20,7 +20,7 @@ import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
 import { receivedRequest } from "./receivedRequest.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
-import type { RequestRecords } from "./RequestRecords.ts"
+import type { PendingRequests } from "../operator/requests/PendingRequests.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
@@ -33,7 +33,7 @@ export interface EnvelopeOptions {
   readonly logsRequests: boolean
   /** Each request is a span, named by its route. */
   readonly isTraced: boolean
-  readonly records: RequestRecords["Service"]
+  readonly records: PendingRequests
   readonly tally: CallTally
 }
 

@@ -1,0 +1,34 @@
+/**
+ * Calls of accounts that are to be written down: who called which operation when, and how it ended. A call costs one
+ * entry of a list; what the store does not take in time is dropped, the oldest first.
+ *
+ * Invariant: names of operations, ids of keys and addresses of wallets; never content, never a query.
+ */
+import { Limits } from "@muniment/domain/Limits"
+
+export interface RequestEntry {
+  readonly at: number
+  readonly method: string
+  /** As `memories.create`. */
+  readonly operation: string
+  readonly status: number
+  readonly millis: number
+  /** Id; undefined: the credentials were refused. */
+  readonly account: string | undefined
+  /** Id of the key, address of the wallet, or `operator`. */
+  readonly caller: string | undefined
+}
+
+export class PendingRequests {
+  #entries: Array<RequestEntry> = []
+
+  add(entry: RequestEntry): void {
+    if (this.#entries.length >= Limits.requestsPendingMax) this.#entries.splice(0, Limits.requestsSliceMax)
+    this.#entries.push(entry)
+  }
+
+  /** Up to `Limits.requestsSliceMax` of the oldest, which the list no longer has. */
+  take(): ReadonlyArray<RequestEntry> {
+    return this.#entries.splice(0, Limits.requestsSliceMax)
+  }
+}
