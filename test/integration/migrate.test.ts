@@ -2,10 +2,10 @@
  * A data directory of the first build (commit 852b6eb) moves into a cluster over a real PostgreSQL, is served there, and
  * moves back; what a service was killed with moves as well, and comes back row by row.
  */
-import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -14,11 +14,19 @@ import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { runMuniment } from "../support/CliProcess.ts"
 import { openToPostgres } from "../support/clusterEnvironment.ts"
-import { compileCache, freePort, patienceMillis, repository, serverCalls, startServer } from "../support/TestServer.ts"
+import { firstBuildAnswers as expected, unpackFirstBuild } from "../support/FirstBuild.ts"
+import { databasesOf, tablesOf } from "../support/movedRows.ts"
+import { compileCache, freePort, patienceMillis, serverCalls, startServer } from "../support/TestServer.ts"
 
-const vectors = join(repository, "test/vectors/first-build")
-const expected = JSON.parse(readFileSync(join(vectors, "expected.json"), "utf8"))
 const [first, second] = expected.accounts.map(({ key }: { readonly key: string }) => key) as [string, string]
+
+interface S3Server {
+  readonly run: () => Promise<AddressInfo>
+  readonly close: () => Promise<void>
+}
+
+// A CommonJS package without types.
+const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => S3Server
 
 let root: string
 let cluster: ClusterProcesses
@@ -40,8 +48,7 @@ beforeAll(async () => {
     MUNIMENT_CLUSTER_SECRET: readFileSync(join(root, "cluster.key"), "utf8"),
     MUNIMENT_DATA_DIR: join(root, "box")
   }
-  const unpacked = spawnSync("sh", ["-c", 'mkdir "$1" && tar xzf "$0" -C "$1"', join(vectors, "data.tar.gz"), box()])
-  if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr}`)
+  unpackFirstBuild(box())
 }, patienceMillis)
 afterAll(() => cluster?.stop())
 
@@ -78,18 +85,6 @@ const seenBy = async (url: string, key: string) => {
   }
 }
 
-/** Every row of every table; which changes the log has synced is no matter of what is moved. */
-const rowsOf = (filename: string) => {
-  const database = new DatabaseSync(filename)
-  const tables = database.prepare("SELECT name, sql FROM sqlite_schema WHERE rootpage > 0 AND type = 'table'").all()
-  const rows = tables
-    .map(({ name }) => String(name))
-    .filter((name) => name !== "change_record")
-    .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()])
-  database.close()
-  return Object.fromEntries(rows)
-}
-
 const inDatabase = <A, E>(name: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
   Effect.runPromise(SqlClient.use(use).pipe(Effect.provide(logDatabase(cluster.postgres.url(name), 1)), Effect.scoped))
 
@@ -97,11 +92,6 @@ const leftIn = (folder: string, name: string): void => {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, name), "half of a copy")
 }
-
-const filesOf = (directory: string) => [
-  "control.db",
-  ...readdirSync(join(directory, "namespaces")).flatMap((name) => (name.endsWith(".db") ? [`namespaces/${name}`] : []))
-]
 
 describe("muniment migrate", () => {
   it("refuses what it cannot move, and moves nothing", async () => {
@@ -117,13 +107,19 @@ describe("muniment migrate", () => {
   })
 
   it("moves the first build's directory into a cluster, which serves it", { timeout: patienceMillis }, async () => {
-    const before = filesOf(box())
+    const before = databasesOf(box())
     const moved = await migrate(["--to", "cluster"])
     expect(moved.err).toBe("")
     expect(moved).toMatchObject({ code: 0, out: expect.stringContaining("are in the cluster") })
-    expect(filesOf(box())).toEqual(before)
+    expect(databasesOf(box())).toEqual(before)
     const again = await migrate(["--to", "cluster"])
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining("empty database only") })
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining("was moved into the cluster of 127.0.0.1") })
+    await expect(startServer({ dataDirectory: box(), environment: withoutModel })).rejects.toThrow(
+      /was moved into the cluster of 127\.0\.0\.1.*delete .*moved-to-cluster/s
+    )
+    rmSync(join(box(), "moved-to-cluster"))
+    const used = await migrate(["--to", "cluster"])
+    expect(used).toMatchObject({ code: 1, err: expect.stringContaining("empty database only") })
     const node = await cluster.startNode()
     for (const { account, key, memories, schemas, transactions } of expected.accounts) {
       const { call } = serverCalls(node.url, "", key)
@@ -157,6 +153,15 @@ describe("muniment migrate", () => {
     const out = join(root, "out")
     const moved = await migrate(["--from", "cluster", "--to", out])
     expect(moved).toMatchObject({ code: 0, out: expect.stringContaining("every memory was read there") })
+    await expect(cluster.startNode()).rejects.toThrow(/was moved into .*out on .*muniment cluster reopen/s)
+    const elsewhere = await migrate(["--from", "cluster", "--to", join(root, "elsewhere")])
+    expect(elsewhere).toMatchObject({ code: 1, err: expect.stringContaining("muniment cluster reopen") })
+    const status = await runMuniment(["cluster", "status"], environment)
+    expect(status.out).toContain(`Its data was moved into ${out} on `)
+    expect((await runMuniment(["cluster", "reopen"], environment)).out).toContain("serves again")
+    expect(await migrate(["--from", "cluster", "--to", join(root, "elsewhere"), "--dry-run"])).toMatchObject({
+      code: 0
+    })
     const onto = await migrate(["--from", "cluster", "--to", out])
     expect(onto).toMatchObject({ code: 1, err: expect.stringContaining("it is not empty") })
     const server = await startServer({ dataDirectory: out, environment: withoutModel })
@@ -177,8 +182,19 @@ describe("muniment migrate", () => {
     const to = join(root, "again")
     const place = { MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("second")), MUNIMENT_DATA_DIR: from }
     expect(await migrate(["--to", "cluster"], place)).toMatchObject({ code: 0 })
+    // Killed after its transaction: the repetition finds that it is done.
+    const mark = join(from, "moved-to-cluster")
+    const done = readFileSync(mark, "utf8")
+    const interrupted = done.replace('"isDone":true', '"isDone":false')
+    writeFileSync(mark, interrupted)
+    expect(await migrate(["--to", "cluster"], place)).toMatchObject({ code: 0 })
+    expect(readFileSync(mark, "utf8")).toBe(done)
     // What a move leaves that is killed before its transaction: bases, and a copy that is not whole.
-    await inDatabase("second", (sql) => sql`TRUNCATE muniment_log.namespace_owner, muniment_log.secret`)
+    writeFileSync(mark, interrupted)
+    await inDatabase(
+      "second",
+      (sql) => sql`TRUNCATE muniment_log.namespace_owner, muniment_log.secret, muniment_log.move`
+    )
     leftIn(join(from, "moving"), "copy.db")
     const bases = readdirSync(join(root, "bases"), { recursive: true }).toSorted()
     expect(await migrate(["--to", "cluster"], place)).toMatchObject({ code: 0 })
@@ -188,11 +204,40 @@ describe("muniment migrate", () => {
     leftIn(join(to, "namespaces"), "000000000000.db")
     writeFileSync(join(to, "restore-unfinished"), "migrate\n")
     expect(await migrate(["--from", "cluster", "--to", to], place)).toMatchObject({ code: 0 })
-    const files = filesOf(from)
-    expect(filesOf(to)).toEqual(files)
-    for (const file of files) expect(rowsOf(join(to, file)), file).toEqual(rowsOf(join(from, file)))
+    expect(databasesOf(to)).toEqual(databasesOf(from))
+    expect(tablesOf(to)).toEqual(tablesOf(from))
     for (const secret of ["operator-token", "attestation-keys.json"])
       expect(readFileSync(join(to, secret), "utf8")).toBe(readFileSync(join(from, secret), "utf8"))
     expect(existsSync(join(to, "restore-unfinished"))).toBe(false)
+  })
+
+  it("moves with bases in a bucket, and back", { timeout: patienceMillis }, async () => {
+    const store = new S3rver({
+      port: 0,
+      address: "127.0.0.1",
+      silent: true,
+      directory: join(root, "s3"),
+      configureBuckets: [{ name: "bases" }]
+    })
+    const { port } = await store.run()
+    try {
+      await inDatabase("postgres", (sql) => sql`CREATE DATABASE third`)
+      const bucket = {
+        MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("third")),
+        MUNIMENT_BASES: "s3://bases/of/muniment",
+        MUNIMENT_DATA_DIR: join(root, "again"),
+        AWS_ACCESS_KEY_ID: "S3RVER",
+        AWS_SECRET_ACCESS_KEY: "S3RVER",
+        AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`
+      }
+      const wrongKey = await migrate(["--to", "cluster"], { ...bucket, AWS_SECRET_ACCESS_KEY: "another" })
+      expect(wrongKey).toMatchObject({ code: 1, err: expect.stringContaining("s3://bases/of/muniment") })
+      expect(await migrate(["--to", "cluster"], bucket)).toMatchObject({ code: 0 })
+      const to = join(root, "from-bucket")
+      expect(await migrate(["--from", "cluster", "--to", to], bucket)).toMatchObject({ code: 0 })
+      expect(tablesOf(to)).toEqual(tablesOf(join(root, "again")))
+    } finally {
+      await store.close()
+    }
   })
 })

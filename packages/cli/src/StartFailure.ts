@@ -37,6 +37,8 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "DirectoryInUse":
     case "DirectoryUnusable":
     case "RestoreUnfinished":
+    case "DirectoryMoved":
+    case "ClusterMoved":
     case "NodeAbsent":
     case "SecretUnreadable":
     case "AddressUnusable":

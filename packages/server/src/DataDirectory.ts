@@ -15,6 +15,7 @@ import { unfinishedName } from "@muniment/backup/RestoreBackup"
 import { Ballast, ballastName } from "@muniment/engine/host/Ballast"
 import { isUsableSecret } from "@muniment/trust/ApiKeys"
 import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
+import { movedFrom } from "./MovedDirectory.ts"
 
 /** Another process serves this directory. */
 export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
@@ -58,13 +59,20 @@ export class DataDirectory extends Context.Service<
     readonly announce: (note: LockNote) => Effect.Effect<void>
   }
 >()("muniment/server/DataDirectory") {
-  static readonly layer = (options: { readonly path: string; readonly operatorToken: Redacted.Redacted | undefined }) =>
+  static readonly layer = (options: {
+    readonly path: string
+    readonly operatorToken: Redacted.Redacted | undefined
+    /** Also of one whose data was moved into a cluster. */
+    readonly isMove?: boolean
+  }) =>
     Layer.effect(
       DataDirectory,
       Effect.gen(function* () {
         const { path } = options
         yield* prepare(path)
         if (existsSync(join(path, unfinishedName))) return yield* new RestoreUnfinished({ path })
+        const moved = options.isMove === true ? undefined : movedFrom(path)
+        if (moved !== undefined) return yield* moved
         yield* lock(path)
         yield* Effect.sync(() => makeRoom(path))
         return {

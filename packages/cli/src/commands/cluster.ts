@@ -1,4 +1,4 @@
-/** `muniment cluster`: how a cluster is, by what its PostgreSQL says; no node is asked. */
+/** `muniment cluster`: how a cluster is, and the end of a move away, by its PostgreSQL; no node is asked. */
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import { withStartFailure } from "../StartFailure.ts"
@@ -12,7 +12,7 @@ const status = Command.make(
     const { readClusterStatus } = yield* Effect.promise(() => import("@muniment/server/cluster/readClusterStatus"))
     const found = yield* Effect.catchCause(readClusterStatus, (cause) => Effect.failCause(withStartFailure(cause)))
     if (json) return yield* Console.log(JSON.stringify(found))
-    const { control, nodes, shards, tails } = found
+    const { control, movedTo, nodes, shards, tails } = found
     const rows = nodes.map(({ agents, leaseMillis, name }) => [
       name,
       leaseMillis > 0 ? `${(leaseMillis / 1_000).toFixed(1)} s` : "ended",
@@ -21,6 +21,7 @@ const status = Command.make(
     ])
     yield* Console.log(
       [
+        ...(movedTo === null ? [] : [`Its data was moved into ${movedTo.directory} on ${movedTo.host}.`, ""]),
         table([["NODE", "LEASE", "AGENTS", ""], ...rows]),
         "",
         `control.db: ${control.owner === null ? "nobody owns it" : `of ${control.owner}`}; ${behindText(control)}`,
@@ -35,9 +36,28 @@ const status = Command.make(
   Command.withExamples([{ command: "muniment cluster status", description: "With MUNIMENT_DATABASE_URL" }])
 )
 
+const reopen = Command.make(
+  "reopen",
+  {},
+  Effect.fn("cluster.reopen")(function* () {
+    const { reopenCluster } = yield* Effect.promise(() => import("@muniment/server/cluster/readClusterStatus"))
+    const wasLeft = yield* Effect.catchCause(reopenCluster, (cause) => Effect.failCause(withStartFailure(cause)))
+    yield* Console.log(
+      wasLeft
+        ? "The cluster serves again once its nodes start. Never start the service on the directory into which it was moved."
+        : "The data of this cluster was not moved away."
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Let nodes serve a cluster again whose data was moved into a directory, as it was then and without what the directory has since"
+  ),
+  Command.withExamples([{ command: "muniment cluster reopen", description: "With MUNIMENT_DATABASE_URL" }])
+)
+
 export const cluster = Command.make("cluster").pipe(
-  Command.withDescription("How a cluster is"),
-  Command.withSubcommands([status])
+  Command.withDescription("How a cluster is, and to reopen one that was moved away"),
+  Command.withSubcommands([status, reopen])
 )
 
 const kibibyte = 1_024

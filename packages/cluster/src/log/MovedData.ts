@@ -12,6 +12,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { asked } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
+import { markArrived } from "./MoveMarks.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
 
 /** As its file says. Its base holds everything up to `ordinal`. */
@@ -25,6 +26,8 @@ export interface MovedNamespace {
 }
 
 export interface MovedData {
+  /** Of the move. */
+  readonly id: string
   /** With `control.db`, under its tag. */
   readonly namespaces: ReadonlyArray<MovedNamespace>
   readonly secrets: ReadonlyArray<{ readonly name: string; readonly text: string }>
@@ -72,7 +75,7 @@ const noNodeSoon = Effect.retry(demandNoNode, {
 
 /** All or nothing. */
 export const takeOver = (
-  { namespaces, secrets }: MovedData,
+  { id, namespaces, secrets }: MovedData,
   secret: Redacted.Redacted
 ): Effect.Effect<void, ClusterInUse | LogFault | MigrationError | SqlError, SqlClient> =>
   Effect.gen(function* () {
@@ -88,6 +91,8 @@ export const takeOver = (
       for (let at = 0; at < namespaces.length; at += rowsMax) yield* insert(namespaces.slice(at, at + rowsMax))
       const sealed = new SharedSecrets(sql, secret)
       for (const { name, text } of secrets) yield* sealed.set(name, text)
+      yield* asked(sql`DELETE FROM muniment_log.move`)
+      yield* markArrived(id)
     }).pipe(sql.withTransaction)
   })
 

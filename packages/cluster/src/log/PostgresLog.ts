@@ -17,6 +17,7 @@ import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/R
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
+import { demandHere, type Destination, markLeft } from "./MoveMarks.ts"
 import { NodeLease } from "./NodeLease.ts"
 import { Releases } from "./Releases.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
@@ -246,6 +247,13 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
       WHERE o.tag = ${tag} AND l.expires_at > clock_timestamp()`)
     return Effect.map(rows, ([row]) => row?.node)
   }
+
+  /** By the owner of `tag`: the data of the cluster is there now. */
+  readonly markLeft = (tag: NamespaceTag, to: Destination): Effect.Effect<void, LogFenced | LogFault> =>
+    Effect.asVoid(this.#asOwner(tag, (sql, tenure) => Effect.provideService(markLeft(tag, tenure, to), SqlClient, sql)))
+
+  /** Fails if the data of the cluster was moved away. */
+  readonly demandHere = Effect.suspend(() => Effect.provideService(demandHere, SqlClient, this.#sql))
 
   /** What all nodes know beside the log. */
   secretsUnder(secret: Redacted.Redacted): SharedSecrets {

@@ -129,6 +129,9 @@ $$`
 /** `SharedSecrets.ts`. */
 const secrets = `CREATE TABLE muniment_log.secret (name text PRIMARY KEY, sealed bytea NOT NULL)`
 
+/** `MoveMarks.ts`. */
+const marks = `CREATE TABLE muniment_log.move (name text PRIMARY KEY, said text NOT NULL)`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -138,7 +141,8 @@ const statementsOf = (text: string): ReadonlyArray<string> =>
 
 const migrations: ReadonlyArray<ResolvedMigration> = [
   [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))],
-  [2, "secrets", Effect.succeed(steps([secrets]))]
+  [2, "secrets", Effect.succeed(steps([secrets]))],
+  [3, "moves", Effect.succeed(steps([marks]))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

@@ -8,6 +8,7 @@ import type { LogFault } from "@muniment/engine/log/LogError"
 import { controlTag } from "../control/controlRecords.ts"
 import { shardCount, shardSessions } from "./shardCount.ts"
 import { asked } from "../log/LogDatabase.ts"
+import { destination, type Destination } from "../log/MoveMarks.ts"
 
 export interface Tail {
   readonly tag: string
@@ -22,6 +23,8 @@ export interface ClusterStatus {
   readonly shards: { readonly held: number; readonly of: number; readonly holders: number }
   /** `owner` null: none whose lease lasts. Records and bytes behind its base. */
   readonly control: { readonly owner: string | null; readonly records: number; readonly bytes: number }
+  /** Null: the data is here. */
+  readonly movedTo: Destination | null
   /** Agents with records behind their bases; `longest`: the first by bytes. */
   readonly tails: {
     readonly agents: number
@@ -65,6 +68,7 @@ export const clusterStatus: Effect.Effect<ClusterStatus, LogFault, SqlClient> = 
   return {
     nodes,
     shards: { held: shards?.held ?? 0, of: shardCount, holders: shards?.holders ?? 0 },
+    movedTo: (yield* destination) ?? null,
     control: { owner: owner?.node ?? null, records: control?.records ?? 0, bytes: control?.bytes ?? 0 },
     tails: { agents: sums?.agents ?? 0, records: sums?.records ?? 0, bytes: sums?.bytes ?? 0, longest }
   }

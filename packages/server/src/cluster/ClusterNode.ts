@@ -114,6 +114,7 @@ const openNode = Effect.fn("ClusterNode.open")(function* (
   yield* demandNodeDirectory(dataDirectory)
   yield* demandFreeAddress(config)
   const log = yield* openPostgresLog({ url: settings.databaseUrl, node: nodeName(settings) })
+  yield* log.demandHere
   const secrets = log.secretsUnder(settings.secret)
   // Also of a cluster whose operator gives the token: it tells another secret than the cluster's apart.
   const shared = yield* secrets.ensure(operatorTokenName, () => randomBytes(32).toString("base64url"))
@@ -216,7 +217,8 @@ const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]
   // The keys after the claim: until then the last owner may replace them.
   control: Layer.effectDiscard(
     Effect.andThen(
-      bringKeys(node),
+      // A move that this claim has waited for may have taken the data away.
+      Effect.andThen(node.log.demandHere, bringKeys(node)),
       Effect.flatMap(ControlTenure, (mine) => Deferred.succeed(tenure, mine))
     )
   ).pipe(Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases }))),

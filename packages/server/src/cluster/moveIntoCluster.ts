@@ -3,14 +3,15 @@
  * cluster. Every file is brought to this release's version in a copy, read whole, and kept as a base; then all bases are
  * fetched again and compared; then one transaction makes them count.
  *
- * Invariants: the directory stays what it is, except that its files follow its commit log as at a start; until the
- * transaction the cluster is empty, and a repetition finds the bases that are there by the digests in their names.
+ * Invariants: the directory stays what it is, except that its files follow its commit log as at a start, and that it says
+ * where its data went; until the transaction the cluster is empty, and a repetition finds the bases that are there by the
+ * digests in their names.
  */
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { createReadStream, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, Effect, Layer, Redacted } from "effect"
 import { controlFile, namespaceFile } from "@muniment/backup/BackupFormat"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStore"
@@ -19,6 +20,7 @@ import { controlTag } from "@muniment/cluster/control/controlRecords"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { demandUnused, type MovedNamespace, takeOver } from "@muniment/cluster/log/MovedData"
+import { hasArrived } from "@muniment/cluster/log/MoveMarks"
 import { changeNumberOf } from "@muniment/control/database/followChanges"
 import { controlMigrations } from "@muniment/control/database/migrations/controlMigrations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -29,6 +31,7 @@ import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { keyFileName } from "@muniment/trust/KeyRing"
 import { DataDirectory, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
+import { forgetMove, movedFrom, type MovedNote, noteMove } from "../MovedDirectory.ts"
 import { settleFiles } from "../operator/restoredDirectory.ts"
 import type { ClusterSettings } from "./ClusterSettings.ts"
 
@@ -51,6 +54,8 @@ export interface Moved {
   readonly bytes: number
 }
 
+/** Of a move. */
+const idBytes = 16
 /** Of copies, in the data directory. */
 const scratchName = "moving"
 
@@ -58,8 +63,18 @@ export const moveIntoCluster = Effect.fn("Cluster.moveInto")(function* (options:
   const { directory, isDry, settings } = options
   if (!existsSync(join(directory, controlFile)))
     return yield* new DirectoryUnusable({ path: directory, cause: new Error("it holds no data of a service") })
-  yield* Layer.build(DataDirectory.layer({ path: directory, operatorToken: undefined }))
+  yield* Layer.build(DataDirectory.layer({ path: directory, operatorToken: undefined, isMove: true }))
   const database = yield* Layer.build(logDatabase(settings.databaseUrl, 2))
+  const place = databaseName(settings)
+  const before = movedFrom(directory)
+  if (before !== undefined) {
+    const { note } = before
+    if (note === undefined || note.isDone || note.database !== place) return yield* before
+    if (yield* Effect.provide(hasArrived(note.id), database)) {
+      if (!isDry) yield* noted(directory, { ...note, isDone: true })
+      return lookedAt(directory)
+    }
+  }
   yield* Effect.provide(demandUnused, database)
   const bases = Context.get(yield* Layer.build(packedBases(yield* openTarget(settings.bases))), BaseStore)
   if (isDry) return lookedAt(directory)
@@ -76,9 +91,28 @@ export const moveIntoCluster = Effect.fn("Cluster.moveInto")(function* (options:
     const path = join(directory, name)
     return existsSync(path) ? [{ name, text: textOf(name, path) }] : []
   })
-  yield* Effect.provide(takeOver({ namespaces: kept, secrets }, settings.secret), database)
+  const note = { database: place, id: randomBytes(idBytes).toString("hex"), isDone: false }
+  yield* noted(directory, note)
+  yield* takeOver({ id: note.id, namespaces: kept, secrets }, settings.secret).pipe(
+    Effect.provide(database),
+    // Any other failure leaves open whether the cluster has it.
+    Effect.tapErrorTag("ClusterInUse", () => Effect.sync(() => forgetMove(directory)))
+  )
+  yield* noted(directory, { ...note, isDone: true })
   return totalOf(kept.filter(({ tag }) => tag !== controlTag))
 }, Effect.scoped)
+
+const noted = (directory: string, note: MovedNote): Effect.Effect<void, DirectoryUnusable> =>
+  Effect.try({
+    try: () => noteMove(directory, note),
+    catch: (cause) => new DirectoryUnusable({ path: directory, cause })
+  })
+
+/** Without user and password. */
+const databaseName = ({ databaseUrl }: ClusterSettings): string => {
+  const { host, pathname } = new URL(Redacted.value(databaseUrl))
+  return `${host}${pathname}`
+}
 
 /** The token is kept without the end of its line. */
 const textOf = (name: string, path: string): string => {

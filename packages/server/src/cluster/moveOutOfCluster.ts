@@ -4,19 +4,22 @@
  * from its base and its records, and the whole directory is proved before it counts.
  *
  * Invariants: until everything is in place the directory holds `restore-unfinished`, with which no service starts; what
- * the cluster holds stays the same.
+ * the cluster holds stays the same, except that it says where its data went and serves no more.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
-import { join } from "node:path"
+import { hostname } from "node:os"
+import { join, resolve } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { controlFile, namespaceFile } from "@muniment/backup/BackupFormat"
 import { unfinishedName } from "@muniment/backup/RestoreBackup"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { controlTag } from "@muniment/cluster/control/controlRecords"
 import { replicatedControl } from "@muniment/cluster/control/ReplicatedControl"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { demandData } from "@muniment/cluster/log/MovedData"
+import { ClusterMoved, destination, type Destination, reopen } from "@muniment/cluster/log/MoveMarks"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -42,20 +45,37 @@ const unfinishedText = "migrate\n"
 export const moveOutOfCluster = Effect.fn("Cluster.moveOut")(function* (options: MoveOptions) {
   const { directory, isDry, settings } = options
   yield* usable(directory, () => demandEmptyDirectory(directory))
-  yield* Effect.provide(demandData, yield* Layer.build(logDatabase(settings.databaseUrl, 1)))
+  const database = yield* Layer.build(logDatabase(settings.databaseUrl, 1))
+  yield* Effect.provide(Effect.andThen(demandData, demandHereOrIn(directory)), database)
   if (isDry) return { agents: 0, bytes: 0 } satisfies Moved
   yield* usable(directory, () => prepare(directory))
   const moved = yield* Effect.scoped(copied(options))
-  const faults = yield* proveRestored(directory, (done, total) => options.onProgress(done, total, "Checking"))
-  if (faults.length > 0)
-    return yield* new MoveFailed({
-      message: `what was copied is not whole: ${faults.map(({ file, reason }) => `${file}: ${reason}`).join("; ")}`
-    })
+  // Until the directory is proved the data stays where it was.
+  yield* Effect.onError(proved(options), () => Effect.ignore(Effect.provide(reopen, database)))
   yield* usable(directory, () => rmSync(join(directory, unfinishedName)))
   return moved
 }, Effect.scoped)
 
-/** Owns the cluster until all files are copied. */
+const proved = Effect.fnUntraced(function* ({ directory, onProgress }: MoveOptions) {
+  const faults = yield* proveRestored(directory, (done, total) => onProgress(done, total, "Checking"))
+  if (faults.length > 0)
+    return yield* new MoveFailed({
+      message: `what was copied is not whole: ${faults.map(({ file, reason }) => `${file}: ${reason}`).join("; ")}`
+    })
+})
+
+const placeOf = (directory: string): Destination => ({ host: hostname(), directory: resolve(directory) })
+
+/** A move into that directory may have been interrupted after the cluster was left. */
+const demandHereOrIn = (directory: string) =>
+  Effect.flatMap(destination, (to) => {
+    const { directory: path, host } = placeOf(directory)
+    return to === undefined || (to.host === host && to.directory === path)
+      ? Effect.void
+      : Effect.fail(new ClusterMoved({ to }))
+  })
+
+/** Owns the cluster until all files are copied, and leaves it marked as left. */
 const copied = Effect.fnUntraced(function* ({ directory, onProgress, settings }: MoveOptions) {
   const log = yield* openPostgresLog({ url: settings.databaseUrl, node: moverName })
   const bases = Context.get(yield* Layer.build(packedBases(yield* openTarget(settings.bases))), BaseStore)
@@ -87,6 +107,8 @@ const copied = Effect.fnUntraced(function* ({ directory, onProgress, settings }:
   yield* syncCopy(join(directory, controlFile))
   rmSync(parts.directory, { recursive: true, force: true })
   yield* beginLogBehind(directory, done.last)
+  // A node that waits for `control.db` sees it when it has that.
+  yield* log.markLeft(controlTag, placeOf(directory))
   return { agents: done.agents, bytes: done.bytes } satisfies Moved
 })
 
