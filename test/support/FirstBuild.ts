@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process"
 import { copyFileSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { contentHash } from "@muniment/trust/CanonicalJson"
 import { repository } from "./TestServer.ts"
 
 const vectors = join(repository, "test/vectors/first-build")
@@ -82,9 +83,11 @@ const countOf = (database: DatabaseSync): number =>
 const becomeAgent = (database: DatabaseSync, tag: string, agentId: string): void => {
   database.prepare("UPDATE meta SET value = ? WHERE key = 'agent'").run(agentId)
   database.exec("DELETE FROM idempotency")
-  const rename = database.prepare("UPDATE memory SET id = ?, sources = NULL WHERE slot = ?")
-  for (const { id, slot } of database.prepare("SELECT slot, id FROM memory").all())
-    rename.run(idText(((ulidOf(String(id)) >> tagBits) << tagBits) | BigInt(`0x${tag}`)), Number(slot))
+  const rename = database.prepare("UPDATE memory SET id = ?, content_hash = ?, sources = NULL WHERE slot = ?")
+  for (const { data, id, kind, slot } of database.prepare("SELECT slot, id, kind, data FROM memory").all()) {
+    const hash = contentHash({ agentId, kind: String(kind), data: JSON.parse(String(data)) })
+    rename.run(idText(((ulidOf(String(id)) >> tagBits) << tagBits) | BigInt(`0x${tag}`)), hash, Number(slot))
+  }
 }
 
 /** Memory, vector and full text of a row are cloned together, in slots and sequence numbers behind the last ones. */
@@ -232,7 +235,7 @@ const growControl = (control: DatabaseSync, account: string, count: number): voi
 }
 
 const ulidOf = (id: string): bigint =>
-  [...id.slice("mem_".length)].reduce((value, digit) => value * 32n + BigInt(digits.indexOf(digit)), 0n)
+  Array.from(id.slice("mem_".length)).reduce((value, digit) => value * 32n + BigInt(digits.indexOf(digit)), 0n)
 
 const idText = (value: bigint): string => {
   let text = ""

@@ -69,3 +69,23 @@ export const migratedCopy = (directory: string, to: string): string => {
   }
   return to
 }
+
+/** Tables that later releases write in another form. */
+const rewritten = /fulltext|^vector$|^meta$|^sqlite_/
+
+/** Columns that tables of both directories have. */
+export const columnsKeptSince =
+  (before: string, after: string): ColumnsOf =>
+  (file, table) => {
+    if (rewritten.test(table)) return undefined
+    const newer = new Set(columnNames(join(after, file), table))
+    const common = columnNames(join(before, file), table).filter((column) => newer.has(column))
+    return common.length === 0 ? undefined : common.map((column) => `"${column}"`).join(", ")
+  }
+
+const columnNames = (filename: string, table: string): ReadonlyArray<string> => {
+  const database = new DatabaseSync(filename)
+  const columns = database.prepare("SELECT name FROM pragma_table_info(?)").all(table)
+  database.close()
+  return columns.map(({ name }) => String(name))
+}

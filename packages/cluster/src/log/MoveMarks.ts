@@ -5,7 +5,7 @@
  *
  * Invariant: the data was moved away only by who owned `control.db` meanwhile: the mark is made under that tenure.
  */
-import { Data, Effect, Option, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { LogFault } from "@muniment/engine/log/LogError"
