@@ -125,6 +125,36 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   expect((await server.call("GET", "/v1/memories?agentId=edited", { key })).body.total).toBe(2)
 })
 
+it("shows what somebody else changed meanwhile, and stores nothing over it unless told to", async () => {
+  const { page } = watched
+  const body = { agentId: "contested", memories: [fact("kettle", "on the stove")] }
+  const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
+  const data = { subject: "kettle", fact: "in the sink" }
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  const meanwhile = async (mine: string, theirs: string) => {
+    await open(`#/memories?agentId=contested&id=${id}`)
+    await panel.getByRole("button", { name: "Edit data" }).click()
+    await panel.getByLabel("Data, as JSON").fill(JSON.stringify({ ...data, fact: mine }))
+    const change = { data: { ...data, fact: theirs } }
+    expect((await server.call("PATCH", `/v1/memories/${id}`, { key, body: change })).status).toBe(200)
+    await panel.getByRole("button", { name: "Save data" }).click()
+    await panel.getByRole("alert").getByText(theirs).waitFor()
+    expect((await stored(id)).body.memory.data.fact).toBe(theirs)
+  }
+  const saved = async () => (await stored(id)).body.memory.data.fact
+  await meanwhile("in the sink", "on the table")
+  expect(await accessibilityFaults(page)).toEqual([])
+  await panel.getByRole("button", { name: "Save mine over it" }).click()
+  await expect.poll(saved).toBe("in the sink")
+  await panel.getByRole("button", { name: "Edit data" }).waitFor()
+  await meanwhile("in the bin", "in the box")
+  await panel.getByRole("button", { name: "Keep theirs" }).click()
+  await panel.getByText("in the box").first().waitFor()
+  expect(await saved()).toBe("in the box")
+  const refusal = expect.stringContaining("412")
+  expect(watched.complaints.splice(0)).toEqual([refusal, refusal])
+})
+
 it("says how many memories a filter would delete before it deletes them", async () => {
   const { page } = watched
   const body = { agentId: "doomed", memories: [fact("one", "a"), fact("two", "b"), fact("three", "c")] }

@@ -139,6 +139,11 @@ describe("a call", () => {
     expect(tagged.json.memories).toHaveLength(1)
     expect((await mcp.call("memory_search", { query: "Alice", tags: "home, x" })).json.memories).toHaveLength(1)
 
+    const data = { subject: "Alice", fact: "Alice lives in Tacoma" }
+    const corrected = await mcp.call("memory_update", { id, data })
+    expect(corrected.json.memories).toMatchObject([{ id, data, context: { tags: ["home"] } }])
+    expect(corrected.meta["muniment/credits"]).toMatchObject({ charged: 5 })
+
     const read = await mcp.call("memory_get", { id })
     expect(read.json.memories).toEqual([await rest.get(id)])
     expect((await mcp.call("memory_delete", { id })).json).toEqual({ success: true, memories: [], deleted: 1 })
@@ -265,7 +270,7 @@ describe("a failing call", () => {
     ["an unknown mode", "memory_search", { query: "x", mode: "all" }, "invalid_request", "/mode"],
     ["both modes of creating", "memory_create", { agentId: "a" }, "invalid_request"],
     ["too many ids", "memory_batch_delete", { ids: Array(101).fill("x") }, "batch_too_large"],
-    ["a change of data", "memory_update", { id: "mem_x", data: {} }, "invalid_request", "data"],
+    ["a change of its kind", "memory_update", { id: "mem_x", kind: "x" }, "invalid_request", "kind"],
     ["a change of nothing", "memory_update", { id: "mem_x" }, "invalid_request"],
     ["a memory that is not there", "memory_update", { id: "mem_x", tags: [] }, "memory_not_found"],
     ["an id that is a number", "memory_get", { id: 7 }, "invalid_request", "/id"]

@@ -1,10 +1,13 @@
-/** Data of a memory, changed as JSON: a kind with unique fields gets a new version, of others the data is replaced. */
+/**
+ * Data of a memory, changed as JSON: a kind with unique fields gets a new version, of others the data is replaced. What
+ * was opened is what is changed: if somebody else changed it meanwhile, both are shown, and one is chosen.
+ */
 import { useState } from "preact/hooks"
 import { ApiError, call } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
-import { changeTags, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { type Memory, versionsOf } from "../service/memories.ts"
 import { change } from "../service/route.ts"
-import { Refused } from "../ui/Notice.tsx"
+import { Notice, Refused } from "../ui/Notice.tsx"
 
 export const DataEditor = (given: {
   readonly memory: Memory
@@ -12,23 +15,26 @@ export const DataEditor = (given: {
   readonly onChanged: () => void
 }) => {
   const { memory } = given
-  const [text, setText] = useState(() => JSON.stringify(memory.data, null, 2))
+  const [text, setText] = useState(() => asText(memory))
   const [error, showError] = useState<ApiError | undefined>(undefined)
+  const [newer, showNewer] = useState<Memory | undefined>(undefined)
   const [isSaving, setSaving] = useState(false)
+  const end = ({ id }: Memory): void => {
+    given.onClose()
+    given.onChanged()
+    if (id !== memory.id) change({ id })
+  }
   const save = (event: Event): void => {
     event.preventDefault()
     setSaving(true)
-    store(memory, text).then(
-      (id) => {
-        given.onClose()
-        given.onChanged()
-        if (id !== memory.id) change({ id })
-      },
-      (cause: unknown) => {
-        showError(asApiError(cause))
-        setSaving(false)
-      }
-    )
+    showError(undefined)
+    store(newer ?? memory, text)
+      .then(end, async (cause: unknown) => {
+        if (!(cause instanceof ApiError && cause.status === 412)) throw cause
+        showNewer((await versionsOf(memory.id, new AbortController().signal))[0])
+      })
+      .catch((cause: unknown) => showError(asApiError(cause)))
+      .finally(() => setSaving(false))
   }
   return (
     <form class="stack" onSubmit={save}>
@@ -36,42 +42,39 @@ export const DataEditor = (given: {
         <span>Data, as JSON</span>
         <textarea rows={8} value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
       </label>
-      <p class="small muted">
-        A kind with unique fields keeps what was known before as an older version; of other kinds it is replaced.
-      </p>
+      {newer === undefined ? (
+        <p class="small muted">
+          A kind with unique fields keeps what was known before as an older version; of other kinds it is replaced.
+        </p>
+      ) : (
+        <Notice tone="bad">
+          <p>Somebody else changed this memory since you opened it. Nothing of yours is stored. It now says:</p>
+          <pre>{asText(newer)}</pre>
+        </Notice>
+      )}
       {error !== undefined && <Refused error={error} />}
       <div class="actions">
         <button type="submit" class="primary" disabled={isSaving}>
-          Save data
+          {newer === undefined ? "Save data" : "Save mine over it"}
         </button>
-        <button type="button" onClick={given.onClose}>
-          Cancel
+        <button type="button" onClick={newer === undefined ? given.onClose : () => end(newer)}>
+          {newer === undefined ? "Cancel" : "Keep theirs"}
         </button>
       </div>
     </form>
   )
 }
 
-interface Written {
-  readonly created: ReadonlyArray<{ readonly id: string }>
-  readonly updated: ReadonlyArray<{ readonly id: string }>
-}
+const asText = ({ data }: Memory): string => JSON.stringify(data, null, 2)
 
-/** Id of the memory that has the data now. */
-const store = async (memory: Memory, text: string): Promise<string> => {
-  const { context, id, kind } = memory
-  const expiresAt = systemNumber(memory, "expiresAt")
-  const body = {
-    agentId: systemText(memory, "agentId"),
-    subjectId: systemText(memory, "subjectId"),
-    threadId: systemText(memory, "threadId"),
-    memories: [{ id, kind, data: dataOf(text), ...(expiresAt !== undefined && { expiresAt }) }]
-  }
-  const { created, updated } = await call<Written>("POST", "/v1/memories", { body })
-  const version = created[0]?.id
-  if (version !== undefined && context.tags.length > 0) await changeTags(version, context.tags)
-  return version ?? updated[0]?.id ?? id
-}
+/** The memory that has the data now; 412 if it is another version than the one given. */
+const store = async ({ id, version }: Memory, text: string): Promise<Memory> =>
+  (
+    await call<{ readonly memory: Memory }>("PATCH", `/v1/memories/${encodeURIComponent(id)}`, {
+      body: { data: dataOf(text) },
+      headers: { "if-match": `"${version}"` }
+    })
+  ).memory
 
 const dataOf = (text: string): unknown => {
   try {

@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { conversationMessageKind, type JsonObject, MemoryPatch, type SearchHit } from "@muniment/domain/Memory"
+import { conversationMessageKind, type JsonObject, MemoryChange, type SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, SearchParameters } from "@muniment/domain/Search"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
@@ -109,9 +109,9 @@ const getTool = (memories: MemoryService["Service"]): MemoryTool => ({
 
 const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_update",
-  title: "Change tags or expiry of a memory",
+  title: "Change a memory",
   description:
-    "Replace the tags of a memory, or set or clear (null) when it expires. Its content never changes: write a new memory instead.",
+    "Correct the data of a memory, replace its tags, or set or clear (null) when it expires. `data` is the whole new data, checked by the schema of its kind; where the kind has unique fields what was known before is kept as an older version.",
   hints: { isReadOnly: false, isDestructive: false, isIdempotent: true },
   inputSchema: updateInputSchema,
   outputSchema: memoryOutput,
@@ -120,8 +120,8 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
     const change = Object.fromEntries(Object.entries(given).filter(([name]) => !isAddress(name)))
-    // As PATCH: unknown fields are refused, so that no caller believes that `data` was changed.
-    const patch = yield* decodeArguments(MemoryPatch, change, { onExcessProperty: "error" })
+    // As PATCH: unknown fields are refused, so that no caller believes that they were changed.
+    const patch = yield* decodeArguments(MemoryChange, change, { onExcessProperty: "error" })
     return { memories: [memoryView(yield* memories.patch(call, id, patch))] }
   })
 })
@@ -130,7 +130,7 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
 const isAddress = (name: string): boolean => name === "id" || scopeNames.some((scope) => scope === name)
 
 const updateInputSchema: JsonObject = (() => {
-  const { properties } = inputSchemaOf(MemoryPatch)
+  const { properties } = inputSchemaOf(MemoryChange)
   const id = inputSchemaOf(IdArguments)
   const all = [id["properties"], properties].filter(isJsonObject)
   return { ...id, properties: Object.fromEntries(all.flatMap(Object.entries)) }
