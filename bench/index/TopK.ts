@@ -1,7 +1,7 @@
 /**
  * The k best (score, slot) pairs of a stream: a binary heap with the worst kept pair at its root.
  *
- * Order is total (higher score, then lower slot), so the result does not depend on the order in
+ * Order is total (higher score, then higher slot), so the result does not depend on the order in
  * which pairs are offered, and two engines that see the same scores answer identically.
  */
 import type { SearchHits } from "@muniment/engine/vectors/VectorIndex"
@@ -76,4 +76,4 @@ export class TopK {
 }
 
 const isWorse = (score: number, slot: number, thanScore: number, thanSlot: number): boolean =>
-  score < thanScore || (score === thanScore && slot > thanSlot)
+  score < thanScore || (score === thanScore && slot < thanSlot)

@@ -29,7 +29,7 @@ export class Oracle {
     return dot(this.rows.get(slot) ?? new Float32Array(query.length), query)
   }
 
-  /** The k best of the allowed rows, best first. */
+  /** The k best of the allowed rows, best first, of equals the higher slot. */
   best(query: Float32Array, k: number, allowed: Bitmap | undefined): ReadonlyArray<Scored> {
     const slots: Array<number> = []
     const scores: Array<number> = []
@@ -43,7 +43,7 @@ export class Oracle {
     const least = Float64Array.from(scores).sort().at(-k) ?? -Infinity
     const best: Array<Scored> = []
     for (const [at, score] of scores.entries()) if (score >= least) best.push({ slot: slots[at]!, score })
-    return best.sort((a, b) => b.score - a.score || a.slot - b.slot).slice(0, k)
+    return best.sort((a, b) => b.score - a.score || b.slot - a.slot).slice(0, k)
   }
 }
 

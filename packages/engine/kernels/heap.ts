@@ -1,7 +1,7 @@
 /**
  * The k best (score, slot) pairs of a scan: a binary heap with the worst pair at its root.
  *
- * A pair is f32 score, u32 slot. The order is total (higher score, then lower slot), so the result does not depend on
+ * A pair is f32 score, u32 slot. The order is total (higher score, then higher slot), so the result does not depend on
  * the order in which rows are visited.
  */
 
@@ -24,7 +24,7 @@ function place(heap: i32, at: i32, score: f32, slot: u32): void {
 }
 
 function isWorse(score: f32, slot: u32, thanScore: f32, thanSlot: u32): bool {
-  return score < thanScore || (score === thanScore && slot > thanSlot)
+  return score < thanScore || (score === thanScore && slot < thanSlot)
 }
 
 function siftDown(heap: i32, size: i32, score: f32, slot: u32): void {

@@ -1,4 +1,5 @@
 /** Searches with strict recall: near-duplicates in the order of their float32 vectors, over agents and fresh writes. */
+import { Limits } from "@muniment/domain/Limits"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { innerProduct } from "@muniment/engine/namespace/exactCosines"
@@ -23,15 +24,15 @@ const stored = NamespaceHost.use((host) =>
     return host.ask(key, creating(mine))
   })
 )
-const found = (vector: Float32Array) =>
+const found = (vector: Float32Array, { isStrict = true, limit = 10 } = {}) =>
   MemorySearch.use((search) =>
     search.search(keys, {
       text: "",
       vectors: new Map([[model, vector]]),
       filter: {},
-      limit: 10,
+      limit,
       minRelevance: 0,
-      isStrict: true
+      isStrict
     })
   )
 const truth = (query: Float32Array, among: ReadonlyArray<number>): ReadonlyArray<string> =>
@@ -67,6 +68,24 @@ describe("a search with strict recall", () => {
       expect((yield* found(query!)).hits.map(({ memory: { id } }) => id)).toEqual(truth(query!, others))
       yield* host.ask(keys[at % 2]!, creating([memory(at)]))
       expect((yield* found(query!)).hits[0]?.memory.id).toBe(best)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})
+
+describe("of more memories with one and the same vector than a search ranks", () => {
+  const [vector] = queriesOf(set)
+  const equals = Limits.searchCandidatesMax + 20
+  const newest = Array.from({ length: 10 }, (_, back) => idOf(equals - 1 - back))
+
+  it.effect.each([true, false])("the newest come first (strict recall: %s)", (isStrict) =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const memories = Array.from({ length: equals }, (_, at) =>
+        newMemory(memoryRecord(at, `note ${at}`, { agentId: keys[0]!.agentId }), { model, values: vector! })
+      )
+      yield* host.ask(keys[0]!, creating(memories))
+      const { hits } = yield* found(vector!, { isStrict })
+      expect(hits.map(({ memory: { id } }) => id)).toEqual(newest)
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 })

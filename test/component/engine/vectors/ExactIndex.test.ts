@@ -8,12 +8,12 @@ const east = Float32Array.of(1, 0)
 const north = Float32Array.of(0, 1)
 
 describe("ExactIndex", () => {
-  it("answers best first and breaks ties by the lower slot", () => {
+  it("answers best first and breaks ties by the higher slot", () => {
     const index = make()
     for (const slot of [9, 3, 700, 1]) index.upsert(slot, east, slot)
     index.upsert(2, north, 1)
     const [first, second, third] = pairs(index.search(east, 3, undefined))
-    expect([first?.[0], second?.[0], third?.[0]]).toEqual([1, 3, 9])
+    expect([first?.[0], second?.[0], third?.[0]]).toEqual([700, 9, 3])
     expect(first?.[1]).toBeCloseTo(1, 3)
     expect([second?.[1], third?.[1]]).toEqual([first?.[1], first?.[1]])
     const last = pairs(index.search(east, 10, undefined)).at(-1)

@@ -22,11 +22,11 @@ const indexOf = (set: VectorSet): PlannedIndex => {
   return index
 }
 
-/** The k best of these slots by float32, the lower slot first on a tie. */
+/** The k best of these slots by float32, the higher slot first on a tie. */
 const ranked = (set: VectorSet, query: Float32Array, slots: Iterable<number>): ReadonlyArray<number> =>
   Array.from(slots)
     .map((slot) => ({ slot, cosine: innerProduct(query, rowOf(set, slot)) }))
-    .sort((left, right) => right.cosine - left.cosine || left.slot - right.slot)
+    .sort((left, right) => right.cosine - left.cosine || right.slot - left.slot)
     .slice(0, k)
     .map(({ slot }) => slot)
 
