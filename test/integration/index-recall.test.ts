@@ -8,6 +8,7 @@ import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Embedder } from "@muniment/models/Embedder"
 import { practise, workAll, type EngineUnderTest, type IndexUnderTest } from "../support/indexConformanceCheck.ts"
+import { expectBesideFloat32 } from "../support/indexConformanceDistributions.ts"
 import { exactEngine, hnswEngine, plannedEngine, quantizedEngine } from "../support/indexConformanceEngines.ts"
 import { Oracle, type Scored } from "../support/indexConformanceVectors.ts"
 import { questions, sentences } from "../support/Sentences.ts"
@@ -124,6 +125,12 @@ describe.each([exactEngine, quantizedEngine, await hnswEngine(), await plannedEn
           expect(recallOf(index, truth), `${truth.told} ${round}`).toBeGreaterThanOrEqual(recallMin)
         practise(index, practice)
       }
+      index.close()
+    })
+
+    it("is that of float32 for what is scored again, and for a strict search", () => {
+      const index = built(engine)
+      expectBesideFloat32(index, { rows, queries }, recallMin)
       index.close()
     })
 

@@ -4,6 +4,7 @@
  */
 import { describe } from "vitest"
 import { changesConformance } from "./indexConformanceChanges.ts"
+import { distributionConformance } from "./indexConformanceDistributions.ts"
 import type { EngineUnderTest } from "./indexConformanceCheck.ts"
 import { erasureConformance } from "./indexConformanceErasure.ts"
 import { filterConformance } from "./indexConformanceFilters.ts"
@@ -13,6 +14,7 @@ import { segmentConformance } from "./indexConformanceSegments.ts"
 export const indexConformance = (engine: EngineUnderTest): void => {
   describe(engine.name, () => {
     recallConformance(engine)
+    distributionConformance(engine)
     filterConformance(engine)
     changesConformance(engine)
     erasureConformance(engine)
@@ -23,6 +25,7 @@ export const indexConformance = (engine: EngineUnderTest): void => {
 /** For an engine that passes all of it by itself: what whoever leads to it may still get wrong. */
 export const pinnedConformance = (engine: EngineUnderTest): void => {
   describe(engine.name, () => {
+    distributionConformance(engine)
     changesConformance(engine)
     erasureConformance(engine)
   })

@@ -37,6 +37,10 @@ export const manyLists = 8_000
 
 const threeSegments = 2_200
 
+/** Enough for near-duplicates to hide each other; a graph of these takes a second to build. */
+const distributionSize = 2_000
+const graphDistributionSize = 800
+
 /** Below and above every threshold of the choice `auto`; less for what is pinned, which has suites of its own. */
 const plannedSizes = (pin: IndexPin): ReadonlyArray<number> =>
   pin === "auto" ? [100, codesMin + 1, manyLists] : [100, threeSegments]
@@ -53,6 +57,7 @@ export const plannedEngine = async (pin: IndexPin): Promise<EngineUnderTest> => 
     },
     exact,
     sizes: plannedSizes(pin),
+    distributionSize: pin === "hnsw" ? graphDistributionSize : distributionSize,
     recallMin: 0.98,
     recallOfNoiseMin: pin === "hnsw" ? 0.3 : 0.9
   }
@@ -62,6 +67,7 @@ export const exactEngine: EngineUnderTest = {
   name: "the exact engine",
   ...over((arena) => new ExactIndex(arena)),
   sizes: [100, 3_000],
+  distributionSize,
   recallMin: 0.98,
   recallOfNoiseMin: 0.98
 }
@@ -72,6 +78,7 @@ export const hnswEngine = async (): Promise<EngineUnderTest> => {
     name: "the graph",
     ...over((arena) => new HnswIndex(hnswlib, arena)),
     sizes: [100, 3_000],
+    distributionSize: graphDistributionSize,
     recallMin: 0.98,
     recallOfNoiseMin: 0.3
   }
@@ -82,6 +89,7 @@ export const quantizedEngine: EngineUnderTest = {
   name: "the quantised engine",
   ...over((arena) => new QuantizedIndex(arena)),
   sizes: [100, 2_000, manyLists],
+  distributionSize,
   recallMin: 0.98,
   recallOfNoiseMin: 0.9
 }

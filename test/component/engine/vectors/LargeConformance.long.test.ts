@@ -3,6 +3,7 @@ import { indexConformance } from "../../../support/indexConformance.ts"
 import { plannedEngine, quantizedEngine } from "../../../support/indexConformanceEngines.ts"
 
 const sizes = [100, 30_000]
+const distributionSize = 20_000
 
-indexConformance({ ...quantizedEngine, sizes })
-indexConformance({ ...(await plannedEngine("auto")), sizes })
+indexConformance({ ...quantizedEngine, sizes, distributionSize })
+indexConformance({ ...(await plannedEngine("auto")), sizes, distributionSize })
