@@ -4,17 +4,22 @@
  * Order is total (higher score, then higher slot), so the result does not depend on the order in
  * which pairs are offered, and two engines that see the same scores answer identically.
  */
-import type { SearchHits } from "@muniment/engine/vectors/VectorIndex"
+
+/** Best first. Scores in double precision: those of near-duplicates differ by less than float32 tells apart. */
+export interface TopHits {
+  readonly slots: Int32Array
+  readonly scores: Float64Array
+}
 
 export class TopK {
   readonly #slots: Int32Array
-  readonly #scores: Float32Array
+  readonly #scores: Float64Array
   #size = 0
 
   constructor(k: number) {
     if (!Number.isInteger(k) || k < 0) throw new RangeError(`k must be a whole number of at least 0, got ${k}`)
     this.#slots = new Int32Array(k)
-    this.#scores = new Float32Array(k)
+    this.#scores = new Float64Array(k)
   }
 
   offer(slot: number, score: number): void {
@@ -26,10 +31,10 @@ export class TopK {
   }
 
   /** The pairs kept, best first. Empties the heap. */
-  drain(): SearchHits {
+  drain(): TopHits {
     const count = this.#size
     const slots = new Int32Array(count)
-    const scores = new Float32Array(count)
+    const scores = new Float64Array(count)
     for (let i = count - 1; i >= 0; i--) {
       slots[i] = this.#slots[0]!
       scores[i] = this.#scores[0]!

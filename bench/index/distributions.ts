@@ -109,4 +109,5 @@ export const foreignQueries = (count: number, queries: number, seed: number): Ve
   )
 }
 
+/** All that need no texts; vectors of real texts are the sixth kind (`realVectors.ts`). */
 export const distributions = [isotropicVectors, nearDuplicates, anisotropic, drifting, foreignQueries] as const

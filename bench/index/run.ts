@@ -8,6 +8,7 @@ import { defaultModel, longRun, runIndex, type SetName, shortRun } from "./suite
 const usage = `node --expose-gc bench/index/run.ts [options]
   --set NAME       hard, real or isotropic; may be repeated (hard)
   --count N        vectors: 1000, 10000, 100000, 300000, 1000000; may be repeated (10000)
+  --strict N       vectors of each set on which strict recall is measured; no other set then without --count
   --only START     contenders whose names begin so ("ours", "hnswlib"); may be repeated (all)
   --model ID       for real vectors (${defaultModel})
   --texts FILE     a text a line, for real vectors (Debian package descriptions)
@@ -20,7 +21,8 @@ const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       set: { type: "string", multiple: true, default: ["hard"] },
-      count: { type: "string", multiple: true, default: ["10000"] },
+      count: { type: "string", multiple: true },
+      strict: { type: "string", default: "0" },
       only: { type: "string", multiple: true, default: [] },
       model: { type: "string", default: defaultModel },
       texts: { type: "string" },
@@ -29,11 +31,14 @@ const main = async (): Promise<void> => {
       name: { type: "string", default: "index-custom" }
     }
   })
-  const counts = values.count.map(Number)
+  const strictCount = Number(values.strict)
+  const counts = (values.count ?? (strictCount > 0 ? [] : ["10000"])).map(Number)
+  const defaults = values.long ? longRun : shortRun
   const names = values.set.map(setName)
   const asked = process.argv.slice(2).filter((argument, at, all) => argument !== "--texts" && all[at - 1] !== "--texts")
   const report = await runIndex({
-    ...(values.long ? longRun : shortRun),
+    ...defaults,
+    strict: { ...defaults.strict, count: strictCount },
     command: ["node --expose-gc bench/index/run.ts", ...asked].join(" "),
     sets: names.map((name) => ({ name, counts })),
     memoryCounts: values.memory ? counts : [],

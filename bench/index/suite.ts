@@ -2,19 +2,28 @@
 import { machineFacts } from "../kit/Machine.ts"
 import type { SuiteOptions, SuiteReport, Unavailable } from "../kit/Report.ts"
 import { contenderKinds } from "./contenders.ts"
+import { distributions } from "./distributions.ts"
 import { goalsOf, ratiosOf } from "./goals.ts"
+import { type DistributionEffort, type DistributionFigures, measureDistribution } from "./measureDistribution.ts"
 import { measureSet, type SetFigures, type Settings } from "./measureSet.ts"
 import { readTexts, realVectors } from "./realVectors.ts"
+import { strictGoals, strictRatios, strictTables } from "./strictTables.ts"
 import { hardVectors, isotropicVectors } from "./syntheticVectors.ts"
 import { goalsPicture, picturesOf, tablesOf } from "./tables.ts"
 import type { VectorSet } from "./VectorSet.ts"
 
 export type SetName = "hard" | "real" | "isotropic"
 
+/** Sets on which strict recall is measured, each of so many vectors; none where `count` is 0. */
+export interface StrictRun extends DistributionEffort {
+  readonly count: number
+}
+
 export interface IndexRun extends Omit<Settings, "measuresMemory"> {
   readonly command: string
   readonly sets: ReadonlyArray<{ readonly name: SetName; readonly counts: ReadonlyArray<number> }>
   readonly queries: number
+  readonly strict: StrictRun
   /** Of sets of these sizes memory is measured, on the hard vectors alone: contents do not matter. */
   readonly memoryCounts: ReadonlyArray<number>
   readonly model: string
@@ -24,7 +33,7 @@ export interface IndexRun extends Omit<Settings, "measuresMemory"> {
 }
 
 const seed = 7
-export const defaultModel = "all-minilm-l6-v2-q8"
+export const defaultModel = "e5-small-v2-q8"
 
 const shared = {
   model: defaultModel,
@@ -41,6 +50,7 @@ export const shortRun: IndexRun = {
     { name: "real", counts: [10_000] }
   ],
   queries: 100,
+  strict: { count: 10_000, rounds: 9, operations: 30 },
   effort: { k: 10, rounds: 9, roundMillis: 20 },
   writes: 1_800,
   churnShare: 0.05,
@@ -55,6 +65,7 @@ export const longRun: IndexRun = {
     { name: "real", counts: [10_000, 100_000] }
   ],
   queries: 200,
+  strict: { count: 20_000, rounds: 9, operations: 200 },
   effort: { k: 10, rounds: 9, roundMillis: 500 },
   writes: 1_800,
   churnShare: 0.5,
@@ -87,7 +98,8 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     all.push(figures)
     notes.push(...figures.notes.map((line) => `${note}: ${line}`))
   }
-  const goals = goalsOf(all)
+  const strict = await strictFigures(options, notes)
+  const goals = [...goalsOf(all), ...strictGoals(strict)]
   return {
     title: "The vector index beside its peers",
     command: options.command,
@@ -95,15 +107,41 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     notes: [
       `${options.queries} queries, k ${options.effort.k}, medians of ${options.effort.rounds} interleaved rounds; every answer was compared with brute force over float32 before it was timed`,
       "one thread, except that LanceDB uses all cores",
-      ...(all.some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
+      ...([...all, ...strict].some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
       ...notes
     ],
-    tables: all.flatMap(tablesOf),
+    tables: [...strictTables(strict), ...all.flatMap(tablesOf)],
     goals,
     pictures: [...goalsPicture(goals), ...all.flatMap(picturesOf)],
-    ratios: ratiosOf(all),
+    ratios: { ...ratiosOf(all), ...strictRatios(strict) },
     unavailable
   }
+}
+
+const strictFigures = async (
+  { model, queries, say, strict, textsFile }: IndexRun,
+  notes: Array<string>
+): Promise<ReadonlyArray<DistributionFigures>> => {
+  if (strict.count === 0) return []
+  const all: Array<DistributionFigures> = []
+  const texts = readTexts({ model, textsFile })
+  const makers = [
+    ...[hardVectors, ...distributions].map((make) => () => make(strict.count, queries, seed)),
+    ...("reason" in texts ? [] : [() => realVectors(texts, { model, textsFile }, strict.count, queries)])
+  ]
+  if ("reason" in texts) notes.push(`strict recall of real texts was left out: ${texts.reason}`)
+  for (const make of makers) {
+    const set = await make()
+    if (set.count < strict.count) {
+      notes.push(`strict recall of ${set.name} was left out: only ${set.count} vectors on this machine`)
+      continue
+    }
+    say(`  strict recall: ${set.name} ${set.count.toLocaleString("en-US")}`)
+    const figures = await measureDistribution(set, strict)
+    if ("reason" in figures) notes.push(`strict recall of ${set.name} was left out: ${figures.reason}`)
+    else all.push(figures)
+  }
+  return all
 }
 
 /** Made one after another, so that only one is in memory. */

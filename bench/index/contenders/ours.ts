@@ -81,9 +81,9 @@ const writes = (index: Index): Pick<Contender, "add" | "settle" | "filterKind" |
 
 /** Compiled once, and costs measured once, as the service does when it starts. */
 let compiled: KernelFactory | undefined
-const kernels = (): KernelFactory => (compiled ??= loadKernels())
+export const kernels = (): KernelFactory => (compiled ??= loadKernels())
 let measured: CostBook | undefined
-const costs = (): CostBook => {
+export const costs = (): CostBook => {
   if (measured !== undefined) return measured
   const steps = measureCosts(new SlabPool(kernels()).take(), () => performance.now())
   for (;;) {

@@ -1,0 +1,108 @@
+/** What was measured of strict recall, as tables, goals and ratios. */
+import { figure, type Goal, type ReportTable } from "../kit/Report.ts"
+import type { DistributionFigures } from "./measureDistribution.ts"
+import { recallGoal } from "./search.ts"
+
+export const strictTables = (all: ReadonlyArray<DistributionFigures>): ReadonlyArray<ReportTable> => {
+  if (all.length === 0) return []
+  return [recallTable(all), costTable(all)]
+}
+
+const recallTable = (all: ReadonlyArray<DistributionFigures>): ReportTable => ({
+  title: "Sets that 8-bit scores order wrongly: recall@10 and p50 us",
+  columns: [
+    "set",
+    "vectors",
+    "auto: recall",
+    "us",
+    "strict: recall",
+    "certified",
+    "us",
+    "us, fresh connection",
+    "hnswlib-node: recall",
+    "ef",
+    "us",
+    "hnswlib-node by strict"
+  ],
+  rows: all.map(({ freshMicros, peer, rows, set }) => {
+    const { autoMicros, autoRecall, certifiedShare, strictMicros, strictRecall } = rows[0]!
+    return [
+      set.name,
+      set.count.toLocaleString("en-US"),
+      autoRecall.toFixed(3),
+      autoMicros,
+      strictRecall.toFixed(3),
+      `${figure(certifiedShare * 100)} %`,
+      strictMicros,
+      freshMicros,
+      peer.recall.toFixed(3),
+      String(peer.width),
+      peer.micros,
+      `${figure(peer.ratio)}x`
+    ]
+  }),
+  note: "hnswlib-node at its least ef that reaches .99, else its largest. A fresh connection has read nothing; the system has the pages."
+})
+
+const costTable = (all: ReadonlyArray<DistributionFigures>): ReportTable => ({
+  title: "Strict recall by k and filter",
+  columns: [
+    "set",
+    "k",
+    "filter",
+    "recall: auto",
+    "strict",
+    "vectors read",
+    "most",
+    "us: auto",
+    "strict",
+    "strict by auto"
+  ],
+  rows: all.flatMap(({ rows, set }) =>
+    rows.map((row) => [
+      set.name,
+      String(row.k),
+      row.share === 1 ? "" : `${figure(row.share * 100)} %`,
+      row.autoRecall.toFixed(3),
+      row.strictRecall.toFixed(3),
+      row.read,
+      row.readMost,
+      row.autoMicros,
+      row.strictMicros,
+      `${figure(row.costRatio)}x`
+    ])
+  )
+})
+
+export const strictGoals = (all: ReadonlyArray<DistributionFigures>): ReadonlyArray<Goal> => [
+  leastRecall("strict", all, ({ strictRecall }) => strictRecall),
+  leastRecall("auto", all, ({ autoRecall }) => autoRecall)
+]
+
+const leastRecall = (
+  mode: string,
+  all: ReadonlyArray<DistributionFigures>,
+  recallOf: (row: DistributionFigures["rows"][number]) => number
+): Goal => {
+  const least = all
+    .flatMap(({ rows, set }) =>
+      rows.filter(({ k }) => k === 10).map((row) => ({ name: set.name, recall: recallOf(row) }))
+    )
+    .toSorted((left, right) => left.recall - right.recall)[0]
+  return {
+    name: `recall@10 of ${mode}, least of the sets`,
+    bound: "at least",
+    wanted: recallGoal,
+    found: least?.recall,
+    unit: "",
+    note: least?.name ?? ""
+  }
+}
+
+export const strictRatios = (all: ReadonlyArray<DistributionFigures>): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    all.flatMap(({ peer, rows, set }) => [
+      [`${set.name} ${set.count}, recall@10 of strict`, rows[0]!.strictRecall],
+      [`${set.name} ${set.count}, strict against hnswlib-node`, peer.ratio]
+    ])
+  )
