@@ -2,6 +2,8 @@
  * A cluster of three nodes as processes, over a real PostgreSQL: every node takes every request, and whatever was
  * acknowledged is there after its owner was killed, stopped or frozen.
  */
+import { Agent, type IncomingMessage, request } from "node:http"
+import { json } from "node:stream/consumers"
 import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
@@ -72,6 +74,42 @@ const servesNow = (node: NodeProcess): boolean =>
   node.output().lastIndexOf("this node serves the cluster") > node.output().lastIndexOf("another node may serve")
 
 const others = (node: NodeProcess): ReadonlyArray<NodeProcess> => cluster.nodes.filter((one) => one !== node)
+
+/** Over one connection that stays open. */
+class Caller {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #node: NodeProcess
+
+  constructor(node: NodeProcess) {
+    this.#node = node
+  }
+
+  /** `sent` when the request is with the node; its answer. */
+  get(path: string, sent: () => void = () => undefined): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${operatorKey}` }
+    return new Promise((answered, failed) => {
+      const asked = request(`${this.#node.url}${path}`, { agent: this.#agent, headers }, answered)
+      asked.once("error", failed)
+      asked.end(sent)
+    })
+  }
+}
+
+/** The owner stands still when the request comes, over a connection on which it has answered before. */
+const frozenWith = async (owner: NodeProcess, through: NodeProcess, then?: () => void): Promise<IncomingMessage> => {
+  const caller = new Caller(through)
+  const before = await caller.get("/v1/account")
+  expect(before.statusCode).toBe(200)
+  await json(before)
+  owner.signal("SIGSTOP")
+  return caller.get("/v1/account", then)
+}
+
+const expectRepeatable = async (answer: IncomingMessage) => {
+  expect(answer.statusCode).toBe(503)
+  expect(answer.headers).toMatchObject({ "retry-after": "1", connection: "close" })
+  expect(await json(answer)).toMatchObject({ success: false, code: "namespace_unavailable" })
+}
 
 describe("a cluster of three nodes", () => {
   const kept = new Map<string, Array<string>>()
@@ -150,7 +188,7 @@ describe("a cluster of three nodes", () => {
       })
     )
     await new Promise((resume) => setTimeout(resume, 200))
-    await owner.kill()
+    await expectRepeatable(await frozenWith(owner, left, () => void owner.kill()))
     await writing
     await expectAll([left, right])
     await owner.startAgain()
@@ -176,7 +214,7 @@ describe("a cluster of three nodes", () => {
   it("is served by another node while its owner stands still", { timeout: patienceMillis }, async () => {
     const owner = await ownerOf()
     const [left, right] = others(owner) as [NodeProcess, NodeProcess]
-    owner.signal("SIGSTOP")
+    await expectRepeatable(await frozenWith(owner, left))
     await write(left, "frozen")
     await write(right, "frozen")
     owner.signal("SIGCONT")

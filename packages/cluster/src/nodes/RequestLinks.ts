@@ -3,11 +3,13 @@
  * the cluster (`NodeSockets.ts`).
  *
  * Wire: the caller's address in ASCII, a line feed; one byte back if this node serves now; then the caller's bytes and
- * the answers, unchanged. A link that ends before that byte has carried nothing.
+ * the answers, unchanged. A link that ends before that byte has carried nothing. One that ends later may leave a request
+ * without an answer, and whether it was carried out is not known.
  */
 import type { Socket } from "node:net"
 import { connect, type ConnectionOptions, createServer, type Server } from "node:tls"
 import type { Redacted } from "effect"
+import { AnswerBoundary } from "./AnswerBoundary.ts"
 import { nodeListener } from "./NodeSockets.ts"
 
 const accepted = 0x06
@@ -54,24 +56,30 @@ export const requestLinkServer = (
   return server
 }
 
-/**
- * Carries a caller's connection to the node at that address, over a socket of `nodeConnection`; `refused` if that node
- * takes nothing, with nothing read.
- */
-export const forward = (
-  caller: Socket,
-  to: { readonly host: string; readonly port: number },
-  connection: ConnectionOptions,
-  refused: () => void
-): void => {
+export interface ForwardOptions {
+  readonly to: { readonly host: string; readonly port: number }
+  /** Of `nodeConnection`. */
+  readonly connection: ConnectionOptions
+  /** That node takes nothing, and nothing was read of the caller. */
+  readonly refused: () => void
+  /** Answer to a request that the node has, and of whose answer nothing came before the node was lost. */
+  readonly lost: string
+}
+
+/** Carries a caller's connection to another node; -> gives that node up. */
+export const forward = (caller: Socket, { connection, lost, refused, to }: ForwardOptions): (() => void) => {
   // A caller may end its side and still wait for the answer.
   const options = { ...connection, host: to.host, port: to.port, allowHalfOpen: true }
   const link = connect(options)
   link.setNoDelay(true)
   let isOpen = false
+  let isOver = false
+  const boundary = new AnswerBoundary()
   const end = () => {
+    if (isOver) return
+    isOver = true
     link.destroy()
-    if (isOpen) caller.destroy()
+    if (isOpen) leave(caller, boundary.isUnanswered ? lost : undefined)
     else if (!caller.destroyed) {
       caller.off("close", end)
       refused()
@@ -88,8 +96,22 @@ export const forward = (
     link.off("timeout", end).setTimeout(0)
     isOpen = true
     caller.on("error", end)
+    caller.on("data", () => boundary.asked())
+    link.on("data", (bytes: Buffer) => boundary.answered(bytes))
     caller.pipe(link)
-    link.pipe(caller)
+    // Its end may be that of its node.
+    link.pipe(caller, { end: false })
+    link.once("end", () => (boundary.isUnanswered ? end() : caller.end()))
     return undefined
   })
+  return end
+}
+
+/** With a last answer, if there is one; what the caller still sends is not read. */
+const leave = (caller: Socket, answer: string | undefined): void => {
+  if (answer === undefined || !caller.writable) return void caller.destroy()
+  caller.unpipe().removeAllListeners("data").resume()
+  caller.setTimeout(openMillis, () => caller.destroy())
+  caller.end(answer)
+  return undefined
 }

@@ -1,6 +1,7 @@
 /**
  * Where callers reach a node: their connections go to the service of this node while it owns `control.db`, else to the
- * node that does, byte for byte. While none is known, or it does not answer, this node answers 503 with `Retry-After`.
+ * node that does, byte for byte. While none is known, or it does not answer, or it is lost before its answer begins, this
+ * node answers 503 with `Retry-After`.
  *
  * Invariant: a connection that was refused by another node has carried nothing there.
  */
@@ -23,6 +24,25 @@ const nobodyServes = JSON.stringify({
   details: [{ path: "cluster", message: "another node is taking over; nothing was done" }]
 })
 
+/** Contract: Agents. */
+const lostText = JSON.stringify({
+  success: false,
+  error:
+    "the node that served this request was lost; whether it was carried out is unknown: repeat a write with the same Idempotency-Key",
+  code: "namespace_unavailable",
+  details: [{ path: "cluster", message: "another node is taking over" }]
+})
+
+const nodeLost = [
+  "HTTP/1.1 503 Service Unavailable",
+  "content-type: application/json",
+  `content-length: ${Buffer.byteLength(lostText)}`,
+  `retry-after: ${retrySeconds}`,
+  "connection: close",
+  "",
+  lostText
+].join("\r\n")
+
 /** A node that waits for its turn is alive. */
 const live = JSON.stringify({ status: "live" })
 
@@ -37,7 +57,7 @@ export interface FrontOptions {
 export class ClusterFront {
   #serving: Address | undefined
   /** Connections that the serving node has. */
-  readonly #forwarded = new Set<Socket>()
+  readonly #forwarded = new Map<Socket, () => void>()
   readonly #connection: ConnectionOptions
   readonly #absent = absentServer()
   #here: HttpServer | undefined
@@ -95,7 +115,7 @@ export class ClusterFront {
     const before = this.#serving
     if (before?.host === node?.host && before?.port === node?.port) return
     this.#serving = node
-    for (const caller of this.#forwarded) caller.destroy()
+    for (const giveUp of [...this.#forwarded.values()]) giveUp()
   }
 
   #take(socket: Socket): void {
@@ -107,13 +127,14 @@ export class ClusterFront {
       this.#doubt.openUnsafe()
       return this.#answerHere(socket)
     }
-    this.#forwarded.add(socket)
     socket.once("close", () => this.#forwarded.delete(socket))
-    forward(socket, serving, this.#connection, () => {
+    const refused = () => {
       this.#forwarded.delete(socket)
       this.#doubt.openUnsafe()
       this.#answerHere(socket)
-    })
+    }
+    const giveUp = forward(socket, { to: serving, connection: this.#connection, refused, lost: nodeLost })
+    this.#forwarded.set(socket, giveUp)
   }
 
   #answerHere(socket: Socket): void {
