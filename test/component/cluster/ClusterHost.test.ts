@@ -14,7 +14,7 @@ import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
-import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
@@ -54,7 +54,8 @@ const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
     const engine = LocalHost.layer({
       dataDirectory: files,
       index: exactOnly,
-      isCurrent: (tag) => log.isCurrent(tag)
+      isCurrent: (tag) => log.isCurrent(tag),
+      eraseAgent: (key) => log.eraseAgent(key.tag, agentDigest(key))
     }).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
@@ -144,15 +145,18 @@ it.live(
         expect(total(afterwards)).toBe(keys.length)
         expect(afterwards[2]).toBeGreaterThan(0)
 
-        expect((yield* first.host.erase(keys[0]!)).length).toBeGreaterThan(0)
-        for (const { host } of [first, third, fourth]) {
-          // Its node refuses it; one to which it has moved since then finds nothing.
-          const rows = host.answer(keys[0]!, { _tag: "Counts" }).pipe(
-            Effect.map((counts) => counts.rows),
-            Effect.catchTag("Unavailable", () => Effect.succeed(0))
+        // An agent that was erased is so on every node, also on those to which it moves.
+        const erased = keys.slice(0, 6)
+        const refusal = (host: Host, key: NamespaceKey) =>
+          Effect.flip(host.answer(key, { _tag: "Counts" })).pipe(
+            Effect.filterOrFail(({ error }) => /was erased with its account/.test(error)),
+            Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
           )
-          expect(yield* rows).toBe(0)
-        }
+        for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
+        for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
+        yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
+        for (const key of erased) yield* refusal(third.host, key)
+        expect(yield* rowsOf(third.host, keys[6]!)).toBe(21)
       })
     ),
   120_000

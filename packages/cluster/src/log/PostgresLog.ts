@@ -38,6 +38,8 @@ export interface Claim {
   readonly lastOrdinal: number
   /** The newest base, which holds everything up to its ordinal. */
   readonly base: { readonly object: string; readonly ordinal: number } | undefined
+  /** Who was erased under this tag (`eraseAgent`). */
+  readonly erased: string | undefined
 }
 
 /** A namespace that this node serves; with it every commit that is under way. */
@@ -66,6 +68,7 @@ interface OwnerRow {
   readonly erased_through: bigint
   readonly base_object: string | null
   readonly base_ordinal: bigint
+  readonly erased: string | null
 }
 
 /** In flight at once: the next batch is gathered while one is on its way. */
@@ -134,7 +137,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
         this.#owned.set(tag, { tenure: row.tenure, incarnation, state, ordinal: lastOrdinal })
         const base =
           row.base_object === null ? undefined : { object: row.base_object, ordinal: Number(row.base_ordinal) }
-        return Effect.succeed({ tenure: row.tenure, state, lastOrdinal, base })
+        return Effect.succeed({ tenure: row.tenure, state, lastOrdinal, base, erased: row.erased ?? undefined })
       })
     })
 
@@ -221,6 +224,15 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     this.#asOwner(tag, (sql, tenure) =>
       Effect.map(sql<OwnerRow>`SELECT * FROM muniment_log.remove(${tag}, ${tenure})`, ([row]) => row)
     ).pipe(Effect.andThen(Effect.sync(() => void this.#owned.delete(tag))))
+
+  /** For all nodes and for ever: nobody opens the namespace as that agent's any more. */
+  readonly eraseAgent = (tag: NamespaceTag, agent: string): Effect.Effect<void, LogFault> => {
+    const sql = this.#sql
+    return Effect.asVoid(
+      asked(sql`INSERT INTO muniment_log.namespace_owner (tag, erased) VALUES (${tag}, ${agent})
+        ON CONFLICT (tag) DO UPDATE SET erased = excluded.erased`)
+    )
+  }
 
   /**
    * Points to a base that holds everything up to `ordinal`, and drops the records that it covers; the base that counts

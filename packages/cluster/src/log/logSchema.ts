@@ -132,6 +132,9 @@ const secrets = `CREATE TABLE muniment_log.secret (name text PRIMARY KEY, sealed
 /** `MoveMarks.ts`. */
 const marks = `CREATE TABLE muniment_log.move (name text PRIMARY KEY, said text NOT NULL)`
 
+/** Of whom: a digest of account and agent. The agent of another account may get the tag. */
+const erased = `ALTER TABLE muniment_log.namespace_owner ADD COLUMN erased text`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -142,7 +145,8 @@ const statementsOf = (text: string): ReadonlyArray<string> =>
 const migrations: ReadonlyArray<ResolvedMigration> = [
   [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))],
   [2, "secrets", Effect.succeed(steps([secrets]))],
-  [3, "moves", Effect.succeed(steps([marks]))]
+  [3, "moves", Effect.succeed(steps([marks]))],
+  [4, "erased agents", Effect.succeed(steps([erased]))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

@@ -11,6 +11,7 @@ import { inPortions, NamespaceHost, type HostOptions, type ReadError } from "@mu
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import type { AnswerOf, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import type { LogFault } from "@muniment/engine/log/LogError"
 import { StorageMeter } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NodeMeter } from "./NodeMeter.ts"
@@ -18,6 +19,8 @@ import { NodeMeter } from "./NodeMeter.ts"
 export interface LocalHostOptions extends HostOptions {
   /** Whether this node may still answer for the namespace (`PostgresLog.isCurrent`). */
   readonly isCurrent: (tag: NamespaceTag) => boolean
+  /** Tells all nodes that the agent is erased. */
+  readonly eraseAgent: (key: NamespaceKey) => Effect.Effect<void, LogFault>
 }
 
 export class LocalHost extends Context.Service<LocalHost, NamespaceHost["Service"]>()("muniment/cluster/LocalHost") {
@@ -26,7 +29,7 @@ export class LocalHost extends Context.Service<LocalHost, NamespaceHost["Service
     const meter = NodeMeter.make()
     return Layer.effectContext(
       Effect.map(NamespaceHost, (host) =>
-        Context.make(LocalHost, currentOnly(host, options.isCurrent)).pipe(Context.add(NodeMeter, meter))
+        Context.make(LocalHost, currentOnly(host, options)).pipe(Context.add(NodeMeter, meter))
       )
     ).pipe(Layer.provide(NamespaceHost.layer(options)), Layer.provide(Layer.succeed(StorageMeter, meter)))
   }
@@ -34,7 +37,7 @@ export class LocalHost extends Context.Service<LocalHost, NamespaceHost["Service
 
 const currentOnly = (
   host: NamespaceHost["Service"],
-  isCurrent: LocalHostOptions["isCurrent"]
+  { eraseAgent, isCurrent }: LocalHostOptions
 ): NamespaceHost["Service"] => {
   const orElse =
     <A, E extends { readonly _tag: string }>(key: NamespaceKey, otherwise: Effect.Effect<A, E | Unavailable>) =>
@@ -57,7 +60,8 @@ const currentOnly = (
       )
     },
     census: (key, options) => host.census(key, options),
-    erase: (key) => host.erase(key),
+    // Known before it is gone: a node that gets its shard meanwhile does not open it anew.
+    erase: (key) => Effect.andThen(Effect.mapError(eraseAgent(key), isNotHeard), host.erase(key)),
     retire: (key, atMillis, left) => host.retire(key, atMillis, left),
     close: (key) => host.close(key),
     files: (tags) => host.files(tags),
@@ -72,6 +76,12 @@ const currentOnly = (
 
 /** Failures that tell nothing of what the namespace holds. */
 const saysNothing: ReadonlySet<string> = new Set(["Unavailable", "InsufficientStorage"])
+
+const isNotHeard = () =>
+  new Unavailable({
+    code: "namespace_unavailable",
+    error: "the database of the cluster does not answer; repeat the request"
+  })
 
 const hasMoved = Effect.fail(
   new Unavailable({

@@ -3,9 +3,10 @@
  * them. The SQLite file is this node's copy, made from the namespace's newest base and the records behind it.
  *
  * Invariants: an open claims the namespace, so that it has all that was acknowledged anywhere, and nothing of an earlier
- * owner comes after it; a copy of an earlier opening is used only if nobody else has owned the namespace since; a
+ * owner comes after it; an agent that was erased is opened nowhere; a copy of an earlier opening is used only if nobody else has owned the namespace since; a
  * namespace is opened, counted or removed by one caller of this node at a time.
  */
+import { hash } from "node:crypto"
 import { existsSync, mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Deferred, Effect, Layer, Queue, type Scope } from "effect"
@@ -29,7 +30,7 @@ import { filesOf, namespaceFolder, openMigrated, removeFiles } from "@muniment/e
 import { type CopyContent, copyContent } from "@muniment/engine/store/sqlite/namespaceMeta"
 import { storedBytes, takeCensus } from "@muniment/engine/store/sqlite/SqliteCensus"
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
-import { StoreDamaged, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
+import { StoreDamaged, StoreErased, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
 import type { Database } from "@muniment/sqlite/Database"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
@@ -74,6 +75,10 @@ export const replicatedStore = ({ bases, directory, log }: ReplicatedStoreOption
       return store
     })
   )
+
+/** Of an agent that was erased with its account: refused on every node, and no other agent that gets the tag is. */
+export const agentDigest = ({ account, agentId }: Pick<NamespaceKey, "account" | "agentId">): string =>
+  hash("sha256", `${account}\0${agentId}`, "hex")
 
 interface Parts {
   readonly log: PostgresLog
@@ -196,6 +201,7 @@ class ReplicatedStore {
     return Effect.gen({ self: this }, function* () {
       const { tag } = key
       const claim = yield* this.#claimed(tag)
+      if (claim.erased === agentDigest(key)) return yield* new StoreErased()
       yield* this.#broughtHere(tag, claim)
       const database = yield* this.#openFile(this.#filename(tag))
       const log = new TenuredLog({ ...this.#parts, tag, filename: database.filename, claim })

@@ -24,7 +24,7 @@ import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
-import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { Embedder } from "@muniment/models/Embedder"
@@ -132,7 +132,8 @@ const openNode = Effect.fn("ClusterNode.open")(function* (
         dataDirectory: files,
         index,
         openMax: config.openNamespacesMax,
-        isCurrent: (tag) => log.isCurrent(tag)
+        isCurrent: (tag) => log.isCurrent(tag),
+        eraseAgent: (key) => log.eraseAgent(key.tag, agentDigest(key))
       })
     )
   ).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
