@@ -115,7 +115,7 @@ export class ClusterFront {
     const before = this.#serving
     if (before?.host === node?.host && before?.port === node?.port) return
     this.#serving = node
-    for (const giveUp of [...this.#forwarded.values()]) giveUp()
+    for (const giveUp of this.#forwarded.values()) giveUp()
   }
 
   #take(socket: Socket): void {
