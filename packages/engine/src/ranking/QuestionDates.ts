@@ -33,7 +33,7 @@ export const DATED_TEXT_LENGTH_MAX = 400
 export const questionDates = (question: string, { nowMillis, timeZone }: AskedAt): ReadonlyArray<TimeRange> => {
   const text = question.slice(0, DATED_TEXT_LENGTH_MAX)
   if (!hints.test(text)) return []
-  const zone = DateTime.zoneMakeNamedUnsafe(timeZone ?? "UTC")
+  const zone = timeZone === undefined ? utc : DateTime.zoneMakeNamedUnsafe(timeZone)
   const today = startOfDay(wallTime(nowMillis, zone))
   const spans = bounded(text, spansOf(text, today))
   return spans.slice(0, RANGES_MAX).map(({ from, slackDays, to }) => ({
@@ -41,6 +41,9 @@ export const questionDates = (question: string, { nowMillis, timeZone }: AskedAt
     to: instantOf(to + slackDays * dayMillis, zone)
   }))
 }
+
+/** An offset is added; a named zone asks the runtime's calendar for each time. */
+const utc = DateTime.zoneMakeOffset(0)
 
 /** Cheap reason to look at all. */
 const hints =
