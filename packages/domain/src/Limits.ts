@@ -201,6 +201,9 @@ export const Limits = {
   keysPerAccountMax: 1_000,
   /** Keys whose callers are kept in memory: some 500 bytes each. */
   keysKnownMax: 4_096,
+  /** Memories that are kept in memory as they were read last, and the longest text of one. */
+  recordsKnownMax: 2_048,
+  knownRecordLengthMax: 2_048,
   /** Accounts whose row, and whose counts, are kept in memory. */
   accountsKnownMax: 4_096,
   keyBindingsMax: 100,

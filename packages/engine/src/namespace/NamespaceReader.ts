@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { valuesOf } from "./facetValues.ts"
 import { firstAfter } from "./firstAfter.ts"
@@ -29,6 +29,7 @@ import type {
   StrictCandidates,
   Terms
 } from "./NamespaceQuery.ts"
+import { knownRecords } from "./KnownRecords.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import { exactCosines } from "./exactCosines.ts"
@@ -178,13 +179,29 @@ export class NamespaceReader {
   }
 
   versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
-    return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
-      const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
+    return Effect.suspend(() => {
       const { table } = this.#state
-      const current = found.filter(
-        ({ slot, record }) => record.id === idAt.get(slot) && table.row(slot)?.id === record.id && table.isLive(slot)
-      )
-      return current.map((stored) => this.#state.version(stored))
+      const known = new Map<number, MemoryRecord>()
+      const unknown: Array<number> = []
+      for (const { slot } of places) {
+        const row = table.row(slot)
+        const record = row === undefined ? undefined : knownRecords.of(row)
+        if (record === undefined) unknown.push(slot)
+        else known.set(slot, record)
+      }
+      const read = unknown.length === 0 ? Effect.succeed([]) : this.#store.records(unknown)
+      return Effect.map(read, (found) => {
+        for (const { record, slot } of found) {
+          known.set(slot, record)
+          const row = table.row(slot)
+          if (row?.id === record.id) knownRecords.add(row, record)
+        }
+        return places.flatMap(({ id, slot }) => {
+          const record = known.get(slot)
+          const isCurrent = record?.id === id && table.row(slot)?.id === id && table.isLive(slot)
+          return record === undefined || !isCurrent ? [] : [this.#state.version({ slot, record })]
+        })
+      })
     })
   }
 

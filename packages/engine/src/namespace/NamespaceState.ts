@@ -6,6 +6,7 @@
  */
 import { Effect } from "effect"
 import type { MemoryVersion } from "@muniment/domain/Memory"
+import { knownRecords } from "./KnownRecords.ts"
 import { NamespaceVectors, type IndexSettings } from "./NamespaceVectors.ts"
 import type { SegmentSource } from "./SegmentKeeper.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
@@ -70,9 +71,12 @@ export class NamespaceState {
 
   close(): void {
     this.vectors.close()
+    // Its files may be about to be erased.
+    for (const slot of this.table.slotsWhere(() => true, Infinity)) knownRecords.forget(this.table.row(slot))
   }
 
   #applyOne(change: MemoryChange, seq: number): void {
+    if (isOfRecord(change)) knownRecords.forget(this.table.row(change.slot))
     switch (change._tag) {
       case "Put":
         this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
@@ -131,3 +135,5 @@ export class NamespaceState {
     )
   }
 }
+
+const isOfRecord = ({ _tag }: MemoryChange): boolean => _tag === "Put" || _tag === "Patch" || _tag === "Remove"
