@@ -178,7 +178,7 @@ export const Limits = {
   /** Turns of one webhook before others come. */
   hookTurnsMax: 8,
 
-  ledgerFlushMillis: 250,
+  ledgerFlushMillis: 1_000,
   ledgerFlushBatch: 1_000,
   ledgerPendingMax: 20_000,
   reservationRetentionMillis: 86_400_000,
