@@ -39,6 +39,8 @@ const erasureEach = 100
 export interface KillNineOptions {
   /** Of the server; to load the model is much of a cycle. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Of the server; default: its source. */
+  readonly entry?: string
   /** After each cycle that found nothing wrong with what it looked at. */
   readonly onCycle?: (cycle: number) => void
 }
@@ -46,14 +48,14 @@ export interface KillNineOptions {
 export const runKillNine = async (
   cycles: number,
   seed: number,
-  { environment = {}, onCycle }: KillNineOptions = {}
+  { onCycle, ...options }: KillNineOptions = {}
 ): Promise<KillNineReport> => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-kill-"))
   const random = new SeededRandom(seed)
   const ledger = new Ledger(random)
   const faults: Array<string> = []
   const notErased: Array<string> = []
-  let server = await startServer({ dataDirectory, environment })
+  let server = await startServer({ ...options, dataDirectory })
   try {
     await registerKind(server)
     const model = await modelOf(server)
@@ -72,7 +74,7 @@ export const runKillNine = async (
       await Promise.all(writers)
       const left = auditFiles(dataDirectory, { model, ofEveryRow: false })
       faults.push(...left.faults.map((fault) => `after kill ${cycle}: ${fault}`))
-      server = await startServer({ dataDirectory, environment })
+      server = await startServer({ ...options, dataDirectory })
       await retry(server, ledger)
       await ledger.verifyTouched(server)
       const { duplicates, lost, refused } = ledger.report()

@@ -46,9 +46,10 @@ const comesBackShare = 0.7
 /** Who is still at work after this long is cut off by one more kill. */
 const endMillisMax = 1_000
 
-export const startPaymentWorld = async (): Promise<PaymentWorld> => {
+/** `entry`: of the server, as of `startServer`. */
+export const startPaymentWorld = async (entry?: string): Promise<PaymentWorld> => {
   const chains = await startPaymentChains()
-  const mortal = await startMortalServer(chains.environment)
+  const mortal = await startMortalServer(chains.environment, entry)
   const accounts = await Promise.all(
     Array.from({ length: accountsPerWorld }, async (_, at) => {
       const name = `account-${at}`

@@ -21,10 +21,15 @@ export interface MortalServer {
   readonly end: () => Promise<void>
 }
 
-export const startMortalServer = async (first: Readonly<Record<string, string>>): Promise<MortalServer> => {
+/** `entry`: as of `startServer`. */
+export const startMortalServer = async (
+  first: Readonly<Record<string, string>>,
+  entry?: string
+): Promise<MortalServer> => {
+  const chosen = entry === undefined ? {} : { entry }
   let environment = first
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-payments-"))
-  let server = await startServer({ dataDirectory, environment })
+  let server = await startServer({ ...chosen, dataDirectory, environment })
   let isAlive = true
   const kill = async (): Promise<void> => {
     if (isAlive) await server.kill()
@@ -36,7 +41,7 @@ export const startMortalServer = async (first: Readonly<Record<string, string>>)
     kill,
     start: async (changed) => {
       environment = { ...environment, ...changed }
-      if (!isAlive) server = await startServer({ dataDirectory, environment })
+      if (!isAlive) server = await startServer({ ...chosen, dataDirectory, environment })
       isAlive = true
     },
     end: async () => {

@@ -69,6 +69,8 @@ export interface ServerOptions {
   /** Default: a new directory, removed by `stop`. */
   readonly dataDirectory?: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Of the command line; default: its source. Others: `bundledEntry`. */
+  readonly entry?: string
   /** Words before `node`, for instance to run it in a namespace of its own. */
   readonly wrapper?: ReadonlyArray<string>
   /** Why it is one machine where others of the run are clusters. */
@@ -96,7 +98,8 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), "muniment-test-"))
   const port = await freePort()
   const [command = process.execPath, ...wrapperArguments] = [...(options.wrapper ?? []), process.execPath]
-  const child = spawn(command, [...wrapperArguments, join(repository, "packages/cli/src/bin.ts"), "serve"], {
+  const entry = options.entry ?? join(repository, "packages/cli/src/bin.ts")
+  const child = spawn(command, [...wrapperArguments, entry, "serve"], {
     cwd: repository,
     env: {
       ...process.env,
