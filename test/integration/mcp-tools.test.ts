@@ -41,7 +41,7 @@ describe("the list of tools", () => {
     expect(tools.map(({ name }) => name)).toEqual([...fixedTools, ...builtinTools])
     for (const tool of tools) {
       expect(tool.inputSchema.type).toBe("object")
-      expect(tool.outputSchema).toMatchObject({ type: "object", properties: { success: {}, memories: {} } })
+      expect(tool.outputSchema).toMatchObject({ type: "object", properties: { success: {} } })
       expect(tool.description.length).toBeGreaterThan(40)
       expect(tool.annotations.title).toBe(tool.title)
     }

@@ -168,7 +168,7 @@ export type FacetOrder = typeof FacetOrder.Type
 
 /** Query parameters of GET /memories/facets. */
 export const FacetParameters = {
-  facet: FacetName.annotate({ description: "What to count the memories by." }),
+  facet: FacetName.annotate({ description: "What to count the memories by.", examples: ["kinds"] }),
   ...filterParameters,
   contains: Schema.optionalKey(
     Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
@@ -271,3 +271,10 @@ export const BatchDelete = Schema.Struct({
     ]
   })
   .check(exactlyOneOf("ids", "filters"))
+
+/** What POST /memories/batch/delete answers, apart from `success`. */
+export const DeletedMemories = Schema.Struct({
+  deleted: Schema.Int,
+  dryRun: Schema.optionalKey(Schema.Literal(true).annotate({ description: "They were counted, and are still there." }))
+})
+export type DeletedMemories = typeof DeletedMemories.Type

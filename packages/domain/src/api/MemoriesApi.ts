@@ -18,7 +18,15 @@ import {
   SearchHit
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
-import { BatchDelete, BatchSearch, FacetParameters, FacetValues, ListParameters, SearchParameters } from "../Search.ts"
+import {
+  BatchDelete,
+  BatchSearch,
+  DeletedMemories,
+  FacetParameters,
+  FacetValues,
+  ListParameters,
+  SearchParameters
+} from "../Search.ts"
 import { FoundMemories, GroundedAnswer, SearchedAt, sourceAttestations, TopicMap } from "../SearchResult.ts"
 import {
   Authorization,
@@ -36,7 +44,7 @@ import {
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const id = Schema.String.annotate({ description: "Memory identifier." })
+const id = Schema.String.annotate({ description: "Memory identifier.", examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 const Created = Schema.Struct({ success, ...CreatedMemories.fields })
 const One = Schema.Struct({ success, memory: MemoryView })
 
@@ -168,7 +176,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     HttpApiEndpoint.post("batchDelete", "/memories/batch/delete", {
       headers: WriteHeaders,
       payload: BatchDelete,
-      success: Schema.Struct({ success, deleted: Schema.Int }),
+      success: Schema.Struct({ success, ...DeletedMemories.fields }),
       error: writeErrors
     }).annotateMerge(operation("Delete up to 100 memories, or all that match filters", { price: Prices.batchDelete })),
     HttpApiEndpoint.post("batchUpdate", "/memories/batch/update", {

@@ -246,6 +246,8 @@ class BatchFound:
 @dataclass(frozen=True)
 class Deleted:
     deleted: int
+    #: True: they were counted, and are still there.
+    dry_run: bool | None = None
 
 
 @dataclass(frozen=True)

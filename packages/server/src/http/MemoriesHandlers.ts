@@ -81,7 +81,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return { success: true as const, ...found }
       }),
       batchDelete: Effect.fnUntraced(function* ({ payload }) {
-        return { success: true as const, deleted: yield* memories.removeBatch(yield* CurrentCall, payload) }
+        return { success: true as const, ...(yield* memories.removeBatch(yield* CurrentCall, payload)) }
       }),
       batchUpdate: Effect.fnUntraced(function* ({ payload: { ids, update } }) {
         return { success: true as const, updated: yield* memories.patchAll(yield* CurrentCall, ids, update) }

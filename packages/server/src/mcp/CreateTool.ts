@@ -1,10 +1,11 @@
 /** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
-import { Effect } from "effect"
-import { type CreatedMemories, CreateMemories, type JsonObject } from "@muniment/domain/Memory"
+import { Effect, type Schema } from "effect"
+import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
+import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { createdOutput } from "./OutputSchemas.ts"
 import { decodeArguments, demandAgent } from "./ToolArguments.ts"
@@ -26,19 +27,25 @@ export const createTool = (
     yield* demandAgent(given)
     const body = yield* decodeArguments(CreateMemories, given)
     const { conversation } = body
-    return createdAnswer(
-      conversation === undefined
+    return {
+      ...(conversation === undefined
         ? yield* memories.create(call, { onDuplicate: "return", ...body })
-        : yield* extraction.remember(call, { ...body, conversation })
-    )
-  })
+        : yield* extraction.remember(call, { ...body, conversation }))
+    }
+  }),
+  shown: shownCreated
 })
 
 /** Every memory once; `created`, `updated` and `existing` say by id which is which. */
-export const createdAnswer = ({ created, existing, updated, ...rest }: CreatedMemories): JsonObject => ({
-  memories: [...created, ...updated, ...(existing ?? [])],
-  created: created.map(({ id }) => id),
-  updated: updated.map(({ id }) => id),
-  ...(existing !== undefined && { existing: existing.map(({ id }) => id) }),
+export const shownCreated = ({ created, existing, updated, ...rest }: JsonObject): JsonObject => ({
+  memories: [created, updated, existing].flatMap(entriesOf),
+  created: idsOf(created),
+  updated: idsOf(updated),
+  ...(existing !== undefined && { existing: idsOf(existing) }),
   ...rest
 })
+
+const entriesOf = (list: Schema.Json | undefined): ReadonlyArray<JsonObject> =>
+  Array.isArray(list) ? list.filter(isJsonObject) : []
+
+const idsOf = (list: Schema.Json | undefined): Schema.Json => entriesOf(list).map(({ id = null }) => id)

@@ -28,8 +28,10 @@ export interface MemoryTool {
   /** Name of the same operation of REST in the ledger, and its price. */
   readonly operation: string
   readonly price: MicroCredits
-  /** The answer without `success`. */
+  /** REST's answer without `success`. */
   readonly run: (call: PricedCall, input: ToolInput) => Effect.Effect<JsonObject, ToolFailure>
+  /** What an agent reads of the answer: the same in fewer words, always with `memories`. */
+  readonly shown: (answer: JsonObject) => JsonObject
 }
 
 /** Entry of `tools/list`. */

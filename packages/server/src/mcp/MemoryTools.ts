@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { conversationMessageKind, type JsonObject, MemoryChange, type SearchHit } from "@muniment/domain/Memory"
+import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, SearchParameters } from "@muniment/domain/Search"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
@@ -16,7 +16,7 @@ import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
-import { deletedOutput, memoryOutput, searchOutput } from "./OutputSchemas.ts"
+import { batchDeletedOutput, deletedOutput, memoryOutput, searchOutput } from "./OutputSchemas.ts"
 import { scopeNames } from "./ScopeDefaults.ts"
 import { decodeArguments, invalidArgument } from "./ToolArguments.ts"
 
@@ -62,28 +62,42 @@ const searchTool = (searches: CallerSearch["Service"]): MemoryTool => ({
       { names: "strict" }
     )
     const query = yield* searchQuery({ ...parameters, ...(tags !== undefined && { tags: tags.join(",") }) }, grants)
-    const found = yield* searches.search(call, query)
-    return { memories: [], ...found, ...("memories" in found && { memories: found.memories.map(shownHit) }) }
-  })
+    return { ...(yield* searches.search(call, query)) }
+  }),
+  shown: ({ memories, ...answer }) => ({ memories: Array.isArray(memories) ? memories.map(shownHit) : [], ...answer })
 })
-
-/** A message as one line, by its id; an agent reads it whole with `memory_get`. */
-const shownHit = (hit: SearchHit): JsonObject => {
-  const { context, data, id, kind, passage, quality } = hit
-  if (kind !== conversationMessageKind) return { ...hit }
-  const { name, role, text } = data
-  const found = String(text).slice(passage?.start ?? 0, passage?.end)
-  const line = `${String(name ?? role)} (${(context.when ?? "").slice(0, "2026-01-01".length)}): ${found}`
-  const message = line.length <= messageLineMax ? line : `${line.slice(0, messageLineMax - 1)}…`
-  return { id, kind, message, relevance: quality.relevance, ...sourceOf(hit) }
-}
 
 const messageLineMax = 300
 
-const sourceOf = ({ grantor, source }: SearchHit): JsonObject => ({
-  source,
-  ...(grantor !== undefined && { grantor })
-})
+const { context, grantor, id, passage, quality, source } = SearchHit.fields
+const isMessage = Schema.is(
+  Schema.Struct({
+    context,
+    grantor,
+    id,
+    passage,
+    quality,
+    source,
+    kind: Schema.Literal(conversationMessageKind),
+    data: Schema.Struct({ name: Schema.optionalKey(Schema.String), role: Schema.String, text: Schema.String })
+  })
+)
+
+/** A message as one line, by its id, which an agent reads whole with `memory_get`. */
+const shownHit = (hit: Schema.Json): Schema.Json => {
+  if (!isMessage(hit)) return hit
+  const { name, role, text } = hit.data
+  const found = text.slice(hit.passage?.start ?? 0, hit.passage?.end)
+  const line = `${name ?? role} (${(hit.context.when ?? "").slice(0, "2026-01-01".length)}): ${found}`
+  return {
+    id: hit.id,
+    kind: hit.kind,
+    message: line.length <= messageLineMax ? line : `${line.slice(0, messageLineMax - 1)}…`,
+    relevance: hit.quality.relevance,
+    source: hit.source,
+    ...(hit.grantor !== undefined && { grantor: hit.grantor })
+  }
+}
 
 /** Agents that know REST may separate them by commas, as there. */
 const tagList = (tags: Schema.Json | undefined): JsonObject =>
@@ -91,6 +105,8 @@ const tagList = (tags: Schema.Json | undefined): JsonObject =>
 
 const idField = { id: Schema.NonEmptyString.annotate({ description: "Id of a memory, mem_..." }) }
 const IdArguments = Schema.Struct(idField)
+
+const shownMemory = ({ memory, ...answer }: JsonObject): JsonObject => ({ ...answer, memories: [memory!] })
 
 const getTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_get",
@@ -103,8 +119,9 @@ const getTool = (memories: MemoryService["Service"]): MemoryTool => ({
   price: Prices.getMemory,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
-    return { memories: [memoryView(yield* memories.get(call, id))] }
-  })
+    return { memory: memoryView(yield* memories.get(call, id)) }
+  }),
+  shown: shownMemory
 })
 
 const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
@@ -122,8 +139,9 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
     const change = Object.fromEntries(Object.entries(given).filter(([name]) => !isAddress(name)))
     // As PATCH: unknown fields are refused, so that no caller believes that they were changed.
     const patch = yield* decodeArguments(MemoryChange, change, { onExcessProperty: "error" })
-    return { memories: [memoryView(yield* memories.patch(call, id, patch))] }
-  })
+    return { memory: memoryView(yield* memories.patch(call, id, patch)) }
+  }),
+  shown: shownMemory
 })
 
 /** Names the memory, not the change. */
@@ -149,8 +167,9 @@ const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
     yield* memories.remove(call, id)
-    return { memories: [], deleted: 1 }
-  })
+    return {}
+  }),
+  shown: (answer) => ({ ...answer, memories: [], deleted: 1 })
 })
 
 const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
@@ -159,7 +178,7 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   description: `Remove memories for good: up to ${Limits.batchIdsMax} by \`ids\`, or all, old versions too, that match every filter given (agentId, subjectId, threadId, kind, tags). Try it with \`dryRun\` first and tell the user how many there are.`,
   hints: { isReadOnly: false, isDestructive: true, isIdempotent: true },
   inputSchema: batchDeleteInputSchema,
-  outputSchema: deletedOutput,
+  outputSchema: batchDeletedOutput,
   operation: "batchDelete",
   price: Prices.batchDelete,
   run: Effect.fnUntraced(function* (call, { arguments: given, chosen }) {
@@ -174,9 +193,9 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
       ...(ids !== undefined && { ids }),
       ...(!isById && { filters })
     })
-    const deleted = yield* memories.removeBatch(call, body)
-    return { memories: [], deleted, ...(dryRun === true && { dryRun }) }
-  })
+    return { ...(yield* memories.removeBatch(call, body)) }
+  }),
+  shown: (answer) => ({ ...answer, memories: [] })
 })
 
 const batchDeleteInputSchema: JsonObject = (() => {

@@ -1,7 +1,7 @@
 /**
- * Result of a tool call (contract: MCP): the JSON of REST's answers as structured content and as one text item. A failure says the
- * same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in the
- * structured content and in the text.
+ * Result of a tool call (contract: MCP): REST's answer as structured content, and what an agent reads of it as one text
+ * item. A failure says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in
+ * the structured content and in the text.
  */
 import type {
   Conflict,
@@ -43,12 +43,19 @@ export const metaNames = {
   credits: "muniment/credits"
 } as const
 
-/** `text` is the JSON of the answer; clients from before structured content read it. */
-export const successResult = (text: string, meta: JsonObject): JsonObject => ({
-  content: [{ type: "text", text }],
-  structuredContent: JSON.parse(text),
-  ...(Object.keys(meta).length > 0 && { _meta: meta })
-})
+/** `json` is REST's answer. Agents, and clients from before structured content, read the text. */
+export const successResult = (
+  json: string,
+  shown: (answer: JsonObject) => JsonObject,
+  meta: JsonObject
+): JsonObject => {
+  const answer: JsonObject = JSON.parse(json)
+  return {
+    content: [{ type: "text", text: JSON.stringify(shown(answer)) }],
+    structuredContent: answer,
+    ...(Object.keys(meta).length > 0 && { _meta: meta })
+  }
+}
 
 export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   const settled = paymentMeta(news)

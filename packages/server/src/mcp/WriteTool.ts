@@ -8,7 +8,7 @@ import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { Prices } from "@muniment/domain/Prices"
 import type { MemoryService } from "../memories/MemoryService.ts"
-import { createdAnswer } from "./CreateTool.ts"
+import { shownCreated } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
 import { isJsonObject } from "./JsonRpc.ts"
@@ -39,8 +39,9 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
     yield* refuseLookAlikes(given, kind)
     const memory = { kind: kind.name, data: yield* dataOf(given) }
     const body = yield* decodeArguments(CreateMemories, { ...request, onDuplicate: "return", memories: [memory] })
-    return createdAnswer(yield* memories.create(call, body))
-  })
+    return { ...(yield* memories.create(call, body)) }
+  }),
+  shown: shownCreated
 })
 
 /** `subject_id` would become a property of the memory, which then belongs to no subject. */

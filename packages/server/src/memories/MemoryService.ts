@@ -27,7 +27,7 @@ import {
   waitsFor
 } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
-import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
+import type { BatchDelete, DeletedMemories, MemoryFilter } from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
 import {
   type FacetPage,
@@ -94,7 +94,10 @@ export class MemoryService extends Context.Service<
     ) => Effect.Effect<number, WriteFailure>
     readonly remove: (call: PricedCall, id: string, ifMatch?: IfMatch) => Effect.Effect<void, ChangeFailure>
     /** Number of memories removed, by ids or by filters; with `dryRun` those that would be. */
-    readonly removeBatch: (call: PricedCall, request: typeof BatchDelete.Type) => Effect.Effect<number, WriteFailure>
+    readonly removeBatch: (
+      call: PricedCall,
+      request: typeof BatchDelete.Type
+    ) => Effect.Effect<DeletedMemories, WriteFailure>
     /** Latest versions only. */
     readonly count: (caller: Identity, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Latest versions that match the text: strongly, or with every word of it. */
@@ -319,14 +322,16 @@ const removeBatch = traced("MemoryService.removeBatch")(function* (
   const { caller } = call
   yield* requireChange(caller, filters)
   if (ids !== undefined && filters === undefined) {
-    return yield* dryRun ? countExisting(parts, call, ids) : removeAll(parts, call, ids)
+    return dryRun
+      ? { deleted: yield* countExisting(parts, call, ids), dryRun }
+      : { deleted: yield* removeAll(parts, call, ids) }
   }
   if (filters !== undefined && ids === undefined) {
     yield* call.reserve({ agent: filters.agentId, ...(dryRun && { price: Prices.getMemory }) })
     // As the deletion: superseded versions too.
-    return yield* dryRun
-      ? count(parts, caller, { ...filters, includeSuperseded: true })
-      : removeMatching(parts, caller, filters)
+    return dryRun
+      ? { deleted: yield* count(parts, caller, { ...filters, includeSuperseded: true }), dryRun }
+      : { deleted: yield* removeMatching(parts, caller, filters) }
   }
   return yield* new InvalidRequest({
     code: ids === undefined ? "invalid_request" : "invalid_filters",
