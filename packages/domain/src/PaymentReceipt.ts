@@ -2,7 +2,9 @@
 import { Schema } from "effect"
 
 /** Names a payment: its id (the longest, of an EVM authorisation, has about 170 characters) or its transaction. */
-export const PaymentName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(256))
+export const PaymentName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(256)).annotate({
+  examples: ["evm:8453:0x8335:0x1950:0x01"]
+})
 
 export const PaymentReceipt = Schema.Struct({
   payment: Schema.String.annotate({ description: "Id of the payment." }),

@@ -23,7 +23,9 @@ export const WalletAddressText = Schema.NonEmptyString.check(
   Schema.isMaxCodePoints(Limits.identifierLengthMax)
 ).annotate({ format: "wallet-address" })
 
-export const AccountName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.accountNameLengthMax))
+export const AccountName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.accountNameLengthMax)).annotate({
+  examples: ["research"]
+})
 
 export const AccountRecord = Schema.Struct({
   id: Schema.String,
@@ -302,7 +304,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: NotFound
     }).annotateMerge(operation("List keys", {})),
     HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
-      params: { id: Schema.String },
+      params: { id: Schema.String.annotate({ examples: ["key_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] }) },
       query: RevocationQuery,
       success: RevokedKey,
       error: [NotFound, InsufficientStorage]

@@ -21,7 +21,7 @@ export class ConsoleAdminApi extends HttpApiGroup.make("sessions")
       success: Schema.Struct({ success, sessions: Schema.Array(SessionRecord) })
     }).annotateMerge(operation("Sessions of the console", { description: "Newest first." })),
     HttpApiEndpoint.delete("endSession", "/sessions/:id", {
-      params: { id: Schema.String },
+      params: { id: Schema.String.annotate({ examples: ["ses_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] }) },
       success: Schema.Struct({ success, session: SessionRecord }),
       error: NotFound
     }).annotateMerge(operation("End a session of the console", { description: "Its browser has to sign in again." }))

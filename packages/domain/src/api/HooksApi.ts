@@ -25,7 +25,12 @@ import {
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const one = { id: Schema.String.annotate({ description: "Identifier of the webhook." }) }
+const one = {
+  id: Schema.String.annotate({
+    description: "Identifier of the webhook.",
+    examples: ["hook_01KAJ8Q0V7E5XK9D2M4N6P8R0T"]
+  })
+}
 const withSecret = Schema.Struct({
   success,
   webhook: HookRecord,

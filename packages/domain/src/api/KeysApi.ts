@@ -47,7 +47,9 @@ export class KeysApi extends HttpApiGroup.make("keys")
       )
       .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
     HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
-      params: { id: Schema.String.annotate({ description: "Key identifier." }) },
+      params: {
+        id: Schema.String.annotate({ description: "Key identifier.", examples: ["key_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
+      },
       query: RevocationQuery,
       headers: WriteHeaders,
       success: RevokedKey,

@@ -1,16 +1,16 @@
 /**
  * The OpenAPI 3.1 document of the contract. What the generator leaves out or gets wrong is corrected here, so that
  * clients generated from the document compile and accept what the service accepts:
- *
  * - query parameters travel as text, so the generator calls numbers strings: they get the type that they decode to;
  * - lists lose `prefixItems`, which the generator writes for "at least one";
  * - an `allOf` of one schema becomes part of the schema around it, so that tools see formats and descriptions;
- * - free-form objects say `additionalProperties: true`; an object of a request is closed only where unknown names are
- *   refused: in `filters`, and in bodies of changes;
- * - a body with a choice of fields becomes a choice of bodies: generators give `any` for the former.
+ * - free-form objects say `additionalProperties: true`; closed are `filters` of requests, and bodies of changes;
+ * - a body with a choice of fields becomes a choice of bodies: generators give `any` for the former;
+ * Each answer has an example: what a service gave to the example of its request (`answerExamples.json`).
  */
 import { Context, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import answers from "./answerExamples.json" with { type: "json" }
 import { MunimentApi } from "./MunimentApi.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
@@ -57,6 +57,8 @@ const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
   for (const { content } of Object.values(operation.responses)) {
     for (const media of Object.values(content ?? {})) Object.assign(media, { schema: responseSchema(media.schema) })
   }
+  const example = (answers as Readonly<Record<string, object>>)[`${endpoint.method} ${endpoint.path}`]
+  Object.assign(operation.responses[200]?.content?.["application/json"] ?? {}, { example })
 }
 
 /** The second way to authenticate (contract: Wallet signatures); read by the same middleware as the bearer. */

@@ -15,7 +15,7 @@ import {
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const name = Schema.String.annotate({ description: "Schema name." })
+const name = Schema.String.annotate({ description: "Schema name.", examples: ["contact"] })
 const writeErrors = [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage] as const
 
 export class SchemasApi extends HttpApiGroup.make("schemas")
