@@ -1,6 +1,8 @@
 /** The operator's commands: what they ask of the service, what they print, how they end. */
 import { describe, expect, it } from "vitest"
 import type { WireRequest } from "../client/WireServer.ts"
+import { cli } from "@muniment/cli/Cli"
+import type { Command } from "effect/cli"
 import { healthy, ok, operatorToken, refused, runCli } from "./runCli.ts"
 
 const key = { id: "key_1", account: "alice", label: "laptop", prefix: "mun_abc", createdAt: 1_763_716_440_000 }
@@ -81,6 +83,30 @@ describe("accounts", () => {
   })
 })
 
+describe("--json", () => {
+  /** Commands without commands below them, by their words. */
+  const leaves = (command: Command.Command.Any, words: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
+    const below = command.subcommands.flatMap((group) => group.commands)
+    return below.length === 0 ? [words] : below.flatMap((one) => leaves(one, [...words, one.name]))
+  }
+
+  it("is a flag of every command but mcp, and completion knows it", async () => {
+    const all = leaves(cli, [])
+    expect(all.length).toBeGreaterThan(50)
+    const without: Array<string> = []
+    for (const words of all) {
+      const { out } = await runCli([...words, "--help"], () => undefined)
+      if (!/--json\b/.test(out)) without.push(words.join(" "))
+    }
+    expect(without).toEqual(["mcp"])
+    const { out } = await runCli(["--completions", "bash"], () => undefined)
+    for (const name of ["sign_request", "serve", "reembed", "export", "import"]) {
+      const script = out.slice(out.indexOf(`_muniment_${name}()`))
+      expect(script.slice(0, script.indexOf("\n}"))).toContain("--json")
+    }
+  })
+})
+
 describe("reembed", () => {
   const neverStored =
     "Messages that were never stored, of conversations of which only extracted memories are kept, are not among them; how many is not known. To store them, send these conversations again."
@@ -106,6 +132,15 @@ describe("reembed", () => {
     )
     expect(routesOf(run.requests)).toEqual(["GET /admin/status", "GET /admin/reembed"])
     expect(run.out).toBe(`7 of 10 memories have a vector of m; 3 wait.\n${neverStored}`)
+  })
+
+  it("--json prints the counts", async () => {
+    const counts = { model: "m", pending: 3, total: 10 }
+    const run = await runCli(
+      ["reembed", "--status", "--json"],
+      settled(() => counts)
+    )
+    expect(JSON.parse(run.out)).toEqual(counts)
   })
 
   it("fails without a model and names the command that mends it", async () => {

@@ -44,6 +44,27 @@ describe("sign request", () => {
     }
   })
 
+  it("prints the request as JSON for programs", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", evmKey)
+    const { out } = await run(
+      "sign",
+      "request",
+      "--key-file",
+      key,
+      "--url",
+      "http://127.0.0.1:8787",
+      "--json",
+      "GET",
+      "/keys"
+    )
+    const { headers, method, url } = JSON.parse(out)
+    expect({ method, url }).toEqual({ method: "GET", url: "http://127.0.0.1:8787/v1/keys" })
+    expect(Object.keys(headers)).toEqual(expect.arrayContaining(["x-wallet-address", "x-wallet-signature"]))
+    const both = await run("sign", "request", "--key-file", key, "--json", "--curl", "GET", "/keys")
+    expect(both.isSuccess).toBe(false)
+  })
+
   it("names the service of --url, or of --audience, or none", async () => {
     using files = new KeyFiles()
     const signedFor = async (...flags: ReadonlyArray<string>) => {

@@ -68,6 +68,15 @@ describe("export", () => {
     ])
   })
 
+  it("says as JSON what it wrote, beside the memories where these go to standard output", async () => {
+    const out = join(directory, "told.jsonl")
+    const toFile = await runCli(["export", "--account", "alice", "--out", out, "--json"], () => page(0, false))
+    expect(JSON.parse(toFile.out)).toEqual({ account: "alice", memories: 1, file: out })
+    const piped = await runCli(["export", "--account", "alice", "--out", "-", "--json"], () => page(0, false))
+    expect(piped.out).toBe("")
+    expect(JSON.parse(piped.err)).toEqual({ account: "alice", memories: 1, file: "-" })
+  })
+
   it("leaves no file when it fails half-way", async () => {
     const run = await runCli(["export", "--account", "alice", "--out", join(directory, "half.jsonl")], (_, index) =>
       index === 0 ? page(0, true) : refused(503, "namespace_unavailable", "a file is damaged")
@@ -79,10 +88,14 @@ describe("export", () => {
 })
 
 describe("import", () => {
-  const importFile = async (lines: ReadonlyArray<unknown>, answer: (request: WireRequest) => ReturnType<typeof ok>) => {
+  const importFile = async (
+    lines: ReadonlyArray<unknown>,
+    answer: (request: WireRequest) => ReturnType<typeof ok>,
+    ...more: ReadonlyArray<string>
+  ) => {
     const file = join(directory, "in.jsonl")
     await writeFile(file, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"))
-    return await runCli(["import", "--account", "bob", "--in", file], answer)
+    return await runCli(["import", "--account", "bob", "--in", file, ...more], answer)
   }
   const accepted = (request: WireRequest) => ok({ imported: bodyOf(request).records.length, skipped: 0 })
 
@@ -102,6 +115,30 @@ describe("import", () => {
     expect(run.err).toContain("line 2: not JSON")
     expect(run.err).toContain("line 4: ")
     expect(run.err).toContain("2 memories imported")
+  })
+
+  it("says as JSON what became of the lines, also when some were refused", async () => {
+    const run = await importFile([header, "{not json", recordOf(1)], accepted, "--json")
+    expect(run.isSuccess).toBe(false)
+    expect(JSON.parse(run.out)).toEqual({
+      account: "bob",
+      imported: 1,
+      skipped: 0,
+      leftOut: {},
+      refused: [{ first: 2, last: 2, reason: expect.stringContaining("not JSON") }]
+    })
+  })
+
+  it("says as JSON what was left out of another product's export", async () => {
+    const messages = [{ role: "user", content: "I row.", id: "m1" }, { role: "user" }]
+    const run = await importFile(messages, accepted, "--from", "messages", "--json")
+    expect(run.isSuccess, run.err).toBe(true)
+    const { leftOut, ...told } = JSON.parse(run.out)
+    expect(told).toEqual({ account: "bob", imported: 1, skipped: 0, refused: [] })
+    expect(Object.values(leftOut)).toEqual([1])
+    const rehearsed = await importFile(messages, accepted, "--from", "messages", "--json", "--dry-run")
+    expect(JSON.parse(rehearsed.out)).toEqual({ account: "bob", dryRun: true, memories: 1, leftOut })
+    expect(rehearsed.requests).toEqual([])
   })
 
   it("finds the line that the service refuses and imports the rest", async () => {

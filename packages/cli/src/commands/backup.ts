@@ -85,9 +85,10 @@ const verify = Command.make(
     scratch: Flag.String("scratch").pipe(
       Flag.withDescription("Folder with room for the whole backup; default the system's for temporary files"),
       Flag.optional
-    )
+    ),
+    json: flags.json
   },
-  Effect.fn("backup.verify")(function* ({ backup: id, from: place, scratch, ...secrets }) {
+  Effect.fn("backup.verify")(function* ({ backup: id, from: place, json, scratch, ...secrets }) {
     const store = yield* openBackups(place, secrets)
     const manifest = yield* chosenBackup(store, id)
     const progress = yield* makeProgress("Verifying")
@@ -103,12 +104,14 @@ const verify = Command.make(
       Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))),
       Effect.mapError(commandFailed)
     )
-    for (const { file, reason } of faults) yield* Console.error(`! ${file}: ${reason}`)
+    if (json) yield* Console.log(JSON.stringify({ id: manifest.id, files: manifest.files.length, faults }))
+    else for (const { file, reason } of faults) yield* Console.error(`! ${file}: ${reason}`)
     if (faults.length > 0) {
       return yield* new CommandFailed({
         reason: `Backup ${manifest.id} cannot be restored as it is: ${faults.length} faults.`
       })
     }
+    if (json) return
     return yield* Console.log(
       `Backup ${manifest.id}: all ${manifest.files.length} files can be restored; memories and ledger are whole.`
     )
@@ -134,9 +137,10 @@ const prune = Command.make(
     days: Flag.Int("days").pipe(Flag.withDescription("Those with a moment of the last days stay"), Flag.optional),
     dryRun: Flag.Boolean("dry-run").pipe(Flag.withDescription("Only show what would go"), Flag.withDefault(false)),
     passphraseFile,
-    keyFile
+    keyFile,
+    json: flags.json
   },
-  Effect.fn("backup.prune")(function* ({ days, dryRun, from: place, keep: kept, ...secrets }) {
+  Effect.fn("backup.prune")(function* ({ days, dryRun, from: place, json, keep: kept, ...secrets }) {
     const counts = [kept, days].flatMap((flag) => (Option.isSome(flag) ? [flag.value] : []))
     if (counts.length === 0 || counts.some((count) => count < 1)) {
       return yield* new CommandFailed({ reason: "Say how many stay: --keep N, --days N, or both, each at least 1." })
@@ -149,7 +153,7 @@ const prune = Command.make(
       since: Option.getOrUndefined(Option.map(since, (millis) => nowMillis - millis))
     }
     const pruned = yield* Effect.mapError(pruneBackups(store, retention, { dryRun }), commandFailed)
-    return yield* Console.log(prunedText(pruned, dryRun))
+    return yield* Console.log(json ? JSON.stringify({ dryRun, ...pruned }) : prunedText(pruned, dryRun))
   })
 ).pipe(
   Command.withDescription("Remove old backups and what no other one needs; what stays is named by --keep or --days"),
@@ -173,9 +177,18 @@ const follow = Command.make(
     ),
     passphraseFile,
     keyFile,
-    unsealed
+    unsealed,
+    json: flags.json
   },
-  Effect.fn("backup.follow")(function* ({ every, keep, keepDays, to: place, unsealed: isUnsealedMeant, ...secrets }) {
+  Effect.fn("backup.follow")(function* ({
+    every,
+    json,
+    keep,
+    keepDays,
+    to: place,
+    unsealed: isUnsealedMeant,
+    ...secrets
+  }) {
     const days = Option.getOrUndefined(keepDays)
     const kept = Option.getOrUndefined(keep) ?? (days === undefined ? keptDefault : undefined)
     if ([every, kept ?? 1, days ?? 1].some((count) => count < 1))
@@ -197,7 +210,7 @@ const follow = Command.make(
       if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
       const created = yield* createOnce(store, continueBackup)
       yield* Effect.mapError(prune, commandFailed)
-      yield* Console.log(createdText(created, store))
+      yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
       return yield* refuseDamaged(created)
     }).pipe(Effect.catch(({ message }) => Console.error(`! ${message} The next round tries again.`)))
     return yield* Effect.forever(Effect.andThen(round, Effect.sleep(every * 1_000)))

@@ -38,10 +38,11 @@ const status = Command.make(
 
 const reopen = Command.make(
   "reopen",
-  {},
-  Effect.fn("cluster.reopen")(function* () {
+  { json: flags.json },
+  Effect.fn("cluster.reopen")(function* ({ json }) {
     const { reopenCluster } = yield* Effect.promise(() => import("@muniment/server/cluster/readClusterStatus"))
     const wasLeft = yield* Effect.catchCause(reopenCluster, (cause) => Effect.failCause(withStartFailure(cause)))
+    if (json) return yield* Console.log(JSON.stringify({ reopened: wasLeft }))
     yield* Console.log(
       wasLeft
         ? "The cluster serves again once its nodes start. Never start the service on the directory into which it was moved."

@@ -16,14 +16,20 @@ export const exportMemories = Command.make(
   "export",
   {
     account: flags.account,
-    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("File to write; - is standard output"))
+    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("File to write; - is standard output")),
+    json: flags.json
   },
-  Effect.fn("export")(function* ({ account, out }) {
+  Effect.fn("export")(function* ({ account, json, out }) {
     const count = yield* withOperator((operator) =>
       Effect.gen(function* () {
         return out === "-" ? yield* toStandardOutput(operator, account) : yield* toFile(operator, account, out)
       })
     )
+    if (json) {
+      const report = JSON.stringify({ account, memories: count, file: out })
+      // On standard output are the memories themselves, a JSON object each line.
+      return yield* out === "-" ? Console.error(report) : Console.log(report)
+    }
     yield* Console.error(`${count} memories of ${account} exported${out === "-" ? "" : ` to ${out}`}.`)
   })
 ).pipe(

@@ -57,15 +57,14 @@ export const importMemories = Command.make(
     onDuplicate: Flag.Literals("on-duplicate", ["return", "store"]).pipe(
       Flag.withDefault("store"),
       Flag.withDescription("What becomes of data that is stored under another id: return skips it, store keeps both")
-    )
+    ),
+    json: flags.json
   },
-  Effect.fn("import")(function* ({ account, agent, columns, dryRun, from, input, onDuplicate, subject }) {
+  Effect.fn("import")(function* ({ account, agent, columns, dryRun, from, input, json, onDuplicate, subject }) {
     if (from === "muniment") {
       if (dryRun) return yield* new CommandFailed({ reason: "--dry-run is for --from another product." })
-      return yield* finish(
-        yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel"),
-        account
-      )
+      const outcome = yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel")
+      return yield* finish({ outcome, leftOut: new Map() }, account, json)
     }
     const nowMillis = yield* Clock.currentTimeMillis
     const owner = { account, agentId: agent, subjectId: Option.getOrUndefined(subject), nowMillis }
@@ -74,11 +73,15 @@ export const importMemories = Command.make(
     if (dryRun) {
       const text = from === "markdown" ? yield* noteLines(input) : Stream.decodeText((yield* source(input)).bytes)
       const reading = yield* readForeign(from, owner, meanings, text, () => Effect.void)
-      yield* Console.error(skippedText(reading))
+      if (json) {
+        const report = { account, dryRun, memories: reading.records, leftOut: Object.fromEntries(reading.skipped) }
+        return yield* Console.log(JSON.stringify(report))
+      }
+      yield* Console.error(skippedText(reading.skipped))
       return yield* Console.error(`${reading.records} memories would be imported into ${account}.`)
     }
-    const outcome = yield* withOperator((operator) => importForeign(operator, foreign, onDuplicate), "withModel")
-    yield* finish(outcome, account)
+    const imported = yield* withOperator((operator) => importForeign(operator, foreign, onDuplicate), "withModel")
+    yield* finish(imported, account, json)
   })
 ).pipe(
   Command.withDescription("Read an export into an account; ids that are there are skipped"),
@@ -91,8 +94,21 @@ export const importMemories = Command.make(
   ])
 )
 
-const finish = Effect.fnUntraced(function* (outcome: ImportOutcome, account: string) {
-  yield* Console.error(summaryOf(outcome, account))
+interface Imported {
+  readonly outcome: ImportOutcome
+  /** Elements of another product's export that no memory was made of, by reason. */
+  readonly leftOut: ReadonlyMap<string, number>
+}
+
+const finish = Effect.fnUntraced(function* ({ leftOut, outcome }: Imported, account: string, json: boolean) {
+  const { badRuns, imported, skipped } = outcome
+  if (json) {
+    const report = { account, imported, skipped, leftOut: Object.fromEntries(leftOut), refused: badRuns }
+    yield* Console.log(JSON.stringify(report))
+  } else {
+    if (leftOut.size > 0) yield* Console.error(skippedText(leftOut))
+    yield* Console.error(summaryOf(outcome, account))
+  }
   if (outcome.badCount > 0) return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
 })
 
@@ -120,12 +136,11 @@ const importForeign = Effect.fnUntraced(function* (
 ) {
   const batches = yield* makeImportBatches(operator, owner.account, onDuplicate)
   const text = from === "markdown" ? yield* noteLines(input) : yield* textOf(input)
-  yield* readForeign(from, owner, columns, text, batches.add).pipe(
-    Effect.tap((reading) => (reading.skipped.size === 0 ? Effect.void : Console.error(skippedText(reading)))),
-    Effect.andThen(batches.flush),
+  const { skipped } = yield* readForeign(from, owner, columns, text, batches.add).pipe(
+    Effect.tap(() => batches.flush),
     Effect.tapError(() => interrupted(batches.outcome, owner.account))
   )
-  return batches.outcome
+  return { outcome: batches.outcome, leftOut: skipped }
 }, Effect.scoped)
 
 /** The text of the input, with a bar for how much is read. */

@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
+import { flags } from "./flags.ts"
 
 const databaseText =
   'postgres://user:password@host:port/database, which other users of this machine see in its list of processes; or "cluster": MUNIMENT_DATABASE_URL'
@@ -27,9 +28,10 @@ export const migrate = Command.make(
     dryRun: Flag.Boolean("dry-run").pipe(
       Flag.withDescription("Look whether it can be moved, and move nothing"),
       Flag.withDefault(false)
-    )
+    ),
+    json: flags.json
   },
-  Effect.fn("migrate")(function* ({ bases, dryRun: isDry, from, to }) {
+  Effect.fn("migrate")(function* ({ bases, dryRun: isDry, from, json, to }) {
     const progress = yield* makeProgress("Copying")
     const onProgress = (done: number, total: number, step: string) => progress.update(done, total, step)
     const settings = yield* settingsOf(
@@ -39,6 +41,7 @@ export const migrate = Command.make(
     if (Option.isSome(from)) {
       const { moveOutOfCluster } = yield* loaded(import("@muniment/server/cluster/moveOutOfCluster"))
       const moved = yield* told(moveOutOfCluster({ settings, directory: to, isDry, onProgress }))
+      if (json) return yield* Console.log(movedJson(moved, to, isDry))
       return yield* Console.log(
         isDry
           ? `The cluster can be moved into ${to}.`
@@ -49,7 +52,8 @@ export const migrate = Command.make(
     const { ServiceAddress } = yield* loaded(import("@muniment/server/Config"))
     const { dataDirectory: directory } = yield* ServiceAddress
     const moved = yield* told(moveIntoCluster({ settings, directory, isDry, onProgress }))
-    yield* Console.log(
+    if (json) return yield* Console.log(movedJson(moved, directory, isDry))
+    return yield* Console.log(
       isDry
         ? `${directory} (${sizeText(moved)}) can be moved into the cluster.`
         : `${sizeText(moved)} of ${directory} are in the cluster, and every base was fetched again and is the same. Start its nodes; do not start the service on ${directory} again.`
@@ -99,6 +103,12 @@ const told = <A, E, R>(step: Effect.Effect<A, E, R>) =>
   )
 
 const mebibyte = 1_048_576
+
+const movedJson = (
+  { agents, bytes }: { readonly agents: number; readonly bytes: number },
+  directory: string,
+  dryRun: boolean
+): string => JSON.stringify({ directory, dryRun, agents, bytes })
 
 const sizeText = ({ agents, bytes }: { readonly agents: number; readonly bytes: number }): string =>
   `${agents} ${agents === 1 ? "agent" : "agents"} with ${(bytes / mebibyte).toFixed(1)} MiB`

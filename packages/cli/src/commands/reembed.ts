@@ -7,6 +7,7 @@ import { Command, Flag } from "effect/cli"
 import type { ReembedProgress } from "@muniment/domain/api/AdminApi"
 import { CommandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
+import { flags } from "./flags.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 const pollMillis = 500
@@ -15,13 +16,17 @@ const idlePollsMax = 120
 
 export const reembed = Command.make(
   "reembed",
-  { status: Flag.Boolean("status").pipe(Flag.withDescription("Only show the progress"), Flag.withDefault(false)) },
-  Effect.fn("reembed")(function* ({ status }) {
+  {
+    status: Flag.Boolean("status").pipe(Flag.withDescription("Only show the progress"), Flag.withDefault(false)),
+    json: flags.json
+  },
+  Effect.fn("reembed")(function* ({ json, status }) {
     const reached = yield* withOperator(
       (operator) => Effect.andThen(settledStatus(operator), status ? operator.reembedProgress() : embedAll(operator)),
       "withModel"
     )
-    return yield* Console.log(summaryOf(reached))
+    const { model, pending, total } = reached
+    return yield* Console.log(json ? JSON.stringify({ model, pending, total }) : summaryOf(reached))
   })
 ).pipe(Command.withDescription("Embed memories that have no vector of the configured model; resumable"))
 

@@ -9,6 +9,7 @@ import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
+import { flags } from "./flags.ts"
 import { timeText } from "../Table.ts"
 
 const { backup, from, keyFile, passphraseFile } = backupFlags
@@ -26,9 +27,10 @@ export const restore = Command.make(
       Flag.optional
     ),
     passphraseFile,
-    keyFile
+    keyFile,
+    json: flags.json
   },
-  Effect.fn("restore")(function* ({ backup: id, from: place, to, until, ...secrets }) {
+  Effect.fn("restore")(function* ({ backup: id, from: place, json, to, until, ...secrets }) {
     const store = yield* openBackups(place, secrets)
     const { end, manifest } = yield* momentIn(store, id, until)
     const progress = yield* makeProgress("Restoring")
@@ -45,7 +47,8 @@ export const restore = Command.make(
       if (stale !== undefined)
         yield* Console.error(`! ${file} is of ${timeText(copiedAt)} UTC: it was damaged later (${stale})`)
     }
-    yield* Console.log(
+    if (json) return yield* Console.log(JSON.stringify({ directory: to, backup: manifest.id, setAside: behind }))
+    return yield* Console.log(
       `${to} is the service of ${Option.getOrElse(until, () => `${timeText(manifest.log?.through ?? manifest.startedAt)} UTC`)} (backup ${manifest.id}). Start it with MUNIMENT_DATA_DIR=${to}, then run "muniment doctor".`
     )
   }, Effect.scoped)

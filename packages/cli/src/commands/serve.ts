@@ -7,6 +7,7 @@ import { Command, Flag } from "effect/cli"
 import { bootBox } from "../BootBox.ts"
 import { fetchMissingModel } from "../DefaultModel.ts"
 import { withStartFailure } from "../StartFailure.ts"
+import { flags } from "./flags.ts"
 
 export const serve = Command.make(
   "serve",
@@ -14,9 +15,10 @@ export const serve = Command.make(
     fetchModel: Flag.Boolean("fetch-model").pipe(
       Flag.withDescription("Fetch the embedding model if it is not there; the service answers meanwhile"),
       Flag.withDefault(false)
-    )
+    ),
+    json: flags.json
   },
-  ({ fetchModel }) =>
+  ({ fetchModel, json }) =>
     Effect.gen(function* () {
       const { checkStart } = yield* Effect.promise(() => import("@muniment/server/StartChecks"))
       yield* checkStart
@@ -27,7 +29,7 @@ export const serve = Command.make(
         )
       }
       const { runServer } = yield* Effect.promise(() => import("@muniment/server/App"))
-      return yield* runServer({ onReady: (report) => Console.log(bootBox(report)) })
+      return yield* runServer({ onReady: (report) => Console.log(json ? JSON.stringify(report) : bootBox(report)) })
     }).pipe(Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))))
 ).pipe(
   Command.withDescription(

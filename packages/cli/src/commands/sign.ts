@@ -45,12 +45,13 @@ const request = Command.make(
       Flag.optional
     ),
     url: flags.url,
+    json: flags.json,
     method: Argument.String("method").pipe(Argument.withDescription("GET, POST, PATCH or DELETE")),
     path: Argument.String("path").pipe(
       Argument.withDescription("Path with its query, encoded, with or without /v1: /memories/search?query=tea")
     )
   },
-  Effect.fn("sign.request")(function* ({ keyFile, body, curl, headers: given, plain, url, path, ...flag }) {
+  Effect.fn("sign.request")(function* ({ keyFile, body, curl, headers: given, json, plain, url, path, ...flag }) {
     const method = yield* methodOf(flag.method)
     yield* requireEncoded(path)
     const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
@@ -60,6 +61,7 @@ const request = Command.make(
       ...(yield* headersOf(given)),
       ...(Option.isSome(flag.grants) && (yield* grantsHeader(flag.grants.value)))
     }
+    if (curl && json) return yield* new CommandFailed({ reason: "Give either --curl or --json." })
     const service = yield* serviceUrl(url)
     const bound = plain
       ? undefined
@@ -68,6 +70,10 @@ const request = Command.make(
     const headers = yield* Effect.promise(() =>
       signWalletRequest(signer, { method, path: plain ? path : fullPath(path), body: bytes, timestampMillis, bound })
     )
+    if (json) {
+      const request = { method, url: `${service}${fullPath(path)}`, headers: { ...headers, ...sent } }
+      return yield* Console.log(JSON.stringify(request))
+    }
     const lines = Object.entries({ ...headers, ...sent }).map(([name, value]) => `${name}: ${value}`)
     return yield* Console.log(
       curl ? curlCommand({ method, url: service, path, lines, body: Option.getOrUndefined(body) }) : lines.join("\n")

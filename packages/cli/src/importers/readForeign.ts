@@ -69,5 +69,5 @@ const parsed = (text: string): Readonly<Record<string, unknown>> | string => {
   }
 }
 
-export const skippedText = ({ skipped }: ForeignReading): string =>
+export const skippedText = (skipped: ReadonlyMap<string, number>): string =>
   [...skipped].map(([reason, count]) => `skipped ${count}: ${reason}`).join("\n")
