@@ -56,8 +56,10 @@ export class VectorArena {
   table = 0
   readonly #signs: number
   readonly #blockBytes: number
-  /** No row's residual is larger (`ScoreBounds`); stays when the row goes that it was. */
+  /** No measured row's residual is larger (`ScoreBounds`); stays when the row goes that it was. */
   #residualMax = 0
+  /** Whether rows were adopted whose residuals are not in `#residualMax` yet. */
+  #hasUnmeasured = false
   #tableBlocks = 0
   readonly #seqs: Array<Uint32Array | Float64Array> = []
   #liveCount = 0
@@ -76,7 +78,14 @@ export class VectorArena {
     return this.#liveCount
   }
 
+  /** Measures adopted rows first, which takes about as long as a scan: opening a namespace need not. */
   get residualMax(): number {
+    if (this.#hasUnmeasured) {
+      this.#hasUnmeasured = false
+      // A row that is not live is zeroed, and its residual 0.
+      const blocks = this.slab.words.subarray(this.table >>> 2, (this.table >>> 2) + this.#tableBlocks)
+      for (const block of blocks) if (block !== 0) this.#noteResiduals(block, slotsPerBlock)
+    }
     return this.#residualMax
   }
 
@@ -259,7 +268,7 @@ export class VectorArena {
   adopt(first: number, seqs: Float64Array, rows: Uint8Array): void {
     for (const [at, seq] of seqs.entries()) this.#occupy(first + at, seq)
     this.slab.bytes.set(rows, this.rowOf(first))
-    this.#noteResiduals(this.rowOf(first), seqs.length)
+    this.#hasUnmeasured = true
   }
 
   /** Marks the slot as live; returns the address of its row. */
