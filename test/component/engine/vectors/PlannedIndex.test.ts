@@ -54,6 +54,21 @@ describe("PlannedIndex", () => {
     expect(recallOf(index, oracleOf(rows.slice(0, codesKeepMin - 1).entries(), dims), queries, 10)).toBe(1)
   })
 
+  it("expects scans of a filter to cost all lists once its rows lay far from the queries again and again", () => {
+    const arena = makeArena(dims)
+    const index = new QuantizedIndex(arena)
+    for (const [slot, vector] of rows.entries()) index.upsert(slot, vector, slot)
+    buildAll(index)
+    for (const query of queries) index.search(query, 10, undefined)
+    buildAll(index)
+    const [query] = queries
+    const furthest = index.search(query!, size, undefined).slots.slice(-size / 2)
+    const filter = () => arena.uploadMask(arena.live, Bitmap.of(furthest))
+    expect(index.probesFor(10, 0.5)).toBeLessThan(index.lists * 0.9)
+    for (let tried = 0; tried < 40; tried++) index.searchWithin(query!, 10, filter(), undefined, true)
+    expect(index.probesFor(10, 0.5)).toBe(index.lists)
+  })
+
   it("answers a filter that lets everything through as it answers no filter", () => {
     const index = filled(size)
     buildAll(index)

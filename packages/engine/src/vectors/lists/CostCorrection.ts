@@ -8,8 +8,6 @@
 const searchesAveraged = 8
 /** Share of the correction that is left after a search that another engine answered. */
 const fadeFactor = 0.998
-/** Result counts between two powers of this share one factor. */
-const countBase = 4
 
 export class CostCorrection {
   readonly #factors: Array<number> = []
@@ -26,8 +24,11 @@ export class CostCorrection {
   }
 
   fade(k: number): void {
-    this.#factors[bucketOf(k)] = 1 + (this.factorFor(k) - 1) * fadeFactor
+    const bucket = bucketOf(k)
+    const factor = this.#factors[bucket]
+    if (factor !== undefined) this.#factors[bucket] = 1 + (factor - 1) * fadeFactor
   }
 }
 
-const bucketOf = (k: number): number => Math.ceil(Math.log(Math.max(1, k)) / Math.log(countBase))
+/** Result counts between two powers of 4 share one factor: the logarithm of k, rounded up, without a call of `log`. */
+const bucketOf = (k: number): number => (33 - Math.clz32(Math.max(1, k) - 1)) >>> 1

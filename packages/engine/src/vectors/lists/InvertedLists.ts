@@ -35,7 +35,7 @@ const growth = 1.25
  */
 const errorsAllowed = 2
 /** Lists that a search probes at least. */
-const probesMin = 4
+export const probesMin = 4
 /** Lists ranked by centroid score at first; a further ranking covers this many times more. */
 const rankedFirst = 32
 

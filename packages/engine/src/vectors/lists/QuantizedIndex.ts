@@ -101,8 +101,11 @@ export class QuantizedIndex implements VectorIndex {
       return this.#arena.scan(prepared, k, filter ?? this.#arena.uploadMask(this.#arena.live, undefined))
     this.#tuning?.observe(query)
     const hits = lists.search(prepared, k, filter, marginFor, fallsBackToScan)
-    if (filter !== undefined && lists.probed > 0)
-      lists.probeCorrection.record(k, lists.probed / this.#learnedProbes(k, filter.count / this.size))
+    if (filter !== undefined && hits.slots.length > 0) {
+      // Rows that were scanned after all cost as much as all lists, or else they would not have been.
+      const probed = lists.probed > 0 ? lists.probed : this.lists
+      lists.probeCorrection.record(k, probed / this.#learnedProbes(k, filter.count / this.size))
+    }
     return hits
   }
 

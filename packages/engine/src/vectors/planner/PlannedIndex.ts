@@ -11,7 +11,16 @@ import { ExactIndex } from "../arena/ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
 import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
 import { type CostBook, typicalCosts } from "./IndexCosts.ts"
-import { codesKeepMin, codesMin, type IndexPin, type Plan, type PlanInput, plan, strictPlan } from "./Planner.ts"
+import {
+  codesKeepMin,
+  codesMin,
+  type ExpectedLists,
+  type IndexPin,
+  type Plan,
+  type PlanInput,
+  plan,
+  strictPlan
+} from "./Planner.ts"
 import { QuantizedIndex } from "../lists/QuantizedIndex.ts"
 import type { SegmentedIndex } from "../SegmentedIndex.ts"
 import type { SlabPool } from "../arena/Slab.ts"
@@ -149,14 +158,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       k,
       live,
       allowed: passing,
-      lists:
-        codes === undefined || codes.lists === 0
-          ? undefined
-          : {
-              count: codes.lists,
-              probes: codes.probesFor(k, passing / live),
-              rerankCorrection: codes.rerankCorrectionFor(k)
-            },
+      lists: codes === undefined || codes.lists === 0 ? undefined : new ListsOf(codes, k, passing / live),
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.#options.pin,
       costs: this.#options.costs?.current ?? typicalCosts
@@ -286,5 +288,30 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       this.#graph = undefined
     } else if (this.#options.hnswlib !== undefined) this.#graph ??= new HnswIndex(this.#options.hnswlib, this.#arena)
     return this.#codes ?? this.#graph
+  }
+}
+
+/** What the lists say of one search, when they are asked. */
+class ListsOf implements ExpectedLists {
+  readonly #codes: QuantizedIndex
+  readonly #k: number
+  readonly #share: number
+
+  constructor(codes: QuantizedIndex, k: number, share: number) {
+    this.#codes = codes
+    this.#k = k
+    this.#share = share
+  }
+
+  get count(): number {
+    return this.#codes.lists
+  }
+
+  get probes(): number {
+    return this.#codes.probesFor(this.#k, this.#share)
+  }
+
+  get rerankCorrection(): number {
+    return this.#codes.rerankCorrectionFor(this.#k)
   }
 }

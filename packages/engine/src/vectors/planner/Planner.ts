@@ -8,7 +8,7 @@
  */
 import { efFor } from "../hnsw/HnswIndex.ts"
 import type { IndexCosts } from "./IndexCosts.ts"
-import { expectedReranks } from "../lists/InvertedLists.ts"
+import { expectedReranks, probesMin } from "../lists/InvertedLists.ts"
 import type { Engine } from "../VectorIndex.ts"
 
 /** Values of `MUNIMENT_INDEX`: an engine, or `auto` for the planner's choice. */
@@ -20,13 +20,20 @@ export const codesMin = 1_000
 /** Live vectors below which existing codes are dropped; the gap prevents flapping. */
 export const codesKeepMin = codesMin / 2
 
+/** `probes` and `rerankCorrection` are expected of this search (`QuantizedIndex`), and read only where they matter. */
+export interface ExpectedLists {
+  readonly count: number
+  readonly probes: number
+  readonly rerankCorrection: number
+}
+
 export interface PlanInput {
   readonly k: number
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
-  /** Undefined while there are no codes. `probes` and `rerankCorrection` are expected of this search (`QuantizedIndex`). */
-  readonly lists: { readonly count: number; readonly probes: number; readonly rerankCorrection: number } | undefined
+  /** Undefined while there are no codes. */
+  readonly lists: ExpectedLists | undefined
   /** Undefined without a graph. `pending` is the number of allowed vectors that it lacks. */
   readonly graph: { readonly pending: number } | undefined
   readonly pin: IndexPin
@@ -46,43 +53,46 @@ export interface Plan {
 }
 
 export const plan = (input: PlanInput): Plan => {
-  const exact = exactPlan(input)
-  const quantized = quantizedPlan(input, exact.estimatedMicros)
-  const graph = graphPlan(input)
+  const exact = exactMicros(input)
   switch (input.pin) {
     case "exact":
-      return because(exact, "pinned by configuration")
+      return exactPlan(exact, "pinned by configuration")
     case "quantized":
-      return quantized === undefined
-        ? because(exact, "pinned to quantized, but there are no codes yet")
-        : because(quantized, "pinned by configuration")
+      return (
+        quantizedPlan(input, exact, "pinned by configuration") ??
+        exactPlan(exact, "pinned to quantized, but there are no codes yet")
+      )
     case "hnsw":
-      return graph === undefined
-        ? because(exact, "pinned to hnsw, but there is no graph")
-        : because(graph, "pinned by configuration")
+      return graphPlan(input) ?? exactPlan(exact, "pinned to hnsw, but there is no graph")
     case "auto":
-      if (quantized === undefined) return because(exact, "few vectors are stored")
-      if (exact.estimatedMicros <= quantized.estimatedMicros)
-        return because(exact, input.allowed < input.live ? "the filter is selective" : "the scan is as fast")
-      return because(quantized, input.allowed < input.live ? "the filter is wide" : "there is no filter")
+      return cheapestPlan(input, exact)
   }
 }
 
+const cheapestPlan = (input: PlanInput, exact: number): Plan => {
+  const isFiltered = input.allowed < input.live
+  if (input.lists === undefined) return exactPlan(exact, "few vectors are stored")
+  const reason = isFiltered ? "the filter is selective" : "the scan is as fast"
+  // Searches of few rows take as long as planning them in full.
+  if (exact <= listsMicros(input, input.lists.count, probesMin, 0)) return exactPlan(exact, reason)
+  const quantized = quantizedPlan(input, exact, isFiltered ? "the filter is wide" : "there is no filter")
+  return quantized === undefined || exact <= quantized.estimatedMicros ? exactPlan(exact, reason) : quantized
+}
+
 /** The plan of a search that has to look at every vector that passes. */
-export const strictPlan = (input: PlanInput): Plan => because(exactPlan(input), "strict recall was asked for")
+export const strictPlan = (input: PlanInput): Plan => exactPlan(exactMicros(input), "strict recall was asked for")
 
-type Estimate = Omit<Plan, "reason">
-
-const because = (estimate: Estimate, reason: string): Plan => ({ ...estimate, reason })
-
-const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
+const exactPlan = (estimatedMicros: number, reason: string): Plan => ({
   engine: "exact",
+  reason,
   ef: 0,
   probes: 0,
   fallsBackToScan: false,
-  estimatedMicros:
-    costs.searchMicros + allowed * rowMicros(live, shareOf(allowed, live), costs) + live * costs.bitMicros
+  estimatedMicros
 })
+
+const exactMicros = ({ allowed, costs, live }: PlanInput): number =>
+  costs.searchMicros + allowed * rowMicros(live, shareOf(allowed, live), costs) + live * costs.bitMicros
 
 /**
  * Cost of a row in an exact scan, between an adjacent and a scattered one: the more rows are stored, the fewer are
@@ -94,34 +104,40 @@ const rowMicros = (live: number, share: number, costs: IndexCosts): number =>
 /** Rows of 384 components that fill ten times the cache of a core (2 MB). */
 const rowsUncached = 50_000
 
-const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicros: number): Estimate | undefined => {
+/** Of a search through `count` lists that probes some of them and re-ranks so many rows. */
+const listsMicros = ({ costs, live }: PlanInput, count: number, probes: number, reranked: number): number =>
+  costs.searchMicros +
+  count * costs.centroidMicros +
+  ((live * Math.min(probes, count)) / count) * costs.codeMicros +
+  reranked * costs.scatteredRowMicros
+
+const quantizedPlan = (input: PlanInput, exact: number, reason: string): Plan | undefined => {
+  const { allowed, k, lists, live } = input
   if (lists === undefined) return undefined
-  const microsOf = (probes: number): number => {
-    const scanned = (live * probes) / lists.count
-    const scored = Math.min(allowed, scanned, expectedReranks(k, scanned) * lists.rerankCorrection)
-    return (
-      costs.searchMicros +
-      lists.count * costs.centroidMicros +
-      scanned * costs.codeMicros +
-      scored * costs.scatteredRowMicros
-    )
+  const { count, probes, rerankCorrection } = lists
+  const microsOf = (probed: number): number => {
+    const scanned = (live * probed) / count
+    const scored = Math.min(allowed, scanned, expectedReranks(k, scanned) * rerankCorrection)
+    return listsMicros(input, count, probed, scored)
   }
   return {
     engine: "quantized",
+    reason,
     ef: 0,
-    probes: lists.probes,
-    fallsBackToScan: exactMicros < microsOf(lists.count),
-    estimatedMicros: microsOf(lists.probes)
+    probes,
+    fallsBackToScan: exact < microsOf(count),
+    estimatedMicros: microsOf(probes)
   }
 }
 
-const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Estimate | undefined => {
+const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Plan | undefined => {
   if (graph === undefined) return undefined
   const share = shareOf(allowed, live)
   const ef = efFor(k, share)
   const steps = Math.min(ef / Math.max(share, Number.EPSILON), live)
   return {
     engine: "hnsw",
+    reason: "pinned by configuration",
     ef,
     probes: 0,
     fallsBackToScan: false,
