@@ -4,6 +4,8 @@
  * words: the encoder is another matter. Servers take turns; a ratio is taken within a round.
  *
  *   node bench/request/suite.ts [--long] [--profile DIR]
+ *
+ * Where the time goes: `flames.ts`.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,14 +13,13 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { BenchServer } from "../http/BenchServer.ts"
 import { ChildServer } from "../http/ChildServer.ts"
-import { HttpClient } from "../http/HttpClient.ts"
 import { machineFacts } from "../kit/Machine.ts"
 import { median, quantile } from "../kit/Measure.ts"
 import { reportText, type Goal, type SuiteOptions, type SuiteReport } from "../kit/Report.ts"
 import { answerHelp } from "../Usage.ts"
 import type { ConstantAnswers } from "./ConstantAnswers.ts"
+import { type Kind, Measured, memories } from "./Measured.ts"
 
-const memories = 1_000
 const callers = 8
 const callersOfTails = [1, 8, 32] as const
 const warmup = 400
@@ -31,82 +32,10 @@ interface Sizes {
 const shortSizes: Sizes = { rounds: 5, requests: 1_000 }
 const longSizes: Sizes = { rounds: 15, requests: 3_000 }
 
-type Kind = "health" | "account" | "search" | "write"
-
 const goals: Readonly<Record<Exclude<Kind, "health">, number>> = { account: 3, search: 5, write: 6 }
 const kinds = Object.keys(goals) as ReadonlyArray<Exclude<Kind, "health">>
 /** p99 against p50. */
 const tailGoal = 3
-
-const words =
-  "tea coffee harbour winter garden violin train letter mountain river bread window lamp market bridge".split(" ")
-const wordsOf = (at: number): string =>
-  [0, 1, 2, 3].map((step) => words[(at * 7 + step * (1 + (at % 5))) % words.length]).join(" ")
-const memoryOf = (at: number) => ({
-  kind: "factual_memory",
-  data: { subject: `person ${at % 97}`, fact: `note ${at} about ${wordsOf(at)}` }
-})
-
-const send = (
-  client: HttpClient,
-  kind: Kind,
-  at: number
-): Promise<{ readonly text: string; readonly millis: number }> => {
-  switch (kind) {
-    case "health":
-      return client.text("GET", "/health/live")
-    case "account":
-      return client.text("GET", "/v1/account")
-    case "search":
-      return client.text("GET", `/v1/memories/search?query=${encodeURIComponent(wordsOf(at))}&limit=10`)
-    case "write":
-      return client.text("POST", "/v1/memories", JSON.stringify({ agentId: "bench", memories: [memoryOf(at)] }))
-  }
-}
-
-interface Burst {
-  readonly micros: number
-  readonly millis: ReadonlyArray<number>
-}
-
-class Measured {
-  readonly #server: ChildServer
-  readonly #client: HttpClient
-  #sent = memories
-
-  constructor(server: ChildServer) {
-    this.#server = server
-    this.#client = new HttpClient(server.port)
-  }
-
-  /** Processor time of each request in microseconds, and the time that each took its caller. */
-  async burst(kind: Kind, requests: number, atOnce: number = callers): Promise<Burst> {
-    const before = this.#server.processorMillis()
-    const millis: Array<number> = []
-    let left = requests
-    const caller = async (): Promise<void> => {
-      while (left-- > 0) millis.push((await send(this.#client, kind, this.#sent++)).millis)
-    }
-    await Promise.all(Array.from({ length: atOnce }, caller))
-    return { micros: ((this.#server.processorMillis() - before) * 1_000) / requests, millis }
-  }
-
-  async answerTo(kind: Kind): Promise<unknown> {
-    return JSON.parse((await send(this.#client, kind, this.#sent++)).text) as unknown
-  }
-
-  async fill(): Promise<void> {
-    for (let from = 0; from < memories; from += 100) {
-      const batch = Array.from({ length: 100 }, (_, at) => memoryOf(from + at))
-      await this.#client.json("POST", "/v1/memories/batch/create", { agentId: "bench", memories: batch })
-    }
-  }
-
-  async stop(): Promise<void> {
-    this.#client.close()
-    await this.#server.stop()
-  }
-}
 
 /** Ten hits, one memory, the agent: else the figures would be of something else. */
 const demandRight = ({ account, search, write }: ConstantAnswers): void => {
@@ -170,12 +99,12 @@ const compared = async (service: Measured, least: Measured, { requests, rounds }
   const none = () => ({ account: [], search: [], write: [] }) as Record<Exclude<Kind, "health">, Array<number>>
   const ours = { ...none(), health: [] as Array<number> }
   const theirs = none()
-  for (const kind of kinds) for (const server of [service, least]) await server.burst(kind, warmup)
+  for (const kind of kinds) for (const server of [service, least]) await server.burst(kind, warmup, callers)
   for (let round = 0; round < rounds; round++) {
-    ours.health.push((await service.burst("health", requests)).micros)
+    ours.health.push((await service.burst("health", requests, callers)).micros)
     for (const kind of kinds) {
-      ours[kind].push((await service.burst(kind, requests)).micros)
-      theirs[kind].push((await least.burst(kind, requests)).micros)
+      ours[kind].push((await service.burst(kind, requests, callers)).micros)
+      theirs[kind].push((await least.burst(kind, requests, callers)).micros)
     }
   }
   const tails: Array<Figures["tails"][number]> = []
