@@ -84,6 +84,7 @@ const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyA
             cell: ({ account }: AgentCost) => <a href={linkTo("money", { show: "agents", account })}>{account}</a>
           }
         ]),
+    { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
     {
       title: "Share",
       cell: ({ credits }) => (
@@ -92,7 +93,6 @@ const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyA
         </div>
       )
     },
-    { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
     { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) },
     { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
     {

@@ -99,6 +99,7 @@ const standing = (
       : ` (words ${decimal(explain.lexical)}, meaning ${explain.dense === null ? "no vector yet" : decimal(explain.dense)})`
   return [
     `Without filters it stands at place ${place + 1} with relevance ${quality.relevance.toFixed(2)}${scores}.`,
+    ...(explain?.lexical === 0 ? ["It has none of the question's words: only its meaning speaks for it."] : []),
     ...(quality.relevance < least ? [`That is below the least relevance ${least}.`] : []),
     ...(place >= asked ? [`The question asks for ${asked} results.`] : [])
   ]

@@ -90,7 +90,7 @@ const columns: ReadonlyArray<Column<Row>> = [
       )
   },
   {
-    title: "Recall aimed at",
+    title: "Recall",
     isNumber: true,
     cell: ({ index }) => (index === undefined ? "" : index.recall === null ? "–" : `${index.recall * 100} %`)
   },

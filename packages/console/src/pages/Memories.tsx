@@ -4,6 +4,7 @@ import { call } from "../service/api.ts"
 import { type Filters, type Memory, systemNumber, systemText } from "../service/memories.ts"
 import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
+import { otherAccounts } from "../service/session.ts"
 import { count, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { FacetField } from "../ui/FacetField.tsx"
@@ -96,7 +97,7 @@ export const Memories = () => {
               <p>
                 {isRestricted(filters)
                   ? "Nothing matches these filters."
-                  : "This account has stored nothing yet; POST /v1/memories stores the first."}
+                  : `This account has stored nothing yet; POST /v1/memories stores the first. ${otherAccounts()}`}
               </p>
             </Empty>
           </section>

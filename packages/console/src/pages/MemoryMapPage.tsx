@@ -34,7 +34,7 @@ export const MemoryMapPage = () => {
         <Field
           label="About"
           value={text("query")}
-          placeholder={defaultQuery}
+          placeholder="everything"
           onValue={(value) => change({ query: value, id: "" })}
         />
         <FacetField

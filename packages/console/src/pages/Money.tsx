@@ -187,7 +187,7 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
     title: "Transaction",
     cell: ({ id, payer, transaction }) => (
       <details>
-        <summary class="mono">{transaction === null ? "none yet" : `${transaction.slice(0, 12)}…`}</summary>
+        <summary class="mono">{transaction === null ? "none yet" : `${transaction.slice(0, 8)}…`}</summary>
         <dl class="facts small">
           <dt>Transaction</dt>
           <dd class="mono">{transaction ?? "none yet"}</dd>

@@ -3,6 +3,7 @@ import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { Series } from "@muniment/domain/Operations"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
+import { linkTo } from "../service/route.ts"
 import { getSeries } from "../service/series.ts"
 import { bytes, count, decimal, duration, millis } from "../service/text.ts"
 import { Icon } from "../ui/Icon.tsx"
@@ -111,6 +112,8 @@ const Tile = (given: { readonly title: string; readonly value: string; readonly 
 interface Check {
   readonly tone: "good" | "warn" | "bad"
   readonly text: string
+  /** Where more is said, as page and parameters. */
+  readonly more?: string
 }
 
 const day = 86_400
@@ -125,7 +128,11 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
     : { tone: "warn", text: `Search finds words alone: ${status.embedding.detail}.` },
   status.quarantined.length === 0
     ? { tone: "good", text: "Every agent's file is whole." }
-    : { tone: "bad", text: `${status.quarantined.length} agents are set aside; System has the reasons.` },
+    : {
+        tone: "bad",
+        text: `${status.quarantined.length} agents are set aside; System has the reasons.`,
+        more: linkTo("system")
+      },
   status.commitLog === null
     ? { tone: "warn", text: "Commits go to the files of the agents; the commit log is off." }
     : status.commitLog.damage.length > 0
@@ -157,12 +164,19 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
     ? [
         {
           tone: "warn" as const,
-          text: `A payment has had no outcome for ${duration(status.payments.oldestOpenSeconds)}.`
+          text: `A payment has had no outcome for ${duration(status.payments.oldestOpenSeconds)}.`,
+          more: linkTo("money")
         }
       ]
     : []),
   ...(status.webhooks.failed > 0
-    ? [{ tone: "warn" as const, text: `${status.webhooks.failed} messages for the webhook were given up.` }]
+    ? [
+        {
+          tone: "warn" as const,
+          text: `${status.webhooks.failed} messages for the webhook were given up.`,
+          more: linkTo("system", { show: "sessions" })
+        }
+      ]
     : [])
 ]
 
@@ -172,12 +186,12 @@ const Checks = ({ status }: { readonly status: ServiceStatus }) => (
       <h2>Checks</h2>
     </div>
     <ul class="checks">
-      {checksOf(status).map(({ text, tone }) => (
+      {checksOf(status).map(({ more, text, tone }) => (
         <li key={text}>
           <Icon name={tone} className={`${tone}-ink`} />
           <span>
             <span class="hidden">{tone === "good" ? "Good: " : tone === "warn" ? "Warning: " : "Wrong: "}</span>
-            {text}
+            {more === undefined ? text : <a href={more}>{text}</a>}
           </span>
         </li>
       ))}

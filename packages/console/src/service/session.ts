@@ -22,3 +22,7 @@ export const endSession = (): void => {
   session.value = null
   endedBecause.value = "Your session has ended. Sign in again."
 }
+
+/** Said where an account has nothing: what an operator looks for may be another's. */
+export const otherAccounts = (): string =>
+  session.value?.role === "operator" ? `This is ${account.value}; choose another account above.` : ""

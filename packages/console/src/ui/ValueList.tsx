@@ -1,6 +1,7 @@
 /** Values of a facet to choose from: a search over them, how many memories each has, how new these are. */
 import { useLoad } from "../service/load.ts"
 import { facetsOf } from "../service/knowledge.ts"
+import { otherAccounts } from "../service/session.ts"
 import { ago, count } from "../service/text.ts"
 import { Choice, Field } from "./Field.tsx"
 import { Empty, Show } from "./Notice.tsx"
@@ -49,7 +50,7 @@ export const ValueList = (given: {
             <Empty title={`No ${given.noun}s`}>
               <p>
                 {given.contains === ""
-                  ? `No memory of this account names a ${given.noun} yet.`
+                  ? `No memory of this account names a ${given.noun} yet. ${otherAccounts()}`
                   : "None has this text in its name."}
               </p>
             </Empty>
