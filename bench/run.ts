@@ -6,8 +6,8 @@
 import { fork } from "node:child_process"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { changesTable, compareWithBaseline, readBaseline, writeBaseline } from "./kit/Baseline.ts"
-import { goalsText, type SuiteReport, tableText, writeReport } from "./kit/Report.ts"
+import { changesTable, compareWithBaseline, lostGoals, readBaseline, writeBaseline } from "./kit/Baseline.ts"
+import { goalsText, type SuiteReport, tableText, verdictOf, writeReport } from "./kit/Report.ts"
 import { answerHelp } from "./Usage.ts"
 
 /** Compared with peers or a baseline; run unless others are named. */
@@ -19,7 +19,7 @@ const suiteMillisMax = { short: 900_000, long: 4 * 3_600_000 }
 const usage = `npm run bench -- [--suite NAME]... [--long] [--check] [--update] [--data DIR]
   --suite   only this one of ${suites.join(", ")}; may be repeated
   --long    all sizes and rounds (hours); results are called <suite>-long
-  --check   compare the ratios with bench/results/<suite>.json and fail on one that is 15 % below
+  --check   compare with bench/results/<suite>.json: fail on a ratio 15 % below, or a goal no longer met
   --update  store the ratios of this run as the new baseline
   --data    folder with LoCoMo, for the retrieval suite`
 
@@ -67,7 +67,8 @@ const runSuite = async (suite: string, options: RunOptions): Promise<string | un
   const regressions = options.check ? await check(name, report) : undefined
   if (!options.check) say(`written: ${(await writeReport(name, report, { when })).length} files of bench/results`)
   if (options.update) {
-    await writeBaseline(name, { when: when.toISOString().slice(0, 10), ratios: report.ratios })
+    const met = report.goals.filter((goal) => verdictOf(goal) === "met").map((goal) => goal.name)
+    await writeBaseline(name, { when: when.toISOString().slice(0, 10), ratios: report.ratios, met })
     say(`baseline bench/results/${name}.json now holds this run`)
   }
   return regressions
@@ -79,8 +80,9 @@ const check = async (name: string, report: SuiteReport): Promise<string | undefi
   const changes = compareWithBaseline(baseline, report.ratios, report.unavailable)
   say(tableText(["ratio", `stored ${baseline.when}`, "now", "change", ""], changesTable(changes)))
   if (changes.every(({ found }) => found === undefined)) return "none of the stored ratios was measured"
-  const regressions = changes.filter(({ isRegression }) => isRegression)
-  return regressions.length === 0 ? undefined : `regressions: ${regressions.map(({ name }) => name).join(", ")}`
+  const regressions = changes.filter(({ isRegression }) => isRegression).map(({ name }) => name)
+  const lost = lostGoals(baseline, report.goals).map((goal) => `goal "${goal}"`)
+  return [...regressions, ...lost].length === 0 ? undefined : `regressions: ${[...regressions, ...lost].join(", ")}`
 }
 
 const reportOf = (suite: string, { long, data }: RunOptions): Promise<SuiteReport> =>

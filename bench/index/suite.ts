@@ -33,7 +33,9 @@ export interface IndexRun extends Omit<Settings, "measuresMemory"> {
 }
 
 const seed = 7
-export const defaultModel = "e5-small-v2-q8"
+export const defaultModel = "all-minilm-l6-v2-q8"
+/** Of the real texts among the sets of strict recall: the default of the service. */
+const strictModel = "e5-small-v2-q8"
 
 const shared = {
   model: defaultModel,
@@ -107,7 +109,8 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     notes: [
       `${options.queries} queries, k ${options.effort.k}, medians of ${options.effort.rounds} interleaved rounds; every answer was compared with brute force over float32 before it was timed`,
       "one thread, except that LanceDB uses all cores",
-      ...([...all, ...strict].some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
+      ...(all.some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
+      ...(strict.some(({ set }) => set.name === "real") ? [`strict recall, real: texts by ${strictModel}`] : []),
       ...notes
     ],
     tables: [...strictTables(strict), ...all.flatMap(tablesOf)],
@@ -119,15 +122,16 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
 }
 
 const strictFigures = async (
-  { model, queries, say, strict, textsFile }: IndexRun,
+  { queries, say, strict, textsFile }: IndexRun,
   notes: Array<string>
 ): Promise<ReadonlyArray<DistributionFigures>> => {
   if (strict.count === 0) return []
   const all: Array<DistributionFigures> = []
-  const texts = readTexts({ model, textsFile })
+  const options = { model: strictModel, textsFile }
+  const texts = readTexts(options)
   const makers = [
     ...[hardVectors, ...distributions].map((make) => () => make(strict.count, queries, seed)),
-    ...("reason" in texts ? [] : [() => realVectors(texts, { model, textsFile }, strict.count, queries)])
+    ...("reason" in texts ? [] : [() => realVectors(texts, options, strict.count, queries)])
   ]
   if ("reason" in texts) notes.push(`strict recall of real texts was left out: ${texts.reason}`)
   for (const make of makers) {

@@ -4,12 +4,14 @@
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { figure, resultsDirectory, type Unavailable } from "./Report.ts"
+import { figure, type Goal, resultsDirectory, type Unavailable, verdictOf } from "./Report.ts"
 
 export interface Baseline {
   /** Day it was taken, ISO 8601. */
   readonly when: string
   readonly ratios: Readonly<Record<string, number>>
+  /** Names of the goals that were met. */
+  readonly met?: ReadonlyArray<string>
 }
 
 export interface RatioChange {
@@ -39,6 +41,15 @@ export const compareWithBaseline = (
     const reason = found === undefined ? unavailable.find(({ part }) => name.includes(part))?.reason : undefined
     const isReached = found !== undefined && found >= stored * (1 - regressionShareMax)
     return { name, stored, found, reason, isRegression: !isReached && reason === undefined }
+  })
+
+/** The goals that were met and are missed now by more than ratios may fall, or are measured no longer. */
+export const lostGoals = ({ met = [] }: Baseline, goals: ReadonlyArray<Goal>): ReadonlyArray<string> =>
+  met.filter((name) => {
+    const goal = goals.find((one) => one.name === name)
+    if (goal === undefined) return true
+    const slack = goal.bound === "at least" ? 1 - regressionShareMax : 1 + regressionShareMax
+    return verdictOf({ ...goal, wanted: goal.wanted * slack }) !== "met"
   })
 
 export const changesTable = (changes: ReadonlyArray<RatioChange>): ReadonlyArray<ReadonlyArray<string>> =>
@@ -74,7 +85,8 @@ export const writeBaseline = async (
   const ratios = Object.fromEntries(
     Object.entries(baseline.ratios).map(([key, ratio]) => [key, Number(ratio.toPrecision(storedDigits))])
   )
-  await writeFile(path, `${JSON.stringify({ when: baseline.when, ratios }, undefined, 2)}\n`)
+  const met = baseline.met === undefined ? {} : { met: baseline.met }
+  await writeFile(path, `${JSON.stringify({ when: baseline.when, ratios, ...met }, undefined, 2)}\n`)
   return path
 }
 
@@ -88,4 +100,5 @@ const isBaseline = (value: unknown): value is Baseline =>
   "ratios" in value &&
   typeof value.ratios === "object" &&
   value.ratios !== null &&
-  Object.values(value.ratios).every((ratio) => typeof ratio === "number")
+  Object.values(value.ratios).every((ratio) => typeof ratio === "number") &&
+  (!("met" in value) || (Array.isArray(value.met) && value.met.every((name) => typeof name === "string")))

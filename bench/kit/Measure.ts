@@ -1,8 +1,9 @@
 /**
  * Times of contestants that take turns, so that a machine that slows down slows all of them.
  *
- * A round lets every contestant run all its operations, beginning with another one each round; each
- * operation is timed by itself. A ratio is taken within a round and its spread is over the rounds.
+ * A round lets every contestant run all its operations, beginning with another one each round and in
+ * another order, so that nobody always follows the one that leaves the caches cold; each operation is
+ * timed by itself. A ratio is taken within a round and its spread is over the rounds.
  * What is run here was verified before: nothing is checked while the clock runs.
  */
 
@@ -44,14 +45,21 @@ export const interleaved = async (
 ): Promise<ReadonlyArray<Timing>> => {
   for (const contestant of contestants) await timesOf(contestant, warmup)
   const all = contestants.map((): Array<Float64Array> => [])
+  const strides = stridesOf(contestants.length)
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < contestants.length; i++) {
-      const at = (round + i) % contestants.length
+      const at = (round + i * strides[round % strides.length]!) % contestants.length
       const contestant = contestants[at]!
       all[at]!.push(await timesOf(contestant, contestant.operations ?? operations))
     }
   }
   return contestants.map(({ name }, i) => timingOf(name, all[i]!))
+}
+
+/** Steps that lead round a circle of `count` over all of them: those without a common divisor. */
+const stridesOf = (count: number): ReadonlyArray<number> => {
+  const divisor = (left: number, right: number): number => (right === 0 ? left : divisor(right, left % right))
+  return Array.from({ length: count }, (_, at) => at + 1).filter((stride) => divisor(stride, count) === 1)
 }
 
 /** How many times faster `faster` is than `slower`, and how that varied over the rounds. */

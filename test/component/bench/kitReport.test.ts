@@ -3,10 +3,16 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { changesTable, compareWithBaseline, readBaseline, writeBaseline } from "../../../bench/kit/Baseline.ts"
+import {
+  changesTable,
+  compareWithBaseline,
+  lostGoals,
+  readBaseline,
+  writeBaseline
+} from "../../../bench/kit/Baseline.ts"
 import { machineFacts } from "../../../bench/kit/Machine.ts"
 import { isMissing, loadPeer, peerNote } from "../../../bench/kit/Peers.ts"
-import { figure, reportText, type SuiteReport, verdictOf, writeReport } from "../../../bench/kit/Report.ts"
+import { figure, type Goal, reportText, type SuiteReport, verdictOf, writeReport } from "../../../bench/kit/Report.ts"
 
 const goal = { name: "latency", wanted: 2, unit: "x" }
 
@@ -67,6 +73,18 @@ describe("a baseline", () => {
 
   it("fails a ratio that is no number", () => {
     expect(compareWithBaseline(baseline, { a: Number.NaN, b: 10, c: 10 })[0]?.isRegression).toBe(true)
+  })
+
+  it("loses a goal that was met and is missed by more than ratios may fall, or is measured no longer", () => {
+    const met = ["speed", "time"]
+    const goals = (speed: number | undefined, time: number): ReadonlyArray<Goal> => [
+      { name: "speed", bound: "at least", wanted: 10, found: speed, unit: "x" },
+      { name: "time", bound: "at most", wanted: 3, found: time, unit: "ms" }
+    ]
+    expect(lostGoals({ ...baseline, met }, goals(8.6, 3.4))).toEqual([])
+    expect(lostGoals({ ...baseline, met }, goals(8.4, 3.5))).toEqual(met)
+    expect(lostGoals({ ...baseline, met }, goals(undefined, 3))).toEqual(["speed"])
+    expect(lostGoals(baseline, [])).toEqual([])
   })
 
   it("reads back what was written, and is undefined before", async () => {

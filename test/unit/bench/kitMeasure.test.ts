@@ -17,6 +17,13 @@ describe("interleaved", () => {
     expect(turns.join(" ")).toBe("a0 b0 a0 a1 b0 b1 b0 b1 a0 a1")
   })
 
+  it("changes who follows whom from round to round", async () => {
+    const turns: Array<string> = []
+    const contestants = ["a", "b", "c"].map((name) => ({ name, run: () => turns.push(name) }))
+    await interleaved(contestants, { rounds: 2, operations: 1, warmup: 0 })
+    expect(turns.join("")).toBe("abcbac")
+  })
+
   it("waits for a promise within its time and keeps every result", async () => {
     let isDone = false
     const slow = {
