@@ -1,6 +1,7 @@
 /** `muniment cluster`: how a cluster is, and the end of a move away, by its PostgreSQL; no node is asked. */
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
+import type { ClusterStatus } from "@muniment/cluster/nodes/clusterStatus"
 import { withStartFailure } from "../StartFailure.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
@@ -12,7 +13,7 @@ const status = Command.make(
     const { readClusterStatus } = yield* Effect.promise(() => import("@muniment/server/cluster/readClusterStatus"))
     const found = yield* Effect.catchCause(readClusterStatus, (cause) => Effect.failCause(withStartFailure(cause)))
     if (json) return yield* Console.log(JSON.stringify(found))
-    const { control, movedTo, nodes, shards, tails } = found
+    const { control, movedTo, nodes, shards, strays, tails } = found
     const rows = nodes.map(({ agents, leaseMillis, name }) => [
       name,
       leaseMillis > 0 ? `${(leaseMillis / 1_000).toFixed(1)} s` : "ended",
@@ -27,7 +28,8 @@ const status = Command.make(
         `control.db: ${control.owner === null ? "nobody owns it" : `of ${control.owner}`}; ${behindText(control)}`,
         `Shards: ${shards.held} of ${shards.of} are held, by ${shards.holders} nodes.`,
         `Agents whose bases are behind: ${tails.agents}; ${behindText(tails)}`,
-        ...tails.longest.map((tail) => `  ${tail.tag}  ${behindText(tail)}`)
+        ...tails.longest.map((tail) => `  ${tail.tag}  ${behindText(tail)}`),
+        `Bases that no row points to: ${strays.waiting}; ${sweepText(strays.sweep)}`
       ].join("\n")
     )
   })
@@ -65,3 +67,8 @@ const kibibyte = 1_024
 
 const behindText = ({ bytes, records }: { readonly bytes: number; readonly records: number }): string =>
   `${records} records, ${(bytes / kibibyte).toFixed(1)} KiB`
+
+const sweepText = (sweep: ClusterStatus["strays"]["sweep"]): string =>
+  sweep === null
+    ? "nobody has looked for them yet"
+    : `${sweep.endedAt === null ? `looked for since ${sweep.begunAt}` : `last looked for ${sweep.endedAt}`}, ${sweep.removed} removed of ${sweep.looked}`

@@ -16,6 +16,8 @@ export interface BaseStoreShape {
   readonly put: (name: string, file: string) => Effect.Effect<BaseContent, BaseExists | BaseFault>
   /** Writes the base to `file`, which appears whole and synced or not at all. */
   readonly get: (name: string, file: string) => Effect.Effect<BaseContent, BaseAbsent | BaseDamaged | BaseFault>
+  /** Names that begin with the prefix, ascending; also of bases that are not whole. */
+  readonly list: (prefix: string) => Effect.Effect<ReadonlyArray<string>, BaseFault>
   /** Nothing under the name is no failure. */
   readonly remove: (name: string) => Effect.Effect<void, BaseFault>
 }

@@ -31,7 +31,7 @@ const decompress = promisify(zstdDecompress)
 
 export const packedBases = (target: BackupTarget): Layer.Layer<BaseStore> => {
   const bases = new PackedBases(target)
-  return Layer.succeed(BaseStore, { put: bases.put, get: bases.get, remove: bases.remove })
+  return Layer.succeed(BaseStore, { put: bases.put, get: bases.get, list: bases.list, remove: bases.remove })
 }
 
 class PackedBases {
@@ -87,6 +87,11 @@ class PackedBases {
       })
       return { bytes, sha256 }
     }).pipe(Effect.scoped)
+
+  readonly list = (prefix: string): Effect.Effect<ReadonlyArray<string>, BaseFault> =>
+    Effect.map(this.#asked(prefix, this.#target.list(prefix)), (objects) => [
+      ...new Set(objects.map((object) => object.slice(0, Math.max(0, object.lastIndexOf("/")))))
+    ])
 
   readonly remove = (name: string): Effect.Effect<void, BaseFault> =>
     Effect.gen({ self: this }, function* () {

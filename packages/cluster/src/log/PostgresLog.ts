@@ -17,7 +17,7 @@ import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/R
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
-import { demandHere, type Destination, markLeft } from "./MoveMarks.ts"
+import { type Destination, markLeft } from "./MoveMarks.ts"
 import { NodeLease } from "./NodeLease.ts"
 import { Releases } from "./Releases.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
@@ -264,8 +264,9 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   readonly markLeft = (tag: NamespaceTag, to: Destination): Effect.Effect<void, LogFenced | LogFault> =>
     Effect.asVoid(this.#asOwner(tag, (sql, tenure) => Effect.provideService(markLeft(tag, tenure, to), SqlClient, sql)))
 
-  /** Fails if the data of the cluster was moved away. */
-  readonly demandHere = Effect.suspend(() => Effect.provideService(demandHere, SqlClient, this.#sql))
+  /** Over the connections of the log. */
+  readonly withDatabase = <A, E>(use: Effect.Effect<A, E, SqlClient>): Effect.Effect<A, E> =>
+    Effect.provideService(use, SqlClient, this.#sql)
 
   /** What all nodes know beside the log. */
   secretsUnder(secret: Redacted.Redacted): SharedSecrets {

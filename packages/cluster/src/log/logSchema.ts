@@ -135,6 +135,43 @@ const marks = `CREATE TABLE muniment_log.move (name text PRIMARY KEY, said text 
 /** Of whom: a digest of account and agent. The agent of another account may get the tag. */
 const erased = `ALTER TABLE muniment_log.namespace_owner ADD COLUMN erased text`
 
+/** `nodes/BaseSweep.ts`. Whoever condemns a base, and whoever points to one, holds the lock of its namespace's row. */
+const strays = `
+CREATE TABLE muniment_log.stray (
+  object text PRIMARY KEY,
+  tag text NOT NULL,
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  is_condemned boolean NOT NULL DEFAULT false
+);
+CREATE TABLE muniment_log.sweep (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  begun_at timestamptz NOT NULL,
+  ended_at timestamptz,
+  looked bigint NOT NULL DEFAULT 0,
+  removed bigint NOT NULL DEFAULT 0
+);
+CREATE FUNCTION muniment_log.condemn(a_tag text, a_object text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM muniment_log.namespace_owner WHERE tag = a_tag FOR UPDATE;
+  IF EXISTS (SELECT FROM muniment_log.namespace_owner WHERE tag = a_tag AND base_object = a_object) THEN
+    RETURN false;
+  END IF;
+  UPDATE muniment_log.stray SET is_condemned = true WHERE object = a_object;
+  RETURN FOUND;
+END $$;
+CREATE OR REPLACE FUNCTION muniment_log.rebase(a_tag text, a_tenure bigint, a_ordinal bigint, a_object text)
+RETURNS TABLE (old_object text) LANGUAGE plpgsql AS $$
+DECLARE o muniment_log.namespace_owner;
+BEGIN
+  SELECT * INTO o FROM muniment_log.namespace_owner u
+    WHERE u.tag = a_tag AND u.tenure = a_tenure AND a_ordinal BETWEEN u.base_ordinal AND u.ordinal FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF EXISTS (SELECT FROM muniment_log.stray s WHERE s.object = a_object AND s.is_condemned) THEN RETURN; END IF;
+  DELETE FROM muniment_log.namespace_log WHERE tag = a_tag AND ordinal <= a_ordinal;
+  UPDATE muniment_log.namespace_owner SET base_ordinal = a_ordinal, base_object = a_object WHERE tag = a_tag;
+  RETURN QUERY SELECT o.base_object;
+END $$`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -146,7 +183,8 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
   [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))],
   [2, "secrets", Effect.succeed(steps([secrets]))],
   [3, "moves", Effect.succeed(steps([marks]))],
-  [4, "erased agents", Effect.succeed(steps([erased]))]
+  [4, "erased agents", Effect.succeed(steps([erased]))],
+  [5, "strays", Effect.succeed(steps(statementsOf(strays)))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

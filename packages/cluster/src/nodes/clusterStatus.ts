@@ -23,6 +23,19 @@ export interface ClusterStatus {
   readonly shards: { readonly held: number; readonly of: number; readonly holders: number }
   /** `owner` null: none whose lease lasts. Records and bytes behind its base. */
   readonly control: { readonly owner: string | null; readonly records: number; readonly bytes: number }
+  /**
+   * Bases that no row points to and that wait for their day, and the last look for them: ISO times, `endedAt` null while it
+   * goes on; null: there was none.
+   */
+  readonly strays: {
+    readonly waiting: number
+    readonly sweep: {
+      readonly begunAt: string
+      readonly endedAt: string | null
+      readonly looked: number
+      readonly removed: number
+    } | null
+  }
   /** Null: the data is here. */
   readonly movedTo: Destination | null
   /** Agents with records behind their bases; `longest`: the first by bytes. */
@@ -68,8 +81,23 @@ export const clusterStatus: Effect.Effect<ClusterStatus, LogFault, SqlClient> = 
   return {
     nodes,
     shards: { held: shards?.held ?? 0, of: shardCount, holders: shards?.holders ?? 0 },
+    strays: yield* strays,
     movedTo: (yield* destination) ?? null,
     control: { owner: owner?.node ?? null, records: control?.records ?? 0, bytes: control?.bytes ?? 0 },
     tails: { agents: sums?.agents ?? 0, records: sums?.records ?? 0, bytes: sums?.bytes ?? 0, longest }
   }
+})
+
+const strays: Effect.Effect<ClusterStatus["strays"], LogFault, SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [table] = yield* asked(sql<{ there: boolean }>`SELECT to_regclass('muniment_log.sweep') IS NOT NULL AS there`)
+  if (table?.there !== true) return { waiting: 0, sweep: null }
+  const [counted] = yield* asked(sql<{ waiting: number }>`SELECT count(*)::int4 AS waiting
+    FROM muniment_log.stray s JOIN muniment_log.namespace_owner o ON o.tag = s.tag
+    WHERE NOT s.is_condemned AND o.base_object IS DISTINCT FROM s.object`)
+  const [last] = yield* asked(sql<NonNullable<ClusterStatus["strays"]["sweep"]>>`
+    SELECT to_char(begun_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "begunAt",
+      to_char(ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "endedAt",
+      looked::float8 AS looked, removed::float8 AS removed FROM muniment_log.sweep`)
+  return { waiting: counted?.waiting ?? 0, sweep: last ?? null }
 })

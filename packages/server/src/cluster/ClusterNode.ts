@@ -17,8 +17,10 @@ import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { controlTag } from "@muniment/cluster/control/controlRecords"
 import { ControlTenure, replicatedControl } from "@muniment/cluster/control/ReplicatedControl"
+import { demandHere } from "@muniment/cluster/log/MoveMarks"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { SharedSecrets } from "@muniment/cluster/log/SharedSecrets"
+import { sweepForever } from "@muniment/cluster/nodes/BaseSweep"
 import { clusterBytesLayer, clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
 import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
@@ -114,7 +116,7 @@ const openNode = Effect.fn("ClusterNode.open")(function* (
   yield* demandNodeDirectory(dataDirectory)
   yield* demandFreeAddress(config)
   const log = yield* openPostgresLog({ url: settings.databaseUrl, node: nodeName(settings) })
-  yield* log.demandHere
+  yield* log.withDatabase(demandHere)
   const secrets = log.secretsUnder(settings.secret)
   // Also of a cluster whose operator gives the token: it tells another secret than the cluster's apart.
   const shared = yield* secrets.ensure(operatorTokenName, () => randomBytes(32).toString("base64url"))
@@ -204,6 +206,7 @@ const serveWhileOwner = <A, E>(
       yield* Effect.logInfo("this node serves the cluster")
       yield* ready(report)
       const { isCurrent, lost } = yield* Deferred.await(tenure)
+      yield* Effect.forkIn(node.log.withDatabase(sweepForever(node.bases)), scope)
       yield* Effect.raceFirst(Effect.exit(lost), untilOver(isCurrent))
       yield* Effect.logWarning("another node may serve the cluster now; this one hands callers to it")
     })
@@ -219,7 +222,7 @@ const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]
   control: Layer.effectDiscard(
     Effect.andThen(
       // A move that this claim has waited for may have taken the data away.
-      Effect.andThen(node.log.demandHere, bringKeys(node)),
+      Effect.andThen(node.log.withDatabase(demandHere), bringKeys(node)),
       Effect.flatMap(ControlTenure, (mine) => Deferred.succeed(tenure, mine))
     )
   ).pipe(Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases }))),
