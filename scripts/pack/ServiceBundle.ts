@@ -17,9 +17,14 @@ const interpreter =
 const workerSource = /Worker\.ts$/
 const workerUrl = /new URL\("\.\/(\w+Worker)\.ts", import\.meta\.url\)/g
 
-export const bundleService = async (root: string, folder: string): Promise<Metafile> => {
+/** `others`: more entries, which tests run over the service's modules. */
+export const bundleService = async (
+  root: string,
+  folder: string,
+  others: ReadonlyArray<string> = []
+): Promise<Metafile> => {
   const { metafile } = await build({
-    entryPoints: [join(root, "packages/cli/src/installed.ts"), ...workerEntries(root)],
+    entryPoints: [join(root, "packages/cli/src/installed.ts"), ...workerEntries(root), ...others],
     outdir: join(folder, "dist"),
     entryNames: "[name]",
     chunkNames: "shared-[hash]",

@@ -25,9 +25,10 @@ const assets = [
 
 const nativeName = (platform: PackedPlatform): string => `@muniment/onnxruntime-${platform}`
 
-export const buildService = async (root: string, folder: string): Promise<void> => {
+/** `others`: as of `bundleService`. */
+export const buildService = async (root: string, folder: string, others: ReadonlyArray<string> = []): Promise<void> => {
   const { license, version } = manifestOf(join(root, "packages", "cli"))
-  const { inputs } = await bundleService(root, folder)
+  const { inputs } = await bundleService(root, folder, others)
   for (const path of assets) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))

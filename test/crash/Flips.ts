@@ -127,6 +127,16 @@ export const runFlips = Effect.fnUntraced(function* (
   return report
 })
 
+/** The same for who has another copy of Effect than this module: its bundle is run so. */
+export const prepareFlips = (work: string, random: SeededRandom) => Effect.runPromise(directoryToFlip(work, random))
+export const flip = (...options: Parameters<typeof runFlips>) => Effect.runPromise(runFlips(...options))
+
+export interface BundledFlips {
+  readonly erasedFiles: ReadonlyArray<string>
+  readonly flip: typeof flip
+  readonly prepareFlips: typeof prepareFlips
+}
+
 const isSame = (directory: string, tag: string, rows: ReadonlyMap<string, Rows>): boolean =>
   JSON.stringify([...rowsOfFile(join(directory, "namespaces", `${tag}.db`))]) === JSON.stringify([...rows.get(tag)!])
 

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import type { CutDisk } from "../support/PowerCuts.ts"
+import { compileCache } from "../support/TestServer.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 import { logAgents } from "./LogAgents.ts"
 import { type AgentState, faultsOf, noFaults, nothingTold, type Told, toldBy } from "./LogStates.ts"
@@ -24,14 +25,28 @@ export interface CutReport {
   readonly faults: ReadonlyArray<unknown>
 }
 
-export const runLogCuts = async (disk: CutDisk, cuts: number, random: SeededRandom): Promise<CutReport> => {
+export interface CutOptions {
+  /** What Node runs; default: the source of `LogWriter`. */
+  readonly writer?: string
+  /** After each cut whose start found nothing wrong. */
+  readonly onCut?: (cut: number) => void
+}
+
+export const runLogCuts = async (
+  disk: CutDisk,
+  cuts: number,
+  random: SeededRandom,
+  { onCut, writer = join(import.meta.dirname, "LogWriter.ts") }: CutOptions = {}
+): Promise<CutReport> => {
   const told = nothingTold()
   const faults: Array<unknown> = []
   let done = 0
   try {
     for (; done <= cuts && faults.length === 0; done++) {
-      const found = await cutRun(disk, done * numbersPerRun, random, told)
+      const found = await cutRun(disk, writer, done * numbersPerRun, random, told)
       faults.push(...found.map((fault) => ({ cuts: done, fault })))
+      // Its start looks at what the cut before has left.
+      if (done > 0 && found.length === 0) onCut?.(done)
     }
   } finally {
     await disk.remove()
@@ -42,6 +57,7 @@ export const runLogCuts = async (disk: CutDisk, cuts: number, random: SeededRand
 /** Starts a writer, compares what it finds with what was told before, and cuts the power; returns the faults. */
 const cutRun = async (
   disk: CutDisk,
+  writer: string,
   first: number,
   random: SeededRandom,
   told: Told
@@ -49,8 +65,8 @@ const cutRun = async (
   mkdirSync(join(disk.directory, logFolder), { recursive: true })
   const { damage } = scanLog(join(disk.directory, logFolder))
   const faults: Array<unknown> = damage.map((hole) => ({ damage: hole }))
-  const words = [join(import.meta.dirname, "LogWriter.ts"), disk.directory, String(first), "states"]
-  const environment = { ...process.env, ...disk.environment }
+  const words = [writer, disk.directory, String(first), "states"]
+  const environment = { ...process.env, ...compileCache, ...disk.environment }
   const child = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
   const closed = once(child, "close")
   let complaint = ""

@@ -4,18 +4,24 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { CutDisk } from "../support/PowerCuts.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
-import { type CutReport, runLogCuts } from "./LogCuts.ts"
+import { type CutOptions, type CutReport, runLogCuts } from "./LogCuts.ts"
 
 /** Kills on one directory: every start reads all that it has. */
 const killsPerDirectory = 20
 
-export const runLogKills = async (kills: number, random: SeededRandom): Promise<CutReport> => {
+export const runLogKills = async (
+  kills: number,
+  random: SeededRandom,
+  { onCut, ...options }: CutOptions = {}
+): Promise<CutReport> => {
   const report = { cuts: 0, stored: 0, removed: 0, faults: Array.of<unknown>() }
   while (report.cuts < kills && report.faults.length === 0) {
+    const before = report.cuts
     const { cuts, faults, removed, stored } = await runLogCuts(
       keepingDisk(),
       Math.min(killsPerDirectory, kills - report.cuts),
-      random
+      random,
+      { ...options, onCut: (cut) => onCut?.(before + cut) }
     )
     report.cuts += cuts
     report.stored += stored
