@@ -12,7 +12,7 @@ import { afterAll, describe, expect, it } from "vitest"
 import { packClient } from "../../scripts/pack.ts"
 import { adapterNames, buildAdapter, compileStrictly, installFrameworks } from "../../scripts/pack/AdapterPackages.ts"
 import { ModelServer } from "../support/ModelServer.ts"
-import { text } from "../support/ModelServerReplies.ts"
+import { answer, text } from "../support/ModelServerReplies.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import { patienceMillis, repository } from "../support/TestServer.ts"
 
@@ -60,6 +60,30 @@ describe.skipIf(missing !== "")(`the adapters${missing}`, () => {
     await expect.poll(found, { timeout: patienceMillis }).toBeGreaterThan(0)
     expect(await said("Where do I live?")).toBe("In Lisbon.\n")
     expect(models.requests.at(-1)!.system).toContain("My home is in Lisbon.")
+    await models.close()
+  })
+
+  it("let a graph of LangGraph remember across runs", async () => {
+    const environment = { MUNIMENT_API_KEY: await (await sharedServer()).newAccount("graph", "owner") }
+    const said = (words: string) => run(["built/example/langgraph/remember.js", words], environment)
+    expect(await said("My sister plays the oboe")).toBe("I know nothing about that.\n")
+    expect(await said("Which instrument does my sister play?")).toBe("My sister plays the oboe\n")
+  })
+
+  it("let Claude's memory tool keep a file across runs", async () => {
+    const models = await ModelServer.start()
+    const keys = {
+      MUNIMENT_API_KEY: await (await sharedServer()).newAccount("files", "owner"),
+      ANTHROPIC_API_KEY: "sk"
+    }
+    const environment = { ...keys, ANTHROPIC_BASE_URL: models.baseUrl("anthropic") }
+    const said = (words: string) => run(["built/example/anthropic/remember.js", words], environment)
+    const path = "/memories/home.md"
+    models.script(answer({ command: "create", path, file_text: "Lives in Lisbon" }), text("Noted."))
+    expect(await said("I live in Lisbon")).toBe("Noted.\n")
+    models.script(answer({ command: "view", path }), text("In Lisbon."))
+    expect(await said("Where do I live?")).toBe("In Lisbon.\n")
+    expect(JSON.stringify(models.requests.at(-1)!.body)).toContain("Lives in Lisbon")
     await models.close()
   })
 })

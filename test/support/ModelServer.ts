@@ -124,8 +124,9 @@ export const modelServer: Effect.Effect<ModelServer, never, Scope.Scope> = Effec
 )
 
 const formatOf = (url: string): ModelFormat | undefined => {
-  if (url === "/v1/messages") return "anthropic"
-  return url.endsWith("/chat/completions") ? "openai-compatible" : undefined
+  const [path = ""] = url.split("?")
+  if (path === "/v1/messages") return "anthropic"
+  return path.endsWith("/chat/completions") ? "openai-compatible" : undefined
 }
 
 const errorBody = (message: string): string => JSON.stringify({ error: { type: "invalid_request_error", message } })
@@ -134,7 +135,8 @@ const missingInChat = (body: ModelRequest["body"]): string | undefined =>
   ["model", "messages"].find((field) => body[field] === undefined)
 
 const missingInMessages = (headers: IncomingHttpHeaders, body: ModelRequest["body"]): string | undefined => {
-  const header = ["x-api-key", "anthropic-version"].find((name) => headers[name] === undefined)
+  const isKnown = headers["x-api-key"] !== undefined || headers.authorization !== undefined
+  const header = !isKnown ? "x-api-key" : headers["anthropic-version"] === undefined ? "anthropic-version" : undefined
   const roles = (body["messages"] as ReadonlyArray<{ readonly role: string }> | undefined)?.map(({ role }) => role)
   const role = roles?.find((name) => name !== "user" && name !== "assistant")
   return header ?? role ?? ["model", "max_tokens", "messages"].find((field) => body[field] === undefined)
