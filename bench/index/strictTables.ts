@@ -101,8 +101,17 @@ const leastRecall = (
 
 export const strictRatios = (all: ReadonlyArray<DistributionFigures>): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    all.flatMap(({ peer, rows, set }) => [
-      [`${set.name} ${set.count}, recall@10 of strict`, rows[0]!.strictRecall],
-      [`${set.name} ${set.count}, strict against hnswlib-node`, peer.ratio]
-    ])
+    all.flatMap(({ peer, rows, set }) => {
+      const [recall, speed] = strictRatioNames(set.name, set.count)
+      return [
+        [recall, rows[0]!.strictRecall],
+        [speed, peer.ratio]
+      ]
+    })
   )
+
+/** Of recall, and of speed. */
+export const strictRatioNames = (set: string, count: number): readonly [recall: string, speed: string] => [
+  `${set} ${count}, recall@10 of strict`,
+  `${set} ${count}, strict against hnswlib-node`
+]

@@ -7,7 +7,7 @@ import { goalsOf, ratiosOf } from "./goals.ts"
 import { type DistributionEffort, type DistributionFigures, measureDistribution } from "./measureDistribution.ts"
 import { measureSet, type SetFigures, type Settings } from "./measureSet.ts"
 import { readTexts, realVectors } from "./realVectors.ts"
-import { strictGoals, strictRatios, strictTables } from "./strictTables.ts"
+import { strictGoals, strictRatioNames, strictRatios, strictTables } from "./strictTables.ts"
 import { hardVectors, isotropicVectors } from "./syntheticVectors.ts"
 import { goalsPicture, picturesOf, tablesOf } from "./tables.ts"
 import type { VectorSet } from "./VectorSet.ts"
@@ -100,7 +100,7 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     all.push(figures)
     notes.push(...figures.notes.map((line) => `${note}: ${line}`))
   }
-  const strict = await strictFigures(options, notes)
+  const strict = await strictFigures(options, notes, unavailable)
   const goals = [...goalsOf(all), ...strictGoals(strict)]
   return {
     title: "The vector index beside its peers",
@@ -123,7 +123,8 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
 
 const strictFigures = async (
   { queries, say, strict, textsFile }: IndexRun,
-  notes: Array<string>
+  notes: Array<string>,
+  unavailable: Array<Unavailable>
 ): Promise<ReadonlyArray<DistributionFigures>> => {
   if (strict.count === 0) return []
   const all: Array<DistributionFigures> = []
@@ -133,16 +134,20 @@ const strictFigures = async (
     ...[hardVectors, ...distributions].map((make) => () => make(strict.count, queries, seed)),
     ...("reason" in texts ? [] : [() => realVectors(texts, options, strict.count, queries)])
   ]
-  if ("reason" in texts) notes.push(`strict recall of real texts was left out: ${texts.reason}`)
+  const leaveOut = (name: string, reason: string): void => {
+    notes.push(`strict recall of ${name} vectors was left out: ${reason}`)
+    for (const measured of strictRatioNames(name, strict.count)) unavailable.push({ part: measured, reason })
+  }
+  if ("reason" in texts) leaveOut("real", texts.reason)
   for (const make of makers) {
     const set = await make()
     if (set.count < strict.count) {
-      notes.push(`strict recall of ${set.name} was left out: only ${set.count} vectors on this machine`)
+      leaveOut(set.name, `only ${set.count} vectors on this machine`)
       continue
     }
     say(`  strict recall: ${set.name} ${set.count.toLocaleString("en-US")}`)
     const figures = await measureDistribution(set, strict)
-    if ("reason" in figures) notes.push(`strict recall of ${set.name} was left out: ${figures.reason}`)
+    if ("reason" in figures) leaveOut(set.name, figures.reason)
     else all.push(figures)
   }
   return all

@@ -43,12 +43,16 @@ export const compareWithBaseline = (
     return { name, stored, found, reason, isRegression: !isReached && reason === undefined }
   })
 
-/** The goals that were met and are missed now by more than ratios may fall, or are measured no longer. */
+/**
+ * The goals that were met and are missed now by more than ratios may fall, or are measured no longer. A goal without a
+ * unit is a share, which does not swing with the machine, and may not be missed at all.
+ */
 export const lostGoals = ({ met = [] }: Baseline, goals: ReadonlyArray<Goal>): ReadonlyArray<string> =>
   met.filter((name) => {
     const goal = goals.find((one) => one.name === name)
     if (goal === undefined) return true
-    const slack = goal.bound === "at least" ? 1 - regressionShareMax : 1 + regressionShareMax
+    const allowed = goal.unit === "" ? 0 : regressionShareMax
+    const slack = goal.bound === "at least" ? 1 - allowed : 1 + allowed
     return verdictOf({ ...goal, wanted: goal.wanted * slack }) !== "met"
   })
 

@@ -85,6 +85,11 @@ describe("a baseline", () => {
     expect(lostGoals({ ...baseline, met }, goals(8.4, 3.5))).toEqual(met)
     expect(lostGoals({ ...baseline, met }, goals(undefined, 3))).toEqual(["speed"])
     expect(lostGoals(baseline, [])).toEqual([])
+    const recall = (found: number): Goal => ({ name: "recall", bound: "at least", wanted: 0.99, found, unit: "" })
+    expect([0.99, 0.989].map((found) => lostGoals({ ...baseline, met: ["recall"] }, [recall(found)]))).toEqual([
+      [],
+      ["recall"]
+    ])
   })
 
   it("reads back what was written, and is undefined before", async () => {
