@@ -125,6 +125,21 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   expect((await server.call("GET", "/v1/memories?agentId=edited", { key })).body.total).toBe(2)
 })
 
+it("filters by values of the data, and deletes nothing by them", async () => {
+  const { page } = watched
+  const body = { agentId: "filtered", memories: [fact("pear", "green"), fact("plum", "blue")] }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  await open("#/memories?agentId=filtered")
+  await page.getByRole("heading", { name: "2 memories" }).waitFor()
+  await page.getByLabel("Data", { exact: true }).fill("subject=plum")
+  await page.getByLabel("Data", { exact: true }).press("Enter")
+  await page.getByRole("heading", { name: "1 memory" }).waitFor()
+  expect(await page.getByRole("button", { name: "Delete all of these …" }).isDisabled()).toBe(true)
+  await page.getByLabel("Data", { exact: true }).fill("")
+  await page.getByLabel("Data", { exact: true }).press("Enter")
+  await page.getByRole("heading", { name: "2 memories" }).waitFor()
+})
+
 it("shows what somebody else changed meanwhile, and stores nothing over it unless told to", async () => {
   const { page } = watched
   const body = { agentId: "contested", memories: [fact("kettle", "on the stove")] }

@@ -38,7 +38,8 @@ const namesOf = (fields: object) => Object.keys(fields).filter((name) => !notFil
 const inUrl: Readonly<Record<string, string>> = {
   eventDateFrom: "2999-01-01",
   eventDateTo: "1999-01-01",
-  include: "messages"
+  include: "messages",
+  data: '{"subject":"nobody-has-this"}'
 }
 const inBody: Readonly<Record<string, unknown>> = { tags: ["nobody-has-this"] }
 

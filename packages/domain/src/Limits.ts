@@ -84,6 +84,9 @@ export const Limits = {
   strictHitsMax: 1_000,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
+  dataFieldsMax: 8,
+  dataPageMemories: 256,
+  dataMatchesKept: 8,
 
   idempotencyKeyLengthMax: 128,
   idempotencyRetentionMillis: 86_400_000,

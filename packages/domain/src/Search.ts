@@ -22,11 +22,36 @@ export interface MemoryFilter {
   readonly includeSuperseded?: boolean | undefined
   /** Messages of conversations, everything else, or all (default). */
   readonly include?: typeof Include.Type | undefined
+  /** Each of these fields of the data has the value, or is a list that has it. */
+  readonly data?: DataFilter | undefined
   /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
   readonly hasNoSubject?: boolean | undefined
   /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
   readonly anyOf?: ReadonlyArray<MemoryFilter> | undefined
 }
+
+/** Values of fields at the top of the data. */
+export const DataFilter = Schema.Record(
+  Schema.String,
+  Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])
+).check(Schema.isMinProperties(1), Schema.isMaxProperties(Limits.dataFieldsMax))
+export type DataFilter = typeof DataFilter.Type
+
+const dataFilterIn = Schema.decodeUnknownOption(Schema.fromJsonString(DataFilter))
+
+/** The same in a URL. */
+export const DataFilterText = Schema.String.check(
+  Schema.makeFilter((text: string) => Option.isSome(dataFilterIn(text)), {
+    expected: `a JSON object of 1 to ${Limits.dataFieldsMax} fields whose values are texts, numbers, true, false or null`,
+    toJsonSchema: () => ({})
+  })
+).annotate({
+  description: "JSON: each of these fields of the data has the value, or is a list that has it.",
+  examples: ['{"city":"Oslo"}']
+})
+
+/** Of a text that `DataFilterText` has let through. */
+export const dataFilterOf = (text: string): DataFilter | undefined => Option.getOrUndefined(dataFilterIn(text))
 
 export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
@@ -97,6 +122,7 @@ const filterParameters = {
       examples: ["travel,booking"]
     })
   ),
+  data: Schema.optionalKey(DataFilterText),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
   includeSuperseded: Schema.optionalKey(

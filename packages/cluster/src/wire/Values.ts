@@ -3,7 +3,7 @@
  * engine adds as optional is passed over by older releases.
  */
 import { Schema, SchemaTransformation } from "effect"
-import { Include } from "@muniment/domain/Search"
+import { DataFilter, Include } from "@muniment/domain/Search"
 import { JsonObject, type MemoryRecord, type MemoryVersion, Mention, MessageSource } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { MemoryPlace, QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
@@ -56,6 +56,7 @@ const filterFields = {
   eventTo: optionalNumber,
   includeSuperseded: Schema.optional(Schema.Boolean),
   include: Schema.optional(Include),
+  data: Schema.optional(DataFilter),
   hasNoSubject: Schema.optional(Schema.Boolean)
 }
 

@@ -1,7 +1,7 @@
 /** What an account's agents know: filters, a list of any length, one memory beside it. */
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
-import { type Filters, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { dataFilterOf, type Filters, type Memory, systemNumber, systemText } from "../service/memories.ts"
 import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
@@ -21,6 +21,7 @@ const filtersOf = (given: URLSearchParams): Filters => {
     threadId: text("threadId"),
     kind: text("kind"),
     tags: text("tags"),
+    data: dataFilterOf(text("data") ?? ""),
     include: text("include"),
     includeSuperseded: given.get("versions") === "all" ? true : undefined
   }
@@ -43,7 +44,12 @@ export const Memories = () => {
             : `${count(pages.total)} ${pages.total === 1 ? "memory" : "memories"}`}
         </h2>
         <div class="actions">
-          <button type="button" class="danger" disabled={!isRestricted(filters)} onClick={() => setDeleting(true)}>
+          <button
+            type="button"
+            class="danger"
+            disabled={!isRestricted(filters) || filters.data !== undefined}
+            onClick={() => setDeleting(true)}
+          >
             Delete all of these …
           </button>
         </div>
@@ -69,6 +75,12 @@ export const Memories = () => {
         />
         <FacetField facet="kinds" label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
         <Field label="Tags, any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
+        <Field
+          label="Data"
+          placeholder="city=Oslo"
+          value={given.get("data") ?? ""}
+          onValue={(data) => change({ data })}
+        />
         <Choice
           label="What"
           value={filters.include ?? "all"}
@@ -95,7 +107,7 @@ export const Memories = () => {
           <section class="card">
             <Empty title="No memories">
               <p>
-                {isRestricted(filters)
+                {isRestricted(filters) || filters.data !== undefined
                   ? "Nothing matches these filters."
                   : `This account has stored nothing yet; POST /v1/memories stores the first. ${otherAccounts()}`}
               </p>

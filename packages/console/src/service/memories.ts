@@ -14,10 +14,30 @@ export interface Filters {
   readonly threadId?: string | undefined
   readonly kind?: string | undefined
   readonly tags?: string | undefined
+  /** JSON. */
+  readonly data?: string | undefined
   readonly include?: string | undefined
   readonly includeSuperseded?: boolean | undefined
   readonly eventDateFrom?: string | undefined
   readonly eventDateTo?: string | undefined
+}
+
+/** Of fields as `city=Oslo, age=30`: numbers, true, false, null and texts in quotes as JSON has them, others as texts. */
+export const dataFilterOf = (text: string): string | undefined => {
+  const pairs = text.split(",").flatMap((pair) => {
+    const at = pair.indexOf("=")
+    return at < 1 ? [] : [[pair.slice(0, at).trim(), valueOf(pair.slice(at + 1).trim())] as const]
+  })
+  return pairs.length === 0 ? undefined : JSON.stringify(Object.fromEntries(pairs))
+}
+
+const valueOf = (text: string): unknown => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? text : value
+  } catch {
+    return text
+  }
 }
 
 export interface MemoryPage {

@@ -17,7 +17,7 @@ import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegist
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
 import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
-import { answerFromFile, answerFromImage, isImageQuery } from "../namespace/answerQuery.ts"
+import { answerFromFile, answerFromImage, answerResolved, isImageQuery, readsData } from "../namespace/answerQuery.ts"
 import type { AnswerOf, Answers, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
@@ -179,9 +179,13 @@ class Host {
   }
 
   answer<Q extends NamespaceQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q>, ReadError> {
-    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> = isImageQuery(query)
-      ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
-      : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
+    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> = readsData(query)
+      ? this.#readRecords(key, (reader, nowMillis) =>
+          Effect.flatMap(reader.resolved(query), (resolved) => answerResolved(reader, resolved, nowMillis))
+        )
+      : isImageQuery(query)
+        ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
+        : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
     // The answer of this query's type; only the choice by its tag has lost it.
     return answer as Effect.Effect<AnswerOf<Q>, ReadError>
   }

@@ -25,6 +25,7 @@ import type {
   IndexState,
   InsertedVersions,
   NamespaceCounts,
+  NamespaceQuery,
   RecordWithoutVector,
   StrictCandidates,
   Terms
@@ -49,6 +50,8 @@ import type {
   ScopedReading,
   StoredMessages
 } from "../store/Conversations.ts"
+import { DataMatches } from "./DataMatches.ts"
+import type { TableFilter } from "./table/MemoryTable.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
@@ -59,12 +62,24 @@ export class NamespaceReader {
   readonly #store: OpenNamespace
   readonly #state: NamespaceState
   readonly #learnDue: () => void
+  readonly #dataMatches: DataMatches
 
   /** Calls `learnDue` when a search has left an index something to learn from. */
   constructor(store: OpenNamespace, state: NamespaceState, learnDue: () => void) {
     this.#store = store
     this.#state = state
     this.#learnDue = learnDue
+    this.#dataMatches = new DataMatches(store, state)
+  }
+
+  /** The query without the filter by data, but with the slots that it lets through. */
+  resolved<Q extends NamespaceQuery>(query: Q): Effect.Effect<Q, StoreError> {
+    if (!("filter" in query) || query.filter.data === undefined) return Effect.succeed(query)
+    const { data, ...others } = query.filter
+    return Effect.map(this.#dataMatches.of({ ...others, data }), (within) => ({
+      ...query,
+      filter: { ...others, within } satisfies TableFilter
+    }))
   }
 
   terms({ atMillis, filter, names, terms }: Terms): FoundTerms {

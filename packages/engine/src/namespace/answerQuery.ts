@@ -1,8 +1,8 @@
 /** What a namespace answers to the queries of `NamespaceQuery.ts`, by its reader. */
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import type { Answers, ImageQuery, NamespaceQuery, RecordQuery } from "./NamespaceQuery.ts"
 import type { NamespaceReader } from "./NamespaceReader.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { type StoreError, toStoreError } from "../store/StoreError.ts"
 
 const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
   "Terms",
@@ -17,6 +17,9 @@ const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
 ] satisfies ReadonlyArray<ImageQuery["_tag"]>)
 
 export const isImageQuery = (query: NamespaceQuery): query is ImageQuery => imageTags.has(query._tag)
+
+/** Whether its filter needs data, which is in the file. */
+export const readsData = (query: NamespaceQuery): boolean => "filter" in query && query.filter.data !== undefined
 
 /** Throws `StoreError`s. */
 export const answerFromImage = (
@@ -86,3 +89,13 @@ export const answerFromFile = (
       return reader.events(query.after, query.limit)
   }
 }
+
+/** A query whose filter by data is resolved, by image or file. */
+export const answerResolved = (
+  reader: NamespaceReader,
+  query: NamespaceQuery,
+  nowMillis: number
+): Effect.Effect<Answers[NamespaceQuery["_tag"]], StoreError> =>
+  isImageQuery(query)
+    ? Effect.try({ try: () => answerFromImage(reader, query, nowMillis), catch: toStoreError })
+    : answerFromFile(reader, query, nowMillis)

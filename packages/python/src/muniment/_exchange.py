@@ -161,6 +161,8 @@ def _query_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ",".join(value)
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     return str(value)
 
 

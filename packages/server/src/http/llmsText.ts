@@ -26,7 +26,8 @@ were processed are skipped. "rejected" lists what was found and not stored, with
 ## Find
 
 GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
-Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), eventDateFrom, eventDateTo,
+Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), data (JSON: values of fields),
+eventDateFrom, eventDateTo,
 includeSuperseded, minRelevance (0..1), limit (1..100). "timeZone" (IANA) and "now" (ISO date-time) say what
 "yesterday" in a query means. Hits have quality.relevance (0..1), best first.
 mode=answer quotes what answers, with citations ("grounded": false when nothing is known: see "hits"); mode=map gives topics.

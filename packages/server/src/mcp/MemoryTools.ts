@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
-import { BatchDelete, SearchParameters } from "@muniment/domain/Search"
+import { BatchDelete, DataFilter, SearchParameters } from "@muniment/domain/Search"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
@@ -38,6 +38,9 @@ export const memoryTools = ({ extraction, memories, searches }: ToolServices): R
 /** As in the URL of a search; tags as a list, none of which can hold the comma that separates them there. */
 const SearchArguments = Schema.Struct({
   ...SearchParameters,
+  data: Schema.optionalKey(
+    DataFilter.annotate({ description: "Each of these fields of the data has the value, or is a list that has it." })
+  ),
   tags: Schema.optionalKey(
     Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^[^,]+$/)))
       .check(Schema.isMaxLength(Limits.tagFiltersMax))
@@ -56,12 +59,17 @@ const searchTool = (searches: CallerSearch["Service"]): MemoryTool => ({
   operation: "search",
   price: Prices.searchMemories,
   run: Effect.fnUntraced(function* (call, { arguments: given, grants }) {
-    const { tags, ...parameters } = yield* decodeArguments(
+    const { data, tags, ...parameters } = yield* decodeArguments(
       SearchArguments,
       { ...given, ...tagList(given["tags"]) },
       { names: "strict" }
     )
-    const query = yield* searchQuery({ ...parameters, ...(tags !== undefined && { tags: tags.join(",") }) }, grants)
+    const inUrl = {
+      ...parameters,
+      ...(tags !== undefined && { tags: tags.join(",") }),
+      ...(data !== undefined && { data: JSON.stringify(data) })
+    }
+    const query = yield* searchQuery(inUrl, grants)
     return { ...(yield* searches.search(call, query)) }
   }),
   shown: ({ memories, ...answer }) => ({ memories: Array.isArray(memories) ? memories.map(shownHit) : [], ...answer })

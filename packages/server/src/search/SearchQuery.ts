@@ -6,15 +6,16 @@ import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type {
-  BatchSearch,
-  FacetRequestParameters,
-  FilterRequestParameters,
-  MemoryFilter,
-  Recall,
-  Scope,
-  SearchMode,
-  SearchRequestParameters
+import {
+  type BatchSearch,
+  dataFilterOf,
+  type FacetRequestParameters,
+  type FilterRequestParameters,
+  type MemoryFilter,
+  type Recall,
+  type Scope,
+  type SearchMode,
+  type SearchRequestParameters
 } from "@muniment/domain/Search"
 
 /** Whose memories are searched; the same for all queries of one call. */
@@ -136,6 +137,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     threadId: query.threadId,
     kind: query.kind,
     tags,
+    data: query.data === undefined ? undefined : dataFilterOf(query.data),
     eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded,

@@ -12,6 +12,7 @@ const everyFilter: Required<MemoryFilter> = {
   eventTo: 1,
   includeSuperseded: true,
   include: "messages",
+  data: { city: "Oslo" },
   hasNoSubject: true,
   anyOf: [{}]
 }

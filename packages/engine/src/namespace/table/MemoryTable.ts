@@ -27,6 +27,9 @@ export interface VersionLinks {
   readonly supersededBy: string | undefined
 }
 
+/** A filter by data is given as the slots that `DataMatches` found. */
+export type TableFilter = MemoryFilter & { readonly within?: Bitmap | undefined }
+
 export class MemoryTable {
   #rows: Array<MemoryRow | undefined> = []
   #live = new Bitmap()
@@ -227,15 +230,16 @@ export class MemoryTable {
   }
 
   /** The memories that match a filter, as a new bitmap. Ignores `agentId`: a namespace has one agent. */
-  allowed(filter: MemoryFilter): Bitmap {
+  allowed(filter: TableFilter): Bitmap {
     return this.searchable(filter).andNot(this.#passageSlots)
   }
 
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
-  searchable(filter: MemoryFilter): Bitmap {
+  searchable(filter: TableFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { include = "all", kind, subjectId, threadId, ...unknown } = rest
+    const { data, include = "all", kind, subjectId, threadId, within, ...unknown } = rest
     requireNone(unknown)
+    if (data !== undefined) throw new Error("the filter by data is not resolved")
     let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
       [kind, this.#kinds],
@@ -251,6 +255,7 @@ export class MemoryTable {
       if (include === "messages") bitmap.and(messages)
       else bitmap.andNot(messages)
     }
+    if (within !== undefined) bitmap.and(within)
     if (hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
     if (tags !== undefined) {
       const any = new Bitmap()
