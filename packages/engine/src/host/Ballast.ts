@@ -2,17 +2,7 @@
  * A file of zeros, deleted when the disk is full so that removals still work: they need space in the log, and without
  * the ballast they failed on 27 of 32 full disks. Written again once several times its size is free.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  truncateSync,
-  writeSync
-} from "node:fs"
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, truncateSync, writeSync } from "node:fs"
 import { Limits } from "@muniment/domain/Limits"
 
 /** File name in the data directory. */
@@ -31,7 +21,7 @@ export class Ballast {
   }
 
   get bytes(): number {
-    return existsSync(this.#path) ? statSync(this.#path).size : 0
+    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
   }
 
   /** Deletes the file; false if there was none. */
