@@ -166,8 +166,12 @@ describe("batch/delete as a dry run", () => {
   it("counts what it would remove and removes nothing", async () => {
     const created = await alice.create("dry", numbered(3))
     const ids = [created[0].id, created[0].id, created[1].id, unknown]
-    expect((await remove({ ids, dryRun: true })).body).toEqual({ success: true, deleted: 2 })
-    expect((await remove({ filters: { agentId: "dry" }, dryRun: true })).body).toEqual({ success: true, deleted: 3 })
+    expect((await remove({ ids, dryRun: true })).body).toEqual({ success: true, deleted: 2, dryRun: true })
+    expect((await remove({ filters: { agentId: "dry" }, dryRun: true })).body).toEqual({
+      success: true,
+      deleted: 3,
+      dryRun: true
+    })
     expect(await totalOf("dry")).toBe(3)
     expect((await remove({ filters: { agentId: "dry" }, dryRun: false })).body.deleted).toBe(3)
   })
