@@ -122,6 +122,32 @@ describe("a webhook of an account", () => {
     expect(await makers()).toHaveLength(1)
   })
 
+  it("is not led elsewhere by a key that ends, and goes with the key that leads it elsewhere or reads its secret", async () => {
+    const { call, hook, url } = await accountOf("led")
+    const keyFor = async (scope: object) => (await call("POST", "/v1/keys", scope)).body
+    const hooksAre = async () => (await call("GET", "/v1/webhooks")).body.webhooks
+    const { webhook } = await hook()
+    const ending = await keyFor({ expiresIn: "1h" })
+    const place = `/v1/webhooks/${webhook.id}`
+    const elsewhere = { url: `${url}-elsewhere` }
+    for (const [method, path, body] of [["PATCH", place, elsewhere] as const, ["POST", `${place}/secret`] as const]) {
+      const refused = await service.call(method, path, { key: ending.secret, ...(body !== undefined && { body }) })
+      expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+    }
+    expect(await hooksAre()).toEqual([webhook])
+    const paused = await service.call("PATCH", place, { key: ending.secret, body: { state: "paused" } })
+    expect(paused.body.webhook).toMatchObject({ state: "paused", madeBy: webhook.madeBy })
+
+    const leading = await keyFor({})
+    const led = await service.call("PATCH", place, { key: leading.secret, body: elsewhere })
+    expect(led.body.webhook).toMatchObject({ ...elsewhere, madeBy: leading.key.id })
+    const reading = await keyFor({})
+    const read = await service.call("POST", `${place}/secret`, { key: reading.secret })
+    expect(read.body.webhook.madeBy).toBe(reading.key.id)
+    await call("DELETE", `/v1/keys/${reading.key.id}`)
+    expect(await hooksAre()).toEqual([])
+  })
+
   it("ends with its account, and is seen by the operator", async () => {
     const { call, hook, told, write } = await accountOf("erased")
     await hook()

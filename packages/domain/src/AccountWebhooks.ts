@@ -44,7 +44,9 @@ export const HookRecord = Schema.Struct({
   agents: Schema.NullOr(Schema.NonEmptyArray(Schema.String)).annotate({ description: "Null: all." }),
   state: HookState,
   createdAt: Schema.Int,
-  madeBy: Schema.NullOr(Schema.String).annotate({ description: "Key or wallet that made it." }),
+  madeBy: Schema.NullOr(Schema.String).annotate({
+    description: "Key or wallet that made it, or set its URL or secret since."
+  }),
   secretChangesAt: Schema.NullOr(Schema.Int).annotate({
     description: "Until then messages are signed with the secret before, too; null: there is none."
   }),

@@ -3,7 +3,7 @@
  *
  * Invariants: messages and the cursor behind them are written in one transaction, so each event becomes a message once,
  * also through kills; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
- * that is suspended is not followed.
+ * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their key.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -55,12 +55,17 @@ export class AccountHooks extends Context.Service<
     /** Oldest first. */
     readonly list: (account: string) => Effect.Effect<ReadonlyArray<HookRecord>>
     readonly get: (place: HookPlace) => Effect.Effect<HookRecord, NotFound>
-    /** One that is resumed tries what waits anew. */
-    readonly change: (place: HookPlace, change: HookChange) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
-    /** The one before is kept for `Limits.hookSecretOverlapMillis`. */
+    /** One that is resumed tries what waits anew; one that is led elsewhere counts as made by who did it. */
+    readonly change: (
+      place: HookPlace,
+      change: HookChange,
+      madeBy: string | undefined
+    ) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
+    /** The one before is kept for `Limits.hookSecretOverlapMillis`; the webhook counts as made by who did it. */
     readonly replaceSecret: (
       place: HookPlace,
-      secret: string
+      secret: string,
+      madeBy: string | undefined
     ) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
     readonly remove: (place: HookPlace) => Effect.Effect<void, NotFound | InsufficientStorage>
     /** Newest first. */
@@ -114,21 +119,21 @@ const make = Effect.gen(function* () {
     }),
     list: (account) => read(rows.records(sql`account_webhook.account = ${account}`)),
     get: (place) => read(known(place)),
-    change: Effect.fn("AccountHooks.change")((place, change) =>
+    change: Effect.fn("AccountHooks.change")((place, change, madeBy) =>
       write(
         Effect.gen(function* () {
           const { state: before } = yield* known(place)
-          yield* rows.change(place.id, change)
+          yield* rows.change(place.id, change, madeBy)
           if (change.state === "active" && before === "paused") yield* messages.tryAnew(place.id)
           return yield* known(place)
         })
       )
     ),
-    replaceSecret: Effect.fn("AccountHooks.replaceSecret")((place, secret) =>
+    replaceSecret: Effect.fn("AccountHooks.replaceSecret")((place, secret, madeBy) =>
       write(
         Effect.gen(function* () {
           yield* known(place)
-          yield* rows.replaceSecret(place.id, secret)
+          yield* rows.replaceSecret(place.id, secret, madeBy)
           return yield* known(place)
         })
       )
@@ -220,10 +225,10 @@ class HookRows {
     )
   }
 
-  change(id: string, { state, types, url }: HookChange) {
+  change(id: string, { state, types, url }: HookChange, madeBy: string | undefined) {
     const sql = this.#sql
     const fields = {
-      ...(url !== undefined && { url }),
+      ...(url !== undefined && { url, made_by: madeBy ?? null }),
       ...(types !== undefined && { types: JSON.stringify(types) }),
       ...(state !== undefined && { state, reason: null })
     }
@@ -232,10 +237,10 @@ class HookRows {
       : Effect.asVoid(sql`UPDATE account_webhook SET ${sql.update(fields)} WHERE id = ${id}`)
   }
 
-  replaceSecret(id: string, secret: string) {
+  replaceSecret(id: string, secret: string, madeBy: string | undefined) {
     const sql = this.#sql
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.asVoid(sql`UPDATE account_webhook SET old_secret = secret, secret = ${secret},
+      Effect.asVoid(sql`UPDATE account_webhook SET old_secret = secret, secret = ${secret}, made_by = ${madeBy ?? null},
         old_secret_until = ${now + Limits.hookSecretOverlapMillis} WHERE id = ${id}`)
     )
   }

@@ -40,20 +40,18 @@ export const hooksHandlers = (reach: HookReach) =>
           return { success, webhook: yield* hooks.get(yield* readPlace(params.id)) }
         }),
         hookDeliveries: Effect.fnUntraced(function* ({ params, query: { limit = shownDefault, state } }) {
-          const place = yield* readPlace(params.id)
-          return { success, deliveries: yield* hooks.deliveries(place, { limit, state }) }
+          return { success, deliveries: yield* hooks.deliveries(yield* readPlace(params.id), { limit, state }) }
         }),
         createHook: Effect.fnUntraced(function* ({ payload }) {
           const caller = yield* Caller
-          yield* requireWholeAccount(caller)
-          yield* requireUnending(caller)
+          yield* Effect.andThen(requireWholeAccount(caller), requireUnending(caller))
           yield* requireUrl(reach, payload.url)
           yield* caller.newcomer?.open("free") ?? Effect.void
           const scoped = payload.agents === undefined ? caller : { ...caller, scope: { agents: payload.agents } }
           const { cursor } = yield* events.open(scoped, {}, Limits.hookAgentsMax)
           const { sealed, text } = yield* makeSecret
-          const madeBy = caller.keyId ?? caller.walletAddress
-          const webhook = yield* hooks.add(caller.account.id, { ...payload, secret: sealed, cursor, madeBy })
+          const made = { secret: sealed, cursor, madeBy: makerOf(caller) }
+          const webhook = yield* hooks.add(caller.account.id, { ...payload, ...made })
           yield* changing.record("createHook", caller, webhook.id)
           yield* changed
           return { success, webhook, secret: text }
@@ -61,7 +59,8 @@ export const hooksHandlers = (reach: HookReach) =>
         changeHook: Effect.fnUntraced(function* ({ params, payload }) {
           if (payload.url !== undefined) yield* requireUrl(reach, payload.url)
           const [caller, place] = yield* changedPlace(params.id)
-          const webhook = yield* hooks.change(place, payload)
+          if (payload.url !== undefined) yield* requireUnending(caller)
+          const webhook = yield* hooks.change(place, payload, makerOf(caller))
           yield* changing.record("changeHook", caller, webhook.id)
           yield* changed
           return { success, webhook }
@@ -75,8 +74,9 @@ export const hooksHandlers = (reach: HookReach) =>
         }),
         rotateHookSecret: Effect.fnUntraced(function* ({ params }) {
           const [caller, place] = yield* changedPlace(params.id)
+          yield* requireUnending(caller)
           const { sealed, text } = yield* makeSecret
-          const webhook = yield* hooks.replaceSecret(place, sealed)
+          const webhook = yield* hooks.replaceSecret(place, sealed, makerOf(caller))
           yield* changing.record("rotateHookSecret", caller, webhook.id)
           return { success, webhook, secret: text }
         }),
@@ -123,6 +123,9 @@ const makeChanging = (log: AuditLog["Service"]) => ({
       })
       .pipe(Effect.catch(() => Effect.logError("a change of a webhook is not in the audit log", { webhook })))
 })
+
+/** With a key goes the webhook that it made, led elsewhere or knows the secret of. */
+const makerOf = ({ keyId, walletAddress }: Identity): string | undefined => keyId ?? walletAddress
 
 /** A webhook would outlive its key. */
 const requireUnending = ({ keyExpiresAt }: Identity): Effect.Effect<void, Forbidden> =>

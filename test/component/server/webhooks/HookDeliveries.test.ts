@@ -210,10 +210,10 @@ describe("webhooks of accounts", () => {
           yield* stops(1)
           yield* accounts.resume(account.id)
           yield* until(Effect.sync(() => told("/hook") === 1))
-          yield* hooks.change(place, { state: "paused" })
+          yield* hooks.change(place, { state: "paused" }, undefined)
           yield* deliveries.changed
           yield* stops(2)
-          yield* hooks.change(place, { state: "active" })
+          yield* hooks.change(place, { state: "active" }, undefined)
           yield* until(Effect.sync(() => told("/hook") === 2))
           const ids = receiver.deliveries
             .filter(({ path }) => path === "/hook")
