@@ -40,7 +40,10 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
 /** A quote, and how sure it is that it answers. */
 export interface GroundedQuote extends Quote, Weighed {}
 
-/** Those that pass the gate, surest first; of the values of one slot the newest alone. */
+/**
+ * Those that pass the gate, surest first, among them those of the owner whom the search found most relevant; of the values
+ * of one slot the newest alone.
+ */
 export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
   const quotes = readQuotes(asked, evidence)
   const weighed = weighQuotes(asked, quotes)
@@ -48,9 +51,18 @@ export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence
     quotes.map((quote, at) => ({ ...quote, ...weighed[at]! })),
     asked.isOfPast
   )
-  return withNewerAnswers(asked, newest)
-    .filter((quote) => isGrounded(quote.statement, quote.chance) && !mayHaveChanged(asked, quote, quotes))
-    .toSorted((left, right) => right.chance - left.chance || right.memory.createdAt - left.memory.createdAt)
+  const grounded = withNewerAnswers(asked, newest).filter(
+    (quote) => isGrounded(quote.statement, quote.chance) && !mayHaveChanged(asked, quote, quotes)
+  )
+  const relevances = new Map<string | undefined, number>()
+  for (const { memory } of grounded) {
+    relevances.set(memory.owner, Math.max(memory.relevance, relevances.get(memory.owner) ?? 0))
+  }
+  const ofOwner = ({ memory }: GroundedQuote): number => relevances.get(memory.owner) ?? 0
+  return grounded.toSorted(
+    (left, right) =>
+      right.chance - left.chance || ofOwner(right) - ofOwner(left) || right.memory.createdAt - left.memory.createdAt
+  )
 }
 
 /** Several statements answer what somebody likes, and lists; other questions usually have one answer. */

@@ -27,8 +27,9 @@ export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
 export const saidWith = (quote: Quote, quotes: ReadonlyArray<Quote>): string =>
   (sourceOf(quote, quotes) ?? quote).statement.text
 
-/** Empty where no message is known. */
+/** Empty where no message is known. Speakers without a name are one for each owner of memories. */
 export const speakerOf = (quote: Quote, quotes: ReadonlyArray<Quote>): string => {
-  const speaker = sourceOf(quote, quotes)?.statement.speaker
-  return speaker === undefined ? "" : `${speaker.role} ${speaker.name ?? ""}`
+  const source = sourceOf(quote, quotes)
+  const speaker = source?.statement.speaker
+  return speaker === undefined ? "" : `${speaker.role} ${speaker.name ?? source?.memory.owner ?? ""}`
 }

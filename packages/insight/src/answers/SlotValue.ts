@@ -7,7 +7,7 @@
  * have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
-import type { MemoryStatement } from "./MemoryStatement.ts"
+import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 interface SlotForm {
@@ -175,7 +175,10 @@ export const withNewestValues = <V extends Valued>(
 
 const slotOf = ({ memory, statement, text }: Valued): string | undefined => {
   const slot = slotStated(memory, statement, text)
-  return slot && `${slot} of ${tokenize(statement.subject ?? "").join(" ")}`
+  const { subject } = statement
+  // A user without a name is somebody else in the memories of another subject.
+  const owner = subject === undefined || isUser(subject) ? memory.owner : undefined
+  return slot && `${slot} of ${tokenize(subject ?? "").join(" ")} ${owner ?? ""}`
 }
 
 /** A message counts from when it was said, anything else from when it was stored. */

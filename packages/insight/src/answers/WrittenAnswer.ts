@@ -17,6 +17,8 @@ export interface Evidence {
   readonly relevance: number
   /** Of a message: its conversation, and its number in it. */
   readonly turn?: { readonly conversation: string; readonly position: number } | undefined
+  /** In whose memories it lies: the agent and the subject. */
+  readonly owner?: string | undefined
   /** Keys of the messages that it is, or was taken from. */
   readonly sources?: ReadonlyArray<string> | undefined
   /** The part of a long message that was found: UTF-16 units of its text. */

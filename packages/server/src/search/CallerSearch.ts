@@ -226,6 +226,7 @@ const evidenceOf = (hit: MemoryHit): Evidence => {
     createdAt,
     relevance: answerableOf(ranked.evidence),
     passage: ranked.candidate.passage,
+    owner: JSON.stringify([namespaceOf(hit), subjectId]),
     sources: sources?.map(({ key }) => key),
     ...(position !== undefined && {
       turn: { conversation: JSON.stringify([namespaceOf(hit), subjectId, threadId]), position }

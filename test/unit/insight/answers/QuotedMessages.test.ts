@@ -42,6 +42,15 @@ describe("an answer from messages", () => {
     })
   })
 
+  it("lets what one user without a name said later replace nothing that another said", () => {
+    const of = (owner: string, said: Evidence): Evidence => ({ ...said, id: `${owner} ${said.id}`, owner })
+    const hers = of("mara", message(undefined, "I live in Porto, close to the river.", { on: "2024-01-02" }))
+    const his = of("kenji", message(undefined, "I live in Graz now.", { on: "2024-03-04", relevance: 0.02 }))
+    expect(answer("Where do I live?", hers, his).citations).toEqual([hers.id])
+    const later = of("mara", message(undefined, "I live in Lyon now.", { on: "2024-03-05", relevance: 0.7 }))
+    expect(answer("Where do I live?", hers, his, later).citations).toEqual([later.id])
+  })
+
   it("begins with the date when asked when: the one that the words give, else the day it was said", () => {
     const when = "When did Caroline go to the support group?"
     const yesterday = message("Caroline", "I went to a support group for painters yesterday and it was powerful.")
