@@ -1,15 +1,15 @@
 /**
  * What calls cost in a period, by account and agent (contract: Credits): the sums of the ledger's charges. What is for no
- * single agent (a search of all, a batch over several, storage) is a line of its own. Reads in pages, and other fibers
- * run in between.
+ * single agent (a search of all, a batch over several, storage) is a line of its own.
  */
 import { Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { Ledger } from "./Ledger.ts"
+import type { Ledger } from "./Ledger.ts"
 import type { Period } from "./Statements.ts"
+import { makeTransferPages, type TransferPage } from "./transferPages.ts"
 
 export class AgentCosts extends Context.Service<
   AgentCosts,
@@ -27,35 +27,28 @@ export class AgentCosts extends Context.Service<
   )
 }
 
-/** Transfers read before other fibers run. */
-const pageRows = 5_000
-
 const make = Effect.gen(function* () {
-  const { read, sql } = yield* ControlDatabase
-  const ledger = yield* Ledger
+  const { sql } = yield* ControlDatabase
+  const eachTransfer = yield* makeTransferPages
 
-  const pageOf = ({ from, until }: Period, accountId: string | undefined, after: number) =>
-    read(
-      sql<ChargeRow>`SELECT coalesce(account.name, transfer.account) AS account, named.agent_id AS agentId, operation, kind, sum(calls) AS calls,
-          sum(amount) AS amount
-        FROM transfer LEFT JOIN account ON account.id = transfer.account
-          LEFT JOIN namespace AS named ON named.tag = transfer.namespace AND named.account = transfer.account
-        WHERE transfer.id > ${after} AND transfer.id <= ${after + pageRows}
-          AND transfer.kind IN ('charge', 'storage', 'storage_metered')
-          AND transfer.at >= ${from} AND transfer.at < ${until}
-          AND ${accountId === undefined ? sql`TRUE` : sql`transfer.account = ${accountId}`}
-        GROUP BY transfer.account, named.agent_id, operation, kind`
-    )
+  const sumsOf = ({ from, until }: Period, accountId: string | undefined, { after, last }: TransferPage) =>
+    sql<ChargeRow>`SELECT coalesce(account.name, transfer.account) AS account, named.agent_id AS agentId, operation, kind,
+        sum(calls) AS calls, sum(amount) AS amount
+      FROM transfer LEFT JOIN account ON account.id = transfer.account
+        LEFT JOIN namespace AS named ON named.tag = transfer.namespace AND named.account = transfer.account
+      WHERE transfer.id > ${after} AND transfer.id <= ${last}
+        AND transfer.kind IN ('charge', 'storage', 'storage_metered')
+        AND transfer.at >= ${from} AND transfer.at < ${until}
+        AND ${accountId === undefined ? sql`TRUE` : sql`transfer.account = ${accountId}`}
+      GROUP BY transfer.account, named.agent_id, operation, kind`
 
   return AgentCosts.of({
     rows: Effect.fn("AgentCosts.rows")(function* (period, accountId) {
-      yield* ledger.flush
-      const [newest] = yield* read(sql<{ readonly last: number }>`SELECT coalesce(max(id), 0) AS last FROM transfer`)
       const sums = new Map<string, Sums>()
-      for (let after = 0; after < newest!.last; after += pageRows) {
-        for (const row of yield* pageOf(period, accountId, after)) add(sums, row)
-        yield* Effect.yieldNow
-      }
+      yield* eachTransfer(
+        (page) => sumsOf(period, accountId, page),
+        (row) => add(sums, row)
+      )
       return [...sums.values()].map(costOf).toSorted((one, other) => other.credits - one.credits)
     })
   })

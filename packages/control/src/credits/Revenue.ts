@@ -1,6 +1,6 @@
 /**
  * Sums of the ledger by period: what came in on which network, and what calls and storage took (contract: Operator
- * routes). Reads in pages, and other fibers run in between.
+ * routes).
  */
 import { Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -9,10 +9,11 @@ import { toCredits, toUsd } from "@muniment/domain/Money"
 import { PaymentNetwork } from "@muniment/domain/Payment"
 import type { RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { Ledger } from "./Ledger.ts"
+import type { Ledger } from "./Ledger.ts"
 import { purseOfName, usdcOn } from "./LedgerAccounts.ts"
 import { entriesOf, type EntryRow } from "./LedgerEntries.ts"
 import type { Period } from "./Statements.ts"
+import { makeTransferPages } from "./transferPages.ts"
 
 export class Revenue extends Context.Service<
   Revenue,
@@ -26,28 +27,20 @@ export class Revenue extends Context.Service<
   )
 }
 
-/** Transfers read before other fibers run. */
-const pageRows = 5_000
-
 const make = Effect.gen(function* () {
-  const { read, sql } = yield* ControlDatabase
-  const ledger = yield* Ledger
+  const { sql } = yield* ControlDatabase
+  const eachTransfer = yield* makeTransferPages
 
   return Revenue.of({
     rows: Effect.fn("Revenue.rows")(function* ({ from, until }, by) {
-      yield* ledger.flush
-      const [newest] = yield* read(sql<{ readonly last: number }>`SELECT coalesce(max(id), 0) AS last FROM transfer`)
       const sums = new Map<string, Sum>()
-      for (let after = 0; after < newest!.last; after += pageRows) {
-        const page = yield* read(
-          sql<EntryRow>`${entriesOf(sql)}
-            WHERE transfer.id > ${after} AND transfer.id <= ${after + pageRows}
-              AND transfer.at >= ${from} AND transfer.at < ${until}
-              AND transfer.kind NOT IN ('allowance', 'allowance_expired')`
-        )
-        for (const row of page) add(sums, periodOf(row.at, by), row)
-        yield* Effect.yieldNow
-      }
+      yield* eachTransfer(
+        ({ after, last }) => sql<EntryRow>`${entriesOf(sql)}
+          WHERE transfer.id > ${after} AND transfer.id <= ${last}
+            AND transfer.at >= ${from} AND transfer.at < ${until}
+            AND transfer.kind NOT IN ('allowance', 'allowance_expired')`,
+        (row) => add(sums, periodOf(row.at, by), row)
+      )
       return [...sums.entries()]
         .toSorted(([one], [other]) => (one < other ? -1 : 1))
         .map(([, { count, micro, of }]) => ({ ...of, count, credits: toCredits(micro), usd: toUsd(micro) }))
