@@ -34,6 +34,8 @@ export class NamespaceDirectory extends Context.Service<
   NamespaceDirectory,
   {
     readonly find: (accountId: string, agentId: string) => NamespaceEntry | undefined
+    /** The tag of an agent; of one without a namespace the one that `ensure` tries first. */
+    readonly tagOf: (accountId: string, agentId: string) => NamespaceTag
     /** The account's own namespace that a memory id names; none for another account's id. */
     readonly holding: (accountId: string, memoryId: string) => NamespaceEntry | undefined
     /** The namespace that a tag or an alias names; its `tag` is the namespace's own. */
@@ -108,6 +110,7 @@ export class NamespaceDirectory extends Context.Service<
 
       return NamespaceDirectory.of({
         find: (accountId, agentId) => known.find(accountId, agentId),
+        tagOf: (accountId, agentId) => known.find(accountId, agentId)?.tag ?? candidateTag(accountId, agentId, 0),
         holding: (accountId, memoryId) => {
           const tag = namespaceTagOf(memoryId)
           const entry = tag === undefined ? undefined : known.byTag(tag)

@@ -17,7 +17,7 @@ import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from 
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
-import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
@@ -161,7 +161,7 @@ class OpenCall implements PricedCall {
     const { id } = this.caller.account
     const [changed, ...others] = changes
     if (changed === undefined) return agent === undefined ? undefined : this.#directory.find(id, agent)?.tag
-    return others.length > 0 ? undefined : (this.#directory.find(id, changed)?.tag ?? candidateTag(id, changed, 0))
+    return others.length > 0 ? undefined : this.#directory.tagOf(id, changed)
   }
 
   get topUp(): Effect.Effect<void, ChargeFailure> {

@@ -15,7 +15,7 @@ import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
-import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"
@@ -141,14 +141,13 @@ const extracted = Effect.fnUntraced(function* <E>(
 ) {
   const { before, context, turnMillisMax } = around
   const { deadlineMillis, directory, extractor } = parts
-  const namespace = directory.find(account, request.agentId)
-  const speakerName = yield* speakerOf(parts, namespace, request)
+  const speakerName = yield* speakerOf(parts, directory.find(account, request.agentId), request)
   const kinds = [...schemas.values()]
   const summary = before?.summary
   const asked = { account, kinds, messages, context, summary, speakerName, conversationDate, turnMillisMax }
   if (isBackground === true) yield* extractor.untilFree(account)
   return yield* extractInTime(extractor, deadlineMillis, asked).pipe(
-    Effect.provideService(TokenNamespace, namespace?.tag ?? candidateTag(account, request.agentId, 0)),
+    Effect.provideService(TokenNamespace, directory.tagOf(account, request.agentId)),
     Effect.mapError(
       (failure) =>
         new ReadingFailed({
