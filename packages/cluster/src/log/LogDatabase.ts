@@ -4,7 +4,7 @@
  */
 import { layerFrom, make } from "@effect/sql-pg/PgClient"
 import { Effect, type Layer, type Redacted } from "effect"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { LogFault } from "@muniment/engine/log/LogError"
 
@@ -34,4 +34,13 @@ export const asked = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, LogFa
   answer.pipe(
     Effect.timeout(answerMillis),
     Effect.mapError((cause) => new LogFault({ cause }))
+  )
+
+/** Whether this release's tables are there: a command may ask a database that no node of it has opened. */
+export const hasTable = (name: string): Effect.Effect<boolean, LogFault, SqlClient> =>
+  SqlClient.use((sql) =>
+    Effect.map(
+      asked(sql<{ there: boolean }>`SELECT to_regclass(${`muniment_log.${name}`}) IS NOT NULL AS there`),
+      ([table]) => table?.there === true
+    )
   )

@@ -9,7 +9,7 @@ import { Data, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { LogFault } from "@muniment/engine/log/LogError"
-import { asked } from "./LogDatabase.ts"
+import { asked, hasTable } from "./LogDatabase.ts"
 
 const arrived = "arrived"
 const left = "left"
@@ -26,11 +26,9 @@ export class ClusterMoved extends Data.TaggedError("ClusterMoved")<{ readonly to
   }
 }
 
-/** Of a database that no node of this release has opened, too. */
 const said = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient
-  const [table] = yield* asked(sql<{ there: boolean }>`SELECT to_regclass('muniment_log.move') IS NOT NULL AS there`)
-  if (table?.there !== true) return undefined
+  if (!(yield* hasTable("move"))) return undefined
   const [row] = yield* asked(sql<{ said: string }>`SELECT said FROM muniment_log.move WHERE name = ${name}`)
   return row?.said
 })

@@ -10,7 +10,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogFault } from "@muniment/engine/log/LogError"
-import { asked } from "./LogDatabase.ts"
+import { asked, hasTable } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
 import { markArrived } from "./MoveMarks.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
@@ -96,11 +96,7 @@ export const takeOver = (
     }).pipe(sql.withTransaction)
   })
 
-const hasTables = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const [row] = yield* asked(sql<{ there: boolean }>`SELECT to_regclass('muniment_log.secret') IS NOT NULL AS there`)
-  return row?.there === true
-})
+const hasTables = hasTable("secret")
 
 const demandEmpty = Effect.gen(function* () {
   const sql = yield* SqlClient

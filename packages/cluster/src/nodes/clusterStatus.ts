@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { controlTag } from "../control/controlRecords.ts"
 import { shardCount, shardSessions } from "./shardCount.ts"
-import { asked } from "../log/LogDatabase.ts"
+import { asked, hasTable } from "../log/LogDatabase.ts"
 import { destination, type Destination } from "../log/MoveMarks.ts"
 
 export interface Tail {
@@ -90,8 +90,7 @@ export const clusterStatus: Effect.Effect<ClusterStatus, LogFault, SqlClient> = 
 
 const strays: Effect.Effect<ClusterStatus["strays"], LogFault, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
-  const [table] = yield* asked(sql<{ there: boolean }>`SELECT to_regclass('muniment_log.sweep') IS NOT NULL AS there`)
-  if (table?.there !== true) return { waiting: 0, sweep: null }
+  if (!(yield* hasTable("sweep"))) return { waiting: 0, sweep: null }
   const [counted] = yield* asked(sql<{ waiting: number }>`SELECT count(*)::int4 AS waiting
     FROM muniment_log.stray s JOIN muniment_log.namespace_owner o ON o.tag = s.tag
     WHERE NOT s.is_condemned AND o.base_object IS DISTINCT FROM s.object`)
