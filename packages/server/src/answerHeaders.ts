@@ -4,11 +4,13 @@ import { HttpEffect, HttpServerResponse } from "effect/http"
 
 type Headers = Readonly<Record<string, string>>
 
-export const answerHeaders = (headers: Headers) =>
-  HttpEffect.appendPreResponseHandler((_, response) => Effect.succeed(HttpServerResponse.setHeaders(response, headers)))
+const setting =
+  (headers: Headers) =>
+  (_: unknown, response: HttpServerResponse.HttpServerResponse): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, headers))
+
+export const answerHeaders = (headers: Headers) => HttpEffect.appendPreResponseHandler(setting(headers))
 
 /** The same for who has the context of the request at hand. */
 export const setAnswerHeaders = (context: Context.Context<never>, headers: Headers): void =>
-  HttpEffect.appendPreResponseHandlerUnsafe(context, (_, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headers))
-  )
+  HttpEffect.appendPreResponseHandlerUnsafe(context, setting(headers))

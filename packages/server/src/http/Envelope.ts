@@ -71,8 +71,8 @@ const enveloped = <E, R>(
     return Effect.flatMap(isTraced ? traced(answered, request, route) : answered, (response) => {
       const { status } = response
       const millis = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
-      requestCountOf(route, status).updateUnsafe(1, fiber.context)
-      requestTimeOf(route).updateUnsafe(millis / 1_000, fiber.context)
+      requestCounts(route)(String(status)).updateUnsafe(1, fiber.context)
+      requestTimes(route).updateUnsafe(millis / 1_000, fiber.context)
       if (known.operation !== undefined) {
         const { accountId: account, caller, operation } = known
         records.add({ at: clock.currentTimeMillisUnsafe(), method, operation, status, millis, account, caller })
@@ -209,35 +209,36 @@ const nameOf = (error: unknown): string => {
 /** Seconds, 0.1 ms to about 13 s. */
 const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
 
-/** Made once for each route and status: a metric with attributes given at each update is found by a text of all of them. */
-const requestCounts = new Map<string, Metric.Counter<number>>()
-const requestTimes = new Map<string, Metric.Histogram<number>>()
-
-const requestCountOf = (route: string, status: number): Metric.Counter<number> => {
-  const key = `${status} ${route}`
-  const known = requestCounts.get(key)
-  if (known !== undefined) return known
-  const made = Metric.counter("http_requests_total", {
-    description: "Requests by route and status.",
-    incremental: true,
-    attributes: { route, status: String(status) }
-  })
-  requestCounts.set(key, made)
-  return made
+/** Makes one of each label: a metric with attributes given at each update is found by a text of all of them. */
+const byLabel = <M extends object>(make: (label: string) => M): ((label: string) => M) => {
+  const made = new Map<string, M>()
+  return (label) => {
+    const known = made.get(label)
+    if (known !== undefined) return known
+    const metric = make(label)
+    made.set(label, metric)
+    return metric
+  }
 }
 
-const requestTimeOf = (route: string): Metric.Histogram<number> => {
-  const known = requestTimes.get(route)
-  if (known !== undefined) return known
-  const made = Metric.histogram("http_request_seconds", {
+/** By route, then by status. */
+const requestCounts = byLabel((route) =>
+  byLabel((status) =>
+    Metric.counter("http_requests_total", {
+      description: "Requests by route and status.",
+      incremental: true,
+      attributes: { route, status }
+    })
+  )
+)
+const requestTimes = byLabel((route) =>
+  Metric.histogram("http_request_seconds", {
     description: "Time from the first byte of a request to its answer, by route.",
     boundaries: latencyBoundaries,
     attributes: { route }
   })
-  requestTimes.set(route, made)
-  return made
-}
+)
 
 /** `route` is the pattern of the route, never the path of the request. */
 export const countRequests = (route: string, status: number, count: number): Effect.Effect<void> =>
-  Metric.update(requestCountOf(route, status), count)
+  Metric.update(requestCounts(route)(String(status)), count)
