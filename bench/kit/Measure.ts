@@ -1,9 +1,9 @@
 /**
  * Times of contestants that take turns, so that a machine that slows down slows all of them.
  *
- * A round lets every contestant run all its operations, beginning with another one each round and in
- * another order, so that nobody always follows the one that leaves the caches cold; each operation is
- * timed by itself. A ratio is taken within a round and its spread is over the rounds.
+ * A round lets every contestant run all its operations. Each round has another order, so that no
+ * contestant always runs after the same one, which may leave the caches cold; each operation is timed
+ * by itself. A ratio is taken within a round and its spread is over the rounds.
  * What is run here was verified before: nothing is checked while the clock runs.
  */
 

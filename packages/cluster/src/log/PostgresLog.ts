@@ -225,7 +225,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
       Effect.map(sql<OwnerRow>`SELECT * FROM muniment_log.remove(${tag}, ${tenure})`, ([row]) => row)
     ).pipe(Effect.andThen(Effect.sync(() => void this.#owned.delete(tag))))
 
-  /** For all nodes and for ever: nobody opens the namespace as that agent's any more. */
+  /** From now on no node opens this tag for that agent; another agent that gets the tag is not concerned. */
   readonly eraseAgent = (tag: NamespaceTag, agent: string): Effect.Effect<void, LogFault> => {
     const sql = this.#sql
     return Effect.asVoid(

@@ -3,8 +3,9 @@
  * them. The SQLite file is this node's copy, made from the namespace's newest base and the records behind it.
  *
  * Invariants: an open claims the namespace, so that it has all that was acknowledged anywhere, and nothing of an earlier
- * owner comes after it; an agent that was erased is opened nowhere; a copy of an earlier opening is used only if nobody else has owned the namespace since; a
- * namespace is opened, counted or removed by one caller of this node at a time.
+ * owner comes after it; an agent that was erased is not opened on any node; a copy of an earlier opening is used only if
+ * no other node has owned the namespace since; a namespace is opened, counted or removed by one caller of this node at a
+ * time.
  */
 import { hash } from "node:crypto"
 import { existsSync, mkdirSync, rmSync } from "node:fs"

@@ -1,7 +1,7 @@
 /**
  * Begins work after the event loop has looked at its sockets: work that never waits, such as a search with a known
  * vector, would otherwise run to its end before the next request's bytes are read, and requests queue in the kernel,
- * where nobody can see them. Node accepts one connection of a listening socket a turn (libuv since 1.45), so turns
+ * where they can be neither counted nor refused. In each turn Node accepts one connection of a listening socket, so turns
  * without work follow each other until one has brought none; what calm accounts ask goes ahead of both.
  *
  * Invariant: work has at least half of the time while turns take less than `sliceMillisMax`. Turns that have much to
