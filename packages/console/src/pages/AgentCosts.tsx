@@ -2,14 +2,15 @@
 import type { AgentCost, AgentCosts as Costs } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
-import { saveCsv } from "../service/csv.ts"
-import { asApiError, useLoad } from "../service/load.ts"
+import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count } from "../service/text.ts"
 import { Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
+import { SaveCsv } from "../ui/SaveCsv.tsx"
 import type { Column } from "../ui/Table.tsx"
 
 const rowsMax = 1_000
@@ -18,8 +19,7 @@ const rowsMax = 1_000
 export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
   const given = parameters.value
   const path = isOwn ? "/v1/account/costs" : "/admin/costs"
-  const period = { from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
-  const query = { ...period, limit: rowsMax, ...(!isOwn && { account: given.get("account") ?? undefined }) }
+  const query = { ...givenPeriod(), limit: rowsMax, ...(!isOwn && { account: given.get("account") ?? undefined }) }
   const { loaded } = useLoad((signal) => call<typeof Costs.Type>("GET", path, { query, signal }), Object.values(query))
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
@@ -32,16 +32,8 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
             onValue={(account) => change({ account, show: "agents" })}
           />
         )}
-        <Field label="From" type="date" value={period.from ?? ""} onValue={(from) => change({ from })} />
-        <Field label="To" type="date" value={period.to ?? ""} onValue={(to) => change({ to })} />
-        <button
-          type="button"
-          onClick={() =>
-            void saveCsv(path, query, "costs-by-agent.csv").catch((cause: unknown) => showError(asApiError(cause)))
-          }
-        >
-          Save as CSV
-        </button>
+        <PeriodFields />
+        <SaveCsv path={path} query={query} fileName="costs-by-agent.csv" onError={showError} />
       </div>
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>

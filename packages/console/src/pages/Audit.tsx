@@ -9,6 +9,7 @@ import { ago, count, moment } from "../service/text.ts"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Show } from "../ui/Notice.tsx"
+import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
 import type { Column } from "../ui/Table.tsx"
 
 type Event = typeof AuditEvent.Type
@@ -102,8 +103,7 @@ const Events = () => {
   const filters = {
     action: given.get("action") ?? undefined,
     subject: given.get("subject") ?? undefined,
-    from: given.get("from") ?? undefined,
-    to: given.get("to") ?? undefined
+    ...givenPeriod()
   }
   const log = useLog("/admin/audit", filters, (answer) => (answer as { readonly events: ReadonlyArray<Event> }).events)
   return (
@@ -120,8 +120,7 @@ const Events = () => {
           value={filters.subject ?? ""}
           onValue={(subject) => change({ subject })}
         />
-        <Field label="From" type="date" value={filters.from ?? ""} onValue={(from) => change({ from })} />
-        <Field label="To" type="date" value={filters.to ?? ""} onValue={(to) => change({ to })} />
+        <PeriodFields />
       </div>
       <Log label="Changes by operators" log={log} columns={eventColumns} empty="No change matches these filters." />
     </section>
@@ -164,8 +163,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
     caller: given.get("caller") ?? undefined,
     operation: given.get("operation") ?? undefined,
     refused: given.get("refused") ?? undefined,
-    from: given.get("from") ?? undefined,
-    to: given.get("to") ?? undefined
+    ...givenPeriod()
   }
   const log = useLog(
     isOwn ? "/v1/account/requests" : "/admin/requests",
@@ -193,8 +191,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
           ]}
           onValue={(refused) => change({ refused })}
         />
-        <Field label="From" type="date" value={filters.from ?? ""} onValue={(from) => change({ from })} />
-        <Field label="To" type="date" value={filters.to ?? ""} onValue={(to) => change({ to })} />
+        <PeriodFields />
         <button type="button" onClick={log.reload}>
           Look again
         </button>

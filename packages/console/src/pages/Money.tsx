@@ -4,7 +4,6 @@ import type { Revenue, RevenuePeriod } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
-import { saveCsv } from "../service/csv.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { accountNames, amount, dollars, listPayments } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
@@ -13,6 +12,8 @@ import { ago, count, duration, moment } from "../service/text.ts"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
+import { SaveCsv } from "../ui/SaveCsv.tsx"
 import type { Column } from "../ui/Table.tsx"
 import { AgentCosts } from "./AgentCosts.tsx"
 import { Charts } from "./Charts.tsx"
@@ -204,7 +205,7 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
 const Income = () => {
   const given = parameters.value
   const by = (given.get("by") ?? "month") as RevenuePeriod
-  const query = { by, from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const query = { by, ...givenPeriod() }
   const inputs = Object.values(query)
   const { loaded } = useLoad((signal) => call<typeof Revenue.Type>("GET", "/admin/revenue", { query, signal }), inputs)
   const [error, showError] = useState<ApiError | undefined>(undefined)
@@ -221,18 +222,8 @@ const Income = () => {
           ]}
           onValue={(value) => change({ by: value })}
         />
-        <Field label="From" type="date" value={query.from ?? ""} onValue={(from) => change({ from })} />
-        <Field label="To" type="date" value={query.to ?? ""} onValue={(to) => change({ to })} />
-        <button
-          type="button"
-          onClick={() =>
-            void saveCsv("/admin/revenue", query, `revenue-by-${by}.csv`).catch((cause: unknown) =>
-              showError(asApiError(cause))
-            )
-          }
-        >
-          Save as CSV
-        </button>
+        <PeriodFields />
+        <SaveCsv path="/admin/revenue" query={query} fileName={`revenue-by-${by}.csv`} onError={showError} />
       </div>
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>

@@ -3,8 +3,7 @@ import type { Statement } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { newKey } from "../service/browser.ts"
-import { saveCsv } from "../service/csv.ts"
-import { asApiError, useLoad } from "../service/load.ts"
+import { useLoad } from "../service/load.ts"
 import { amount } from "../service/operator.ts"
 import { change, parameters } from "../service/route.ts"
 import { account as chosenAccount } from "../service/session.ts"
@@ -13,6 +12,8 @@ import { Field } from "../ui/Field.tsx"
 import { FormDialog, Input } from "../ui/FormDialog.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
+import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
+import { SaveCsv } from "../ui/SaveCsv.tsx"
 import type { Column } from "../ui/Table.tsx"
 
 type Entries = typeof Statement.Type
@@ -20,7 +21,7 @@ type Entries = typeof Statement.Type
 export const Movements = () => {
   const given = parameters.value
   const account = given.get("account") ?? chosenAccount.value
-  const query = { account, from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const query = { account, ...givenPeriod() }
   const { loaded, reload } = useLoad((signal) => statementOf(query, signal), Object.values(query))
   const [isAdjusting, setAdjusting] = useState(false)
   const [error, showError] = useState<ApiError | undefined>(undefined)
@@ -28,23 +29,18 @@ export const Movements = () => {
     <section class="stack">
       <div class="facets">
         <Field label="Account" value={account} onValue={(name) => change({ account: name, show: "movements" })} />
-        <Field label="From" type="date" value={query.from ?? ""} onValue={(from) => change({ from })} />
-        <Field label="To" type="date" value={query.to ?? ""} onValue={(to) => change({ to })} />
+        <PeriodFields />
         <div class="actions">
           <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
             Adjust …
           </button>
-          <button
-            type="button"
+          <SaveCsv
+            path="/admin/statement"
+            query={query}
+            fileName={`statement-${account}.csv`}
             disabled={account === ""}
-            onClick={() =>
-              void saveCsv("/admin/statement", query, `statement-${account}.csv`).catch((cause: unknown) =>
-                showError(asApiError(cause))
-              )
-            }
-          >
-            Save as CSV
-          </button>
+            onError={showError}
+          />
         </div>
       </div>
       {error !== undefined && <Refused error={error} />}

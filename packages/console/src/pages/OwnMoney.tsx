@@ -4,10 +4,10 @@ import type { Statement } from "@muniment/domain/Statement"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { amount } from "../service/operator.ts"
-import { parameters } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
+import { givenPeriod } from "../ui/PeriodFields.tsx"
 import { AgentCosts } from "./AgentCosts.tsx"
 import { movementColumns } from "./Movements.tsx"
 
@@ -59,8 +59,7 @@ const Purses = () => {
 }
 
 const OwnMovements = () => {
-  const given = parameters.value
-  const query = { from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const query = givenPeriod()
   const { loaded } = useLoad(
     (signal) => call<typeof Statement.Type>("GET", "/v1/account/statement", { query, signal }),
     Object.values(query)
