@@ -185,6 +185,25 @@ it("says how many memories a filter would delete before it deletes them", async 
   await expect.poll(count).toBe(0)
 })
 
+it("keeps what is typed before the first frame of a page", async () => {
+  const { page } = watched
+  await open("#/overview")
+  await page.getByText("The service takes requests.").waitFor()
+  await page.evaluate(`{
+    const typeAtOnce = new MutationObserver(() => {
+      const field = document.querySelector("form[role=search] input")
+      if (field === null) return
+      typeAtOnce.disconnect()
+      field.value = "typed at once"
+      field.dispatchEvent(new Event("input", { bubbles: true }))
+    })
+    typeAtOnce.observe(document.body, { childList: true, subtree: true })
+    location.hash = "#/search"
+  }`)
+  await page.getByRole("searchbox").press("Enter")
+  await expect.poll(() => page.url()).toContain("query=typed+at+once")
+})
+
 it("shows why a question found what it found, and the same call for programs", async () => {
   const { page } = watched
   await open("#/search")

@@ -6,6 +6,7 @@ import { useLoad } from "./service/load.ts"
 import { linkTo, page } from "./service/route.ts"
 import { account, chooseAccount, endedBecause, session } from "./service/session.ts"
 import { switchTheme, theme } from "./service/theme.ts"
+import { useDraft } from "./ui/draft.ts"
 import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
@@ -171,8 +172,7 @@ const AccountChoice = () => {
 
 const AccountSearch = ({ names }: { readonly names: ReadonlyArray<string> }) => {
   const known = useMemo(() => new Set(names), [names])
-  const [text, setText] = useState(account.value)
-  useEffect(() => setText(account.value), [account.value])
+  const [text, setText] = useDraft(account.value)
   return (
     <>
       <input

@@ -1,11 +1,12 @@
 /** Why a question finds what it finds: hits with their scores, the answer with its sources, the same call to copy. */
-import { useEffect, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
 import { type Answered, type Found, type Hit, systemText } from "../service/memories.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
 import { callTexts } from "../service/callTexts.ts"
+import { useDraft } from "../ui/draft.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Show } from "../ui/Notice.tsx"
@@ -18,8 +19,7 @@ export const Search = () => {
   const query = given.get("query") ?? ""
   const mode = given.get("mode") === "answer" ? "answer" : "llm"
   const expected = given.get("expected") ?? undefined
-  const [text, setText] = useState(query)
-  useEffect(() => setText(query), [query])
+  const [text, setText] = useDraft(query)
   const request = {
     query,
     mode,

@@ -1,6 +1,7 @@
 /** Labelled inputs that give their value after a pause in typing. */
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useRef } from "preact/hooks"
 import { after } from "../service/browser.ts"
+import { useDraft } from "./draft.ts"
 
 const pauseMillis = 250
 
@@ -14,9 +15,8 @@ export const Field = (given: {
   readonly onFocus?: () => void
   readonly required?: boolean
 }) => {
-  const [text, setText] = useState(given.value)
+  const [text, setText] = useDraft(given.value)
   const cancel = useRef(() => undefined as void)
-  useEffect(() => setText(given.value), [given.value])
   useEffect(() => () => cancel.current(), [])
   const listId = given.suggestions === undefined ? undefined : `list-${given.label.replaceAll(" ", "-")}`
   return (
