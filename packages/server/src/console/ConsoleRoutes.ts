@@ -48,8 +48,8 @@ interface BuiltFile {
   readonly packed: Uint8Array
 }
 
-const readBuilt = async (name: string): Promise<BuiltFile | undefined> => {
-  const plain = await readFile(new URL(name, built)).catch(() => undefined)
+const readBuilt = async (folder: URL, name: string): Promise<BuiltFile | undefined> => {
+  const plain = await readFile(new URL(name, folder)).catch(() => undefined)
   return plain === undefined ? undefined : { plain, packed: await promisify(gzip)(plain, { level: 9 }) }
 }
 
@@ -66,26 +66,30 @@ const answer = (
   })
 }
 
-const notBuilt = HttpServerResponse.text("The console is not built: run `npm run setup`.\n", { status: 503 })
+const notBuilt = HttpServerResponse.text("The console is not built: run `npm run setup`.\n", {
+  status: 503,
+  headers: { "retry-after": "10", "cache-control": "no-store" }
+})
 const noFile = HttpServerResponse.jsonUnsafe(
   { success: false, error: "there is no such file of the console", code: "route_not_found" },
   { status: 404 }
 )
 
 /** Files that were asked for; those that are not there are looked for again. */
-const cachedFiles = () => {
+const cachedFiles = (folder: URL) => {
   const files = new Map<string, BuiltFile>()
   return (name: string) =>
     Effect.promise(async () => {
       const known = files.get(name)
       if (known !== undefined) return known
-      const found = await readBuilt(name)
+      const found = await readBuilt(folder, name)
       if (found !== undefined) files.set(name, found)
       return found
     })
 }
 
-export const consoleRoutes = (options: { readonly isOn: boolean }) => {
+/** `folder`: of the build. */
+export const consoleRoutes = (options: { readonly isOn: boolean; readonly folder?: URL }) => {
   const home = HttpRouter.add(
     "GET",
     "/",
@@ -96,7 +100,7 @@ export const consoleRoutes = (options: { readonly isOn: boolean }) => {
     )
   )
   if (!options.isOn) return home
-  const fileOf = cachedFiles()
+  const fileOf = cachedFiles(options.folder ?? built)
   return Layer.mergeAll(
     home,
     HttpRouter.add(
