@@ -18,9 +18,14 @@ export type Served = NamespaceHost | MemorySearch
 const segmentBytes = 32_768
 /** Rounds of the event loop after which nothing runs any more that needs neither a thread's turn nor time. */
 const rounds = 6
+/** Of the few calls of `node:fs/promises` that go to the real disk: how long they take is up to the machine. */
+const callsToDisk: ReadonlySet<string> = new Set(["FSReqPromise", "CloseReq"])
 
 export const settle = async (): Promise<void> => {
-  for (let round = 0; round < rounds; round++) await new Promise<void>((done) => setImmediate(done))
+  for (let quiet = 0; quiet < rounds; quiet++) {
+    await new Promise<void>((done) => setImmediate(done))
+    if (process.getActiveResourcesInfo().some((kind) => callsToDisk.has(kind))) quiet = -1
+  }
 }
 
 const logLayer = (directory: string): Layer.Layer<CommitLog> =>
