@@ -1,7 +1,8 @@
 /**
  * Disks whose power can be cut: what a writer has not synced may be gone, and what it has synced is there.
  *
- * `realDisk`: ext4 on a loop device, shut down without its journal and mounted again; needs root and loop devices.
+ * `realDisk`: ext4 on a loop device, shut down without its journal and mounted again; needs root and loop devices. It is
+ * unmounted and removed however the test's process ends.
  * `imageDisk`: a copy of each file as of its last sync, which takes the place of the directory; needs a C compiler.
  */
 import { spawnSync } from "node:child_process"
@@ -9,6 +10,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { repository } from "./TestServer.ts"
+import { whenEnded } from "./whenEnded.ts"
 
 export interface CutDisk {
   readonly directory: string
@@ -33,13 +35,7 @@ export const realDisk = (mebibytes: number): CutDisk | undefined => {
     run("umount", directory)
     mount()
   }
-  const unmount = () => void spawnSync("umount", ["--lazy", directory])
-  const remove = async () => {
-    unmount()
-    process.off("exit", unmount)
-    rmSync(work, { recursive: true, force: true })
-  }
-  process.once("exit", unmount)
+  const remove = whenEnded('umount --lazy "$2" 2>/dev/null; rm -rf "$1"', work, directory)
   try {
     mkdirSync(directory)
     writeFileSync(disk, "")

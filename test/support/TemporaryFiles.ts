@@ -1,23 +1,27 @@
 /**
- * Global set-up of the system tests: all temporary files of a run lie in one directory, removed at its end. It is in
- * memory where the machine has a file system for that with room enough: the tests sync thousands of times, and a kill
- * of a process, unlike a power cut, leaves such files as it leaves those on a disk. `TMPDIR` says otherwise.
+ * Global set-up of the system tests: all temporary files of a run lie in one directory, removed however it
+ * ends. It is in memory where the machine has a file system for that with room enough: the tests sync thousands of times,
+ * and a kill of a process, unlike a power cut, leaves such files as it leaves those on a disk. `TMPDIR` says otherwise.
  */
-import { mkdtempSync, rmSync, statfsSync } from "node:fs"
+import { mkdtempSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { whenEnded } from "./whenEnded.ts"
 
 const inMemory = "/dev/shm"
 const roomBytesMin = 2 ** 32
+/** Again while servers that end with the run still write. */
+const removal = 'for attempt in 1 2 3 4 5; do rm -rf "$1" && break; sleep 1; done'
 
 export default () => {
   const chosen = process.env["TMPDIR"]
   const directory = mkdtempSync(join(chosen ?? (hasRoomInMemory() ? inMemory : tmpdir()), "muniment-tests-"))
   process.env["TMPDIR"] = directory
-  return () => {
+  const remove = whenEnded(removal, directory)
+  return async () => {
     if (chosen === undefined) delete process.env["TMPDIR"]
     else process.env["TMPDIR"] = chosen
-    rmSync(directory, { recursive: true, force: true })
+    await remove()
   }
 }
 
