@@ -1,11 +1,11 @@
 /**
- * A 402 answer in both versions of x402: the JSON body (version 1, contract: Payments) and the header `PAYMENT-REQUIRED`
- * (version 2). `accepts` is never missing: stock clients crash on a bare 402.
+ * The header `PAYMENT-REQUIRED` of a 402 answer, for version 2 of x402. The JSON body, for version 1, is the error
+ * `PaymentRequired` of the contract. `accepts` is never missing: stock clients crash on a bare 402.
  *
  * The header is encoded here and not by `@x402/core`, which a service without payments must not load.
  */
 import type { PaymentRequired as PaymentRequiredV2 } from "@x402/core/types"
-import { type DepositOffer, paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
+import { paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
 import { offersExtension, type SignedOffer } from "./OfferReceipt.ts"
 
 export interface PaymentDemand {
@@ -19,12 +19,6 @@ export interface PaymentDemand {
   /** One for each of `accepts`; version 2 only. */
   readonly offers: ReadonlyArray<SignedOffer>
 }
-
-/** The body of version 1; the order of its fields is part of the contract. */
-export const paymentRequiredBody = (
-  { accepts, error }: Pick<PaymentDemand, "accepts" | "error">,
-  more: { readonly code?: string; readonly deposit?: typeof DepositOffer.Type } = {}
-) => ({ x402Version: 1 as const, error, ...more, accepts })
 
 /** Value of `PAYMENT-REQUIRED`. */
 export const paymentRequiredHeader = (demand: PaymentDemand): string =>

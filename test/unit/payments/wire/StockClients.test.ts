@@ -14,12 +14,13 @@ import {
   verifyReceiptMatchesOffer,
   verifyReceiptSignatureJWS
 } from "@x402/extensions/offer-receipt"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from "x402-fetch"
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from "@x402/core/http"
 import { ExactEvmScheme } from "@x402/evm"
 import { wrapFetchWithPayment as wrapV2, x402Client } from "@x402/fetch"
+import { paymentRequiredFields } from "@muniment/domain/Credits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { evmChain } from "@muniment/payments/evm/EvmChain"
 import type { PaymentChain } from "@muniment/payments/chain/PaymentChain"
@@ -27,7 +28,7 @@ import { quote } from "@muniment/payments/Quote"
 import { svmChain } from "@muniment/payments/svm/SvmChain"
 import { offersExtension, receiptExtension, signOffers, signReceipt } from "@muniment/payments/wire/OfferReceipt"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
-import { paymentRequiredBody, paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
+import { paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
 import { paymentResponseHeader } from "@muniment/payments/wire/PaymentResponse"
 import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
@@ -59,6 +60,9 @@ const seed = new Uint8Array(32).fill(7)
 const jwsKey = { seed, kid: didKeyOf(ed25519PublicKey(seed)) }
 const signing = { atMillis: Date.now(), sign: (payload: object) => signJws(payload, jwsKey) }
 
+/** The body as the contract encodes it. */
+const bodyText = Schema.encodeSync(Schema.fromJsonString(Schema.Struct(paymentRequiredFields)))
+
 /** Asks for a payment, once; keeps the request that comes back. */
 const serviceOf = (chains: ReadonlyArray<PaymentChain>, network: PaymentNetwork) => {
   const resource = "https://memory.example.com/v1/credits/deposit"
@@ -73,7 +77,7 @@ const serviceOf = (chains: ReadonlyArray<PaymentChain>, network: PaymentNetwork)
     const { headers } = new Request(input, init)
     const version = headers.has("payment-signature") ? 2 : headers.has("x-payment") ? 1 : undefined
     if (version === undefined) {
-      return new Response(JSON.stringify(paymentRequiredBody({ error, accepts }, { code: "payment_required" })), {
+      return new Response(bodyText({ x402Version: 1, error, accepts, code: "payment_required" }), {
         status: 402,
         headers: {
           "content-type": "application/json",
@@ -204,12 +208,8 @@ describe.each([
 
 it("the body has its fields in the order of the interface", () => {
   const deposit = { amount_usd: 0.1, credits: 100, description: "100 credits" }
-  expect(Object.keys(paymentRequiredBody({ error: "pay", accepts: [] }, { deposit }))).toEqual([
-    "x402Version",
-    "error",
-    "deposit",
-    "accepts"
-  ])
+  const body = bodyText({ code: "payment_required", accepts: [], deposit, error: "pay", x402Version: 1 })
+  expect(Object.keys(JSON.parse(body))).toEqual(["x402Version", "error", "deposit", "accepts", "code"])
 })
 
 it("a quote leaves Solana out until it is known who pays its fees", () => {
