@@ -30,7 +30,7 @@ Imports real texts into a real server over HTTP, asks it real questions, and pri
   --rounds N         rounds of the questions with cached vectors (10)
   --no-words         leave out the import without a model, which shows the embedding's share
   --minutes N        give up after so long (30)
-  --keep DIR         use and keep this data directory (bench/http/exportVectors.ts reads it)
+  --keep DIR         use and keep this data directory
   --cpu-prof DIR     write V8 processor profiles of the import and of the searches
   --help             this text
 `

@@ -24,9 +24,6 @@ export const ThreadId = identifier("Conversation thread identifier, 1 to 128 cha
 /** 48-bit tag of a namespace, 12 lower-case hex digits. */
 export type NamespaceTag = string
 
-/** Account identifier: `acc_` and 26 characters, or the wallet address of a wallet account. */
-export type AccountId = string
-
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const counterBits = 26n
 const memoryIdPattern = /^mem_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u

@@ -33,14 +33,13 @@ export interface EmbedderOptions {
   /** Default: the first of `modelPreference` whose directory exists, otherwise the first. */
   readonly modelId?: ModelId | undefined
   readonly intraOpThreads?: number | undefined
-  readonly queryCacheCapacity?: number | undefined
   readonly catalog?: ReadonlyArray<ModelSpec> | undefined
   /** Another entry module for `EmbeddingProtocol`; tests pass one that crashes. */
   readonly workerEntry?: URL | undefined
 }
 
 /** With 384 dimensions: 6 MB. */
-export const queryCacheCapacityDefault = 4_096
+const queryCacheCapacity = 4_096
 /** How often the default model is requested while it is not loaded. */
 const keeperMillis = 1_000
 
@@ -98,7 +97,7 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
       return queue.embed("query", [key.slice(cut + 1)], key.slice(0, cut)).pipe(Effect.map(([vector]) => vector!))
     },
     {
-      capacity: options.queryCacheCapacity ?? queryCacheCapacityDefault,
+      capacity: queryCacheCapacity,
       timeToLive: (exit) => (Exit.isSuccess(exit) ? "Infinity" : 0)
     }
   )

@@ -6,7 +6,7 @@
  * of 199,302 acknowledged writes in simulated power cuts; deleted content is overwritten (`secure_delete`); one
  * transaction at a time; errors are `SqliteError`s.
  */
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import { closeSync, openSync, readSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { classified, classifySqlite, SqliteError } from "./SqliteError.ts"
@@ -186,13 +186,6 @@ const writeVersionOf = (filename: string): number => {
   }
   return byte[0]!
 }
-
-/** A `Database` that closes with its scope. */
-export const openDatabase = (options: DatabaseOptions): Effect.Effect<Database, SqliteError, Scope.Scope> =>
-  Effect.acquireRelease(
-    attempt("open", () => new Database(options)),
-    (database) => Effect.sync(() => database.close())
-  )
 
 /** Lifts a synchronous step: `SqliteError`s fail, anything else is a defect. */
 export const attempt = <A>(operation: string, step: () => A): Effect.Effect<A, SqliteError> =>

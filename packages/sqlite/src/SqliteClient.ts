@@ -6,8 +6,7 @@
  * statements, because it changes their modes; the cause of every `SqlError` is a `SqliteError`, which distinguishes a
  * full disk. Streaming is a defect.
  */
-import { Context, Effect, Layer, Semaphore, Stream } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Context, Effect, Semaphore, Stream } from "effect"
 import { SqlClient, SqlError, Statement as SqlStatement } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
 import type { SQLInputValue } from "node:sqlite"
@@ -46,10 +45,6 @@ export const makeSqliteClient = Effect.fnUntraced(function* (database: Database,
     spanAttributes: [["db.system.name", "sqlite"]]
   })
 })
-
-/** `SqlClient` of a database that the caller opens and closes. */
-export const sqliteClientLayer = (database: Database): Layer.Layer<SqlClient.SqlClient> =>
-  Layer.effect(SqlClient.SqlClient, makeSqliteClient(database)).pipe(Layer.provide(Reactivity.layer))
 
 /** The `SqliteError` inside an error of the client; undefined if SQLite was not reached. */
 export const sqliteErrorOf = (error: SqlError.SqlError): SqliteError | undefined => {

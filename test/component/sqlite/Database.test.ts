@@ -1,10 +1,9 @@
 /** The synchronous driver: durability asserted, transactions whole, failures sorted. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Database, openDatabase, SqliteError, statementCacheMax } from "@muniment/sqlite/Database"
+import { Database, SqliteError, statementCacheMax } from "@muniment/sqlite/Database"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import { StatementCache } from "@muniment/sqlite/Statement"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
@@ -83,14 +82,12 @@ describe("opening", () => {
     database.close()
   })
 
-  it.effect("closes with its scope", () =>
-    Effect.gen(function* () {
-      const filename = freshFile()
-      const database = yield* Effect.scoped(openDatabase({ filename }))
-      expect(database.handle.isOpen).toBe(false)
-      database.close()
-    })
-  )
+  it("closes once, however often it is told to", () => {
+    const database = new Database({ filename: freshFile() })
+    database.close()
+    expect(database.handle.isOpen).toBe(false)
+    database.close()
+  })
 })
 
 describe("transaction", () => {

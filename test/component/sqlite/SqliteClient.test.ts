@@ -1,18 +1,19 @@
 /** The effect/sql driver: rows, transactions in turn, savepoints, errors with their SQLite cause. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { Reactivity } from "effect/reactivity"
+import { type SqlClient, SqlError } from "effect/sql"
 import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"
-import { sqliteClientLayer, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
+import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
 
 const withClient = <A, E>(use: (sql: SqlClient.SqlClient, database: Database) => Effect.Effect<A, E>) =>
   Effect.suspend(() => {
     const database = new Database({ filename: join(temporaryDirectory(), "test.db") })
     database.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, value UNIQUE)")
-    return Effect.flatMap(SqlClient.SqlClient, (sql) => use(sql, database)).pipe(
-      Effect.provide(sqliteClientLayer(database)),
+    return Effect.flatMap(makeSqliteClient(database), (sql) => use(sql, database)).pipe(
+      Effect.provide(Reactivity.layer),
       Effect.ensuring(Effect.sync(() => database.close()))
     )
   })
