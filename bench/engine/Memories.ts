@@ -8,7 +8,7 @@
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { contentHash } from "@muniment/trust/CanonicalJson"
-import { seededRandom } from "../index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import {
   blur,
   type Cluster,
@@ -70,19 +70,19 @@ export class Memories {
 
   constructor(seed = 1) {
     this.#seed = seed
-    const random = seededRandom(seed)
+    const random = seededSequence(seed)
     this.#words = madeUpWords(random)
     this.#cumulative = zipf()
     this.#topics = hardClusters(gaussian(random), topicsOf)
   }
 
   text(number: number): string {
-    return this.#wordsOf(seededRandom(this.#mixed(number))).join(" ")
+    return this.#wordsOf(seededSequence(this.#mixed(number))).join(" ")
   }
 
   /** Float32Array[384] of unit norm. */
   vector(number: number): Float32Array {
-    const normal = gaussian(seededRandom(this.#mixed(number) ^ 0x3c6ef372))
+    const normal = gaussian(seededSequence(this.#mixed(number) ^ 0x3c6ef372))
     const vector = this.#placeOf(number)
     blur(vector, normal, dataNoise)
     return vector
@@ -116,7 +116,7 @@ export class Memories {
 
   /** A question: some words of one of `count` memories, and a vector near it in its topic, with more noise. */
   question(number: number, count: number): Question {
-    const random = seededRandom(this.#mixed(number) ^ 0x2545f491)
+    const random = seededSequence(this.#mixed(number) ^ 0x2545f491)
     const target = Math.floor(random() * count)
     const words = this.text(target).split(" ")
     const asked = Array.from({ length: wordsPerQuestion }, () => words[Math.floor(random() * words.length)]!)
@@ -147,7 +147,7 @@ export class Memories {
   }
 
   #placeOf(number: number): Float32Array {
-    const random = seededRandom(this.#mixed(number) ^ 0x5bd1e995)
+    const random = seededSequence(this.#mixed(number) ^ 0x5bd1e995)
     const place = new Float32Array(dims)
     placeWithin(place, this.#topics[Math.floor(random() * this.#topics.length)]!, gaussian(random))
     return place

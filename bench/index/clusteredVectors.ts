@@ -42,17 +42,6 @@ const dataNoise = 1
 const queryNoise = 1.4
 const ambientNoise = 0.7
 
-/** Uniform numbers in 0..1 from a seed (mulberry32). */
-export const seededRandom = (seed: number): (() => number) => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 const toUnit = (vector: Float32Array): Float32Array => {
   const norm = Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0))
   return vector.map((x) => x / norm)

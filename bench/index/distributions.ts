@@ -3,7 +3,7 @@
  * near-duplicates, few directions that carry most of the variance, vectors that drift as they are inserted, and queries
  * from elsewhere than the vectors.
  */
-import { seededRandom } from "./clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { dims, gaussian, isotropicVectors } from "./syntheticVectors.ts"
 import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 
@@ -45,7 +45,7 @@ const noiseOf =
 
 /** Clusters of vectors that differ by `duplicateNoise`; queries are as near to a cluster as its own vectors. */
 export const nearDuplicates = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const normal = gaussian(random)
   const centres = Array.from({ length: Math.ceil(rowsWithChurn(count) / duplicates) }, () => {
     const centre = Float32Array.from({ length: dims }, normal)
@@ -68,7 +68,7 @@ export const nearDuplicates = (count: number, queries: number, seed: number): Ve
 
 /** Most of the variance lies in few directions, and all vectors share one. */
 export const anisotropic = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const sample = noiseOf(gaussian(random), (at) => (at + 1) ** spectrum)
   const shifted: Sample = (target, at) => {
     sample(target, at)
@@ -79,7 +79,7 @@ export const anisotropic = (count: number, queries: number, seed: number): Vecto
 
 /** The mean moves from one direction to another while vectors are inserted; queries are of the whole way. */
 export const drifting = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const normal = gaussian(random)
   const ends = [0, 1].map(() => Float32Array.from({ length: dims }, normal))
   const sample = (target: Float32Array, share: number): void => {
@@ -97,7 +97,7 @@ export const drifting = (count: number, queries: number, seed: number): VectorSe
 
 /** Queries lie in all directions alike, vectors in few. */
 export const foreignQueries = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const normal = gaussian(random)
   return setOf(
     "foreign queries",

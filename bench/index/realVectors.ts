@@ -9,8 +9,8 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { modelIds } from "@muniment/models/ModelCatalog"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { vectorsOf } from "../kit/TextVectors.ts"
-import { seededRandom } from "./clusteredVectors.ts"
 import { churnShare, makeVectorSet, practiceCount, type VectorSet } from "./VectorSet.ts"
 
 const modelsDirectory = join(import.meta.dirname, "..", "..", "models")
@@ -50,7 +50,7 @@ export const realVectors = async (
   const rows = flat(await vectorsOf(modelsDirectory, model, "passage", rowTexts))
   const questions = flat(await vectorsOf(modelsDirectory, model, "query", queryTexts))
   const dims = rows.length / rowTexts.length
-  return makeVectorSet(seededRandom(7), {
+  return makeVectorSet(seededSequence(7), {
     name: "real",
     dims,
     count: kept,

@@ -4,7 +4,7 @@
  * that of difficult embeddings, with queries noisier than the data. "isotropic": noise without any
  * structure, the worst case of every index.
  */
-import { seededRandom } from "./clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 
 export const dims = 384
@@ -45,7 +45,7 @@ export const blur = (target: Float32Array, normal: () => number, ambient: number
 }
 
 export const hardVectors = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const normal = gaussian(random)
   const clusters = hardClusters(normal, count)
   const sample = (target: Float32Array, ambient: number): void => {
@@ -63,7 +63,7 @@ export const hardVectors = (count: number, queries: number, seed: number): Vecto
 }
 
 export const isotropicVectors = (count: number, queries: number, seed: number): VectorSet => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   const normal = gaussian(random)
   const sample = (target: Float32Array): void => target.set(noise(normal, 1))
   return makeVectorSet(random, {

@@ -9,6 +9,7 @@ import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 
 const DOCUMENTS = 10_000
 const WORDS_PER_DOCUMENT = 25
@@ -19,7 +20,7 @@ const ROUNDS = 5
 const SEED = 7
 
 const main = (): void => {
-  const random = mulberry(SEED)
+  const random = seededSequence(SEED)
   const word = (): string => `w${Math.floor(VOCABULARY ** random())}`
   const database = new DatabaseSync(":memory:")
   SqlitePostings.create(database)
@@ -57,16 +58,6 @@ const millisOf = (work: () => void): number => {
   const start = performance.now()
   work()
   return performance.now() - start
-}
-
-const mulberry = (seed: number) => {
-  let state = seed
-  return (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 main()

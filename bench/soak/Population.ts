@@ -2,6 +2,8 @@
  * The memories that should be stored: what to change next, what a search may return, how many there must be.
  * Everything is drawn from one seed.
  */
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+
 export interface Member {
   readonly id: string
   readonly agentId: string
@@ -25,7 +27,7 @@ export class Population {
 
   constructor(texts: number, seed: number) {
     this.#spare = Array.from({ length: texts }, (_, at) => at)
-    this.#random = seeded(seed)
+    this.#random = seededSequence(seed)
   }
 
   get size(): number {
@@ -100,14 +102,3 @@ export class Population {
 
 const spareSlackMax = 10_000
 const drawAttemptsMax = 10_000
-
-/** Mulberry32 (T. Ettinger): small, and good enough to choose with. */
-const seeded = (seed: number): (() => number) => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

@@ -1,18 +1,12 @@
-/** Random choices that a seed replays (mulberry32). */
+/** Random choices that a seed replays. */
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+
 export class SeededRandom {
-  #state: number
+  /** 0 <= x < 1 */
+  readonly next: () => number
 
   constructor(seed: number) {
-    this.#state = seed >>> 0
-  }
-
-  /** 0 <= x < 1 */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = this.#state
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+    this.next = seededSequence(seed)
   }
 
   /** An integer from `least` to `most`, both included. */

@@ -5,7 +5,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededRandom } from "../../bench/index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { expectSound, filled, Recall, workAll, workOnce, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"
 import { repetitions } from "./Repetitions.ts"
@@ -204,7 +204,7 @@ export const changesConformance = (engine: EngineUnderTest): void => {
     it("ends with the same vectors when a tail arrives in any order: the last number of a slot decides", () => {
       const { queries, rows } = vectorsOf("clustered", 71, dims, 400, 5)
       const tail = changesOf(rows, 600)
-      const random = seededRandom(10)
+      const random = seededSequence(10)
       for (let trial = 0; trial < 4; trial++) {
         const [index, straight] = [engine.make(dims), engine.make(dims)]
         for (const change of tail) change(straight)
@@ -248,7 +248,7 @@ type ChangeSlot = (slot: number, vector: Float32Array, seq: number) => void
 
 /** Changes in the order of their numbers, upserts and removals of few slots. */
 const changesOf = (rows: ReadonlyArray<Float32Array>, count: number): ReadonlyArray<Change> => {
-  const random = seededRandom(9)
+  const random = seededSequence(9)
   return Array.from({ length: count }, (_, seq): Change => {
     const changed = Math.floor(random() * 120)
     const vector = rows[seq % rows.length]!

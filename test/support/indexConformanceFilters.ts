@@ -1,7 +1,7 @@
 /** Part of the conformance suite: a search within a filter, from half of all slots down to none. */
 import { describe, expect, it } from "vitest"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededRandom } from "../../bench/index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { expectSound, filled, practise, Recall, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"
 
@@ -19,7 +19,7 @@ export const filterConformance = (engine: EngineUnderTest): void => {
       const index = filled(engine, rows, dims)
       practise(index, queries)
       const near = oracle.best(queries[0]!, size, undefined).map(({ slot }) => slot)
-      const random = seededRandom(3)
+      const random = seededSequence(3)
       for (const share of shares) {
         const count = Math.ceil(size * share)
         const filters = {
@@ -67,7 +67,7 @@ export const filterConformance = (engine: EngineUnderTest): void => {
         index.remove(slot, size + 1)
         left.rows.delete(slot)
       }
-      const random = seededRandom(4)
+      const random = seededSequence(4)
       const half = Bitmap.of(rows.keys().filter(() => random() < 0.5))
       const dead = Bitmap.of(rows.keys().filter((slot) => slot % 10 !== 3))
       const recall = new Recall()

@@ -3,7 +3,7 @@
  * float32 vectors, summed in double precision and sorted completely, which shares no code with any engine.
  */
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededRandom } from "../../bench/index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 
 export interface Vectors {
   readonly rows: ReadonlyArray<Float32Array>
@@ -60,7 +60,7 @@ export const unit = (vector: Float32Array): Float32Array => {
 
 type Normal = () => number
 const normals = (seed: number): Normal => {
-  const random = seededRandom(seed)
+  const random = seededSequence(seed)
   return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 }
 const gaussian = (normal: Normal, dims: number): Float32Array => Float32Array.from({ length: dims }, normal)

@@ -1,10 +1,11 @@
 /** Flags of the commands about backups: where they lie, and what opens them. */
-import { Console, Effect, FileSystem, Option } from "effect"
+import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import { BackupStore } from "@muniment/backup/BackupStore"
 import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/Sealing"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"
+import { warnIfOthersRead } from "./SecretFile.ts"
 
 const placeText =
   "a directory, or s3://bucket/prefix with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL"
@@ -63,7 +64,6 @@ export const chosenBackup = Effect.fnUntraced(function* (store: BackupStore, id:
 }, Effect.mapError(commandFailed))
 
 const passphraseLengthMin = 8
-const othersMask = 0o077
 
 const secretOf = Effect.fnUntraced(function* ({ keyFile, passphraseFile }: SecretFlags) {
   if (Option.isSome(keyFile) && Option.isSome(passphraseFile)) {
@@ -85,10 +85,6 @@ const secretOf = Effect.fnUntraced(function* ({ keyFile, passphraseFile }: Secre
 })
 
 const readSecret = Effect.fnUntraced(function* (path: string) {
-  const files = yield* FileSystem.FileSystem
-  const { mode } = yield* files.stat(path)
-  if ((mode & othersMask) !== 0) {
-    yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
-  }
-  return yield* files.readFile(path)
+  yield* warnIfOthersRead(path)
+  return yield* (yield* FileSystem.FileSystem).readFile(path)
 })

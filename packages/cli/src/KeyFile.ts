@@ -4,14 +4,14 @@
  *
  * Key texts as in `WalletSigner`: EVM hex, Solana base58 of 64 bytes or a list as `solana-keygen` writes.
  */
-import { Console, Effect, FileSystem, Redacted } from "effect"
+import { Effect, FileSystem, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
 import { readInput } from "./InputFile.ts"
+import { warnIfOthersRead } from "./SecretFile.ts"
 
 const ownerOnly = 0o600
-const othersMask = 0o077
 const evmKeyBytes = 32
 
 export interface WalletKey {
@@ -25,11 +25,7 @@ export const readSigner = (path: string) => Effect.map(readWalletKey(path), ({ s
 
 export const readWalletKey = Effect.fnUntraced(function* (path: string) {
   const { walletSignerOf } = yield* Effect.promise(() => import("@muniment/trust/WalletSigner"))
-  const files = yield* FileSystem.FileSystem
-  const { mode } = yield* files.stat(path)
-  if ((mode & othersMask) !== 0) {
-    yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
-  }
+  yield* warnIfOthersRead(path)
   const text = Buffer.from(yield* readInput(path))
     .toString("utf8")
     .trim()

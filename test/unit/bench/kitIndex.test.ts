@@ -1,6 +1,6 @@
 /** How the index bench reads a curve, what it takes for right, and what its filters let through. */
 import { describe, expect, it } from "vitest"
-import { seededRandom } from "../../../bench/index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { crossingAt, type Curve } from "../../../bench/index/Curve.ts"
 import { hardVectors, isotropicVectors } from "../../../bench/index/syntheticVectors.ts"
 import { intrinsicDimension, recallOf, truthOf } from "../../../bench/index/Truth.ts"
@@ -73,7 +73,7 @@ describe("the truth", () => {
 
 describe("the local intrinsic dimension", () => {
   it("of a plane within 384 dimensions is about 2, of noise it is large", () => {
-    const random = seededRandom(3)
+    const random = seededSequence(3)
     const count = 2_000
     const rows = new Float32Array(count * 1.5 * 384)
     for (let at = 0; at < count * 1.5; at++) {

@@ -1,8 +1,8 @@
 /** Keys on the terminal, and the flags that restrict a new one. */
-import { Option } from "effect"
+import { Array, Option } from "effect"
 import { Flag } from "effect/cli"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
-import { timeText } from "../Table.ts"
+import { table, timeText } from "../Table.ts"
 
 export const restrictionFlags = {
   label: Flag.String("label").pipe(Flag.withDescription("What the key is for"), Flag.optional),
@@ -18,6 +18,23 @@ export const restrictionFlags = {
   expires: Flag.String("expires").pipe(Flag.withDescription("How long the key works, as in 30d"), Flag.optional)
 }
 
+/** The restrictions that were given, as requests name them. */
+export const restrictionsOf = ({ agents, expires, label, readOnly, subjects }: KeyRestrictions) => ({
+  ...given("label", label),
+  ...(readOnly && { readOnly }),
+  ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
+  ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
+  ...given("expiresIn", expires)
+})
+
+interface KeyRestrictions {
+  readonly label: Option.Option<string>
+  readonly readOnly: boolean
+  readonly agents: ReadonlyArray<string>
+  readonly subjects: ReadonlyArray<string>
+  readonly expires: Option.Option<string>
+}
+
 export const keepMadeFlag = Flag.Boolean("keep-made").pipe(
   Flag.withDescription("Keys that this one made stay; without, they are revoked with it"),
   Flag.withDefault(false)
@@ -30,9 +47,12 @@ export const revocationText = (key: KeyRecord, alsoRevoked: ReadonlyArray<string
     ...alsoRevoked.map((id) => `With it, since it was made by it or by one that it made: ${id}`)
   ].join("\n")
 
-export const keyHeading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "MADE BY", "LABEL"]
+export const keysText = (keys: ReadonlyArray<KeyRecord>): string =>
+  keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)])
 
-export const keyRow = (key: KeyRecord): ReadonlyArray<string> => [
+const keyHeading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "MADE BY", "LABEL"]
+
+const keyRow = (key: KeyRecord): ReadonlyArray<string> => [
   key.id,
   key.account,
   `${key.prefix}…`,

@@ -1,9 +1,8 @@
 /** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
-import { Array, Console, Effect } from "effect"
+import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { given, keepMadeFlag, keyHeading, keyRow, restrictionFlags, revocationText } from "./keyTexts.ts"
+import { given, keepMadeFlag, keysText, restrictionFlags, restrictionsOf, revocationText } from "./keyTexts.ts"
 import { withOperator } from "./operator.ts"
 import { ownKeys } from "./ownKeys.ts"
 
@@ -15,15 +14,11 @@ const create = Command.make(
     ...restrictionFlags,
     json: flags.json
   },
-  Effect.fn("keys.create")(function* ({ account, agents, expires, json, label, plan, readOnly, subjects }) {
+  Effect.fn("keys.create")(function* ({ account, json, plan, ...restrictions }) {
     const payload = {
       account,
       ...given("plan", plan),
-      ...given("label", label),
-      ...(readOnly && { readOnly }),
-      ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
-      ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
-      ...given("expiresIn", expires)
+      ...restrictionsOf(restrictions)
     }
     const { key, secret } = yield* withOperator((operator) => operator.createKey({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ key, secret }))
@@ -49,7 +44,7 @@ const list = Command.make(
     const query = given("account", account)
     const { keys } = yield* withOperator((operator) => operator.listKeys({ query }))
     if (json) return yield* Console.log(JSON.stringify({ keys }))
-    return yield* Console.log(keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)]))
+    return yield* Console.log(keysText(keys))
   })
 ).pipe(Command.withDescription("List keys; secrets cannot be shown again"))
 

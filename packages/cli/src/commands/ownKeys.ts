@@ -1,10 +1,9 @@
 /** `muniment keys own`: an account's own keys, by one of its keys or its wallet, on any service. */
-import { Array, Console, Effect } from "effect"
+import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { table } from "../Table.ts"
 import { ask, callerHere } from "./caller.ts"
 import { flags } from "./flags.ts"
-import { given, keepMadeFlag, keyHeading, keyRow, restrictionFlags, revocationText } from "./keyTexts.ts"
+import { keepMadeFlag, keysText, restrictionFlags, restrictionsOf, revocationText } from "./keyTexts.ts"
 
 const callerFlags = { apiKey: flags.callerKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
 
@@ -15,23 +14,16 @@ const list = Command.make(
     const muniment = yield* callerHere({ apiKey, keyFile, url })
     const { keys } = yield* ask((signal) => muniment.listKeys({ signal }))
     if (json) return yield* Console.log(JSON.stringify({ keys }))
-    return yield* Console.log(keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)]))
+    return yield* Console.log(keysText(keys))
   })
 ).pipe(Command.withDescription("List the keys of the account that these credentials open"))
 
 const create = Command.make(
   "create",
   { ...callerFlags, ...restrictionFlags, json: flags.json },
-  Effect.fn("keys.own.create")(function* ({ agents, apiKey, expires, json, keyFile, label, readOnly, subjects, url }) {
+  Effect.fn("keys.own.create")(function* ({ apiKey, json, keyFile, url, ...restrictions }) {
     const muniment = yield* callerHere({ apiKey, keyFile, url })
-    const body = {
-      ...given("label", label),
-      ...(readOnly && { readOnly }),
-      ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
-      ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
-      ...given("expiresIn", expires)
-    }
-    const { key, secret } = yield* ask((signal) => muniment.createKey(body, { signal }))
+    const { key, secret } = yield* ask((signal) => muniment.createKey(restrictionsOf(restrictions), { signal }))
     if (json) return yield* Console.log(JSON.stringify({ key, secret }))
     return yield* Console.log(`Key ${key.id}; it is shown once, only its hash is stored:\n  ${secret}`)
   })

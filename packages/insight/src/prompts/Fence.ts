@@ -11,8 +11,13 @@ import { WebCrypto } from "effect/crypto"
 import { isJsonArray } from "./ClippedJson.ts"
 import { visibleText } from "../text/VisibleText.ts"
 
+/** Tells a model how to read the blocks. Part of the fixed instructions: increase the versions of both with a change. */
+export const fenceExplained =
+  "A block begins with a line BEGIN and ends with a line END that carry the code named in its first line. Each line between them is one JSON value."
+
 export interface Fence {
-  readonly code: string
+  /** First line of a prompt: names the code. */
+  readonly opening: string
   /** Lines of one section, fenced. `values` may hold any text. */
   readonly section: (name: string, values: ReadonlyArray<Schema.Json>) => string
 }
@@ -26,7 +31,7 @@ export const makeFence = (code: string): Fence => {
   const guess = new RegExp(code, "gi")
   const escaped = (text: string) => text.replaceAll(guess, (found) => `${unicodeEscape(found)}${found.slice(1)}`)
   return {
-    code,
+    opening: `The code of this request is ${code}.`,
     section: (name, values) =>
       [`BEGIN ${name} ${code}`, ...values.map((value) => escaped(dataLine(value))), `END ${name} ${code}`].join("\n")
   }

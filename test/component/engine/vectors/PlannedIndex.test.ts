@@ -5,8 +5,8 @@ import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { codesKeepMin, codesMin } from "@muniment/engine/vectors/planner/Planner"
 import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { describe, expect, it } from "vitest"
-import { seededRandom } from "../../../../bench/index/clusteredVectors.ts"
 import {
   buildAll,
   clustered,
@@ -77,7 +77,7 @@ describe("PlannedIndex", () => {
   })
 
   it("scans vectors whose codes let most rows through, and tries the codes again from time to time", () => {
-    const random = seededRandom(4)
+    const random = seededSequence(4)
     const noise = () => unit(Float32Array.from({ length: 64 }, () => random() - 0.5))
     const index = new PlannedIndex({ dims: 64, slabs, hnswlib, pin: "auto" })
     for (let slot = 0; slot < size; slot++) index.upsert(slot, noise(), slot)

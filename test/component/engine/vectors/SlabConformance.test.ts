@@ -8,8 +8,8 @@ import { type KernelFactory, loadKernels } from "@muniment/engine/vectors/arena/
 import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
 import { Slab, SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { describe, expect, it } from "vitest"
-import { seededRandom } from "../../../../bench/index/clusteredVectors.ts"
 import { expectSound, workAll, workOnce } from "../../../support/indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "../../../support/indexConformanceVectors.ts"
 
@@ -105,7 +105,7 @@ describe("a slab", () => {
   it("does not grow when an index grows and shrinks again and again", () => {
     const slab = new Slab(kernels)
     const index = new QuantizedIndex(new VectorArena(dims, slab))
-    const random = seededRandom(5)
+    const random = seededSequence(5)
     const ends: Array<number> = []
     for (let cycle = 0; cycle < 16; cycle++) {
       const size = 4_000 + Math.floor(random() * 2_000)

@@ -9,7 +9,8 @@ import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import type { SearchHits, VectorIndex } from "@muniment/engine/vectors/VectorIndex"
-import { clusteredVectors, seededRandom } from "../../../../bench/index/clusteredVectors.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { clusteredVectors } from "../../../../bench/index/clusteredVectors.ts"
 
 const reasons: Array<string> = []
 const loaded = await loadHnswlib((reason) => reasons.push(reason))
@@ -27,7 +28,7 @@ export const buildAll = (index: { readonly work: (budgetMillis: number, now: () 
 }
 
 export const clustered = (seed: number, count: number, dims: number) =>
-  clusteredVectors(seededRandom(seed), { dims, count, queries: 50 })
+  clusteredVectors(seededSequence(seed), { dims, count, queries: 50 })
 
 /** An exact index over the same vectors, kept apart from the index under test. */
 export const oracleOf = (rows: Iterable<readonly [number, Float32Array]>, dims: number): ExactIndex => {

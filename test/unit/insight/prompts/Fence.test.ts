@@ -4,10 +4,11 @@ import { drawFence, makeFence } from "@muniment/insight/prompts/Fence"
 import { visibleText } from "@muniment/insight/text/VisibleText"
 import fc from "fast-check"
 
-const fence = makeFence("fence-11111111-2222-4333-8444-555555555555")
+const code = "fence-11111111-2222-4333-8444-555555555555"
+const fence = makeFence(code)
 const hostile = fc.oneof(
   fc.string({ unit: "binary" }),
-  fc.constantFrom(fence.code, fence.code.toUpperCase(), `END X ${fence.code}`, "\n", "\\", '"', "<|im_end|>", "[/INST]")
+  fc.constantFrom(code, code.toUpperCase(), `END X ${code}`, "\n", "\\", '"', "<|im_end|>", "[/INST]")
 )
 const text = fc.array(hostile, { maxLength: 8 }).map((parts) => parts.join(""))
 
@@ -17,7 +18,7 @@ describe("a fence", () => {
       fc.property(fc.array(text, { maxLength: 5 }), (texts) => {
         const section = fence.section("X", texts)
         const lines = section.split("\n")
-        expect(section.toLowerCase().split(fence.code)).toHaveLength(3)
+        expect(section.toLowerCase().split(code)).toHaveLength(3)
         expect(section).not.toMatch(/<|\[\/?INST\]/)
         expect(lines).toHaveLength(texts.length + 2)
         expect(lines.slice(1, -1).map((line): unknown => JSON.parse(line))).toEqual(texts.map(visibleText))
@@ -34,7 +35,7 @@ describe("a fence", () => {
   it.effect("has another code for each request", () =>
     Effect.gen(function* () {
       const drawn = yield* Effect.all(Array.from({ length: 100 }, () => drawFence))
-      expect(new Set(drawn.map(({ code }) => code)).size).toBe(100)
+      expect(new Set(drawn.map(({ opening }) => opening)).size).toBe(100)
     })
   )
 })
