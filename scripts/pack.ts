@@ -1,29 +1,27 @@
 /**
- * `npm run pack:all -- [FOLDER] [--runtime FOLDER] [--adapters]`: builds what is published, into `dist` by default: the client, the
- * service, and ONNX Runtime for the platforms whose library is in the runtime's folder, by default the installed
- * `onnxruntime-node`, which has this machine's; with `--adapters` also those for agent frameworks, whose frameworks npm
- * brings. The same sources make the same bytes. Nothing is published from here:
+ * `npm run pack:all -- [FOLDER] [--runtime FOLDER] [--adapters] [--wheel]`: builds what is published, into `dist` by default: the
+ * client, the service, and ONNX Runtime for the platforms whose library is in the runtime's folder, by default the
+ * installed `onnxruntime-node`, which has this machine's; with `--adapters` also those for agent frameworks, whose
+ * frameworks npm brings; with `--wheel` the Python client, by the Python that `MUNIMENT_PYTHON` names and a build
+ * backend that pip brings. The same sources make the same bytes. Nothing is published from here:
  * `packages/cli/docs/install.md` says how a maintainer does it.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { adapterNames, buildAdapter, installFrameworks } from "./pack/AdapterPackages.ts"
 import { buildClient, clientBytesMax } from "./pack/ClientPackage.ts"
 import { buildNative, buildService, hasNative, platforms } from "./pack/ServicePackage.ts"
-import { packFolder, type Tarball } from "./pack/Tarball.ts"
+import { packFolder, type Tarball, weighed } from "./pack/Tarball.ts"
+import { buildWheel, type WheelBuilder, wheelBytesMax } from "./pack/WheelPackage.ts"
 
 const root = resolve(import.meta.dirname, "..")
 
 export const packClient = (into: string): Tarball => {
   const folder = emptyFolder()
   buildClient(root, folder)
-  const tarball = packed(folder, into)
-  if (tarball.bytes > clientBytesMax) {
-    throw new Error(`${basename(tarball.path)} has ${tarball.bytes} bytes, more than ${clientBytesMax}`)
-  }
-  return tarball
+  return within(packed(folder, into), clientBytesMax)
 }
 
 /** The service first, then the native parts that `runtime` has. */
@@ -55,6 +53,24 @@ export const packAdapters = async (into: string, client: Tarball): Promise<Reado
   }
 }
 
+export const packWheel = async (into: string, builder: WheelBuilder): Promise<Tarball> => {
+  const folder = emptyFolder()
+  try {
+    const wheel = await buildWheel(root, folder, builder)
+    const path = join(into, basename(wheel))
+    mkdirSync(into, { recursive: true })
+    copyFileSync(wheel, path)
+    return within(weighed(path), wheelBytesMax)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const within = (packed: Tarball, bytesMax: number): Tarball => {
+  if (packed.bytes <= bytesMax) return packed
+  throw new Error(`${basename(packed.path)} has ${packed.bytes} bytes, more than ${bytesMax}`)
+}
+
 const emptyFolder = (): string => mkdtempSync(join(tmpdir(), "muniment-pack-"))
 
 /** Removes `folder`. */
@@ -67,12 +83,19 @@ const packed = (folder: string, into: string): Tarball => {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const options = { runtime: { type: "string" }, adapters: { type: "boolean" } } as const
+  const options = { runtime: { type: "string" }, adapters: { type: "boolean" }, wheel: { type: "boolean" } } as const
   const { positionals, values } = parseArgs({ allowPositionals: true, options })
   const into = resolve(positionals[0] ?? join(root, "dist"))
   const client = packClient(into)
   const adapters = values.adapters === true ? await packAdapters(into, client) : []
-  for (const { bytes, path, sha256 } of [client, ...adapters, ...(await packService(into, values.runtime))]) {
+  const python = process.env["MUNIMENT_PYTHON"] ?? "python3"
+  const wheels = values.wheel === true ? [await packWheel(into, { python, hasBackend: false })] : []
+  for (const { bytes, path, sha256 } of [
+    client,
+    ...adapters,
+    ...wheels,
+    ...(await packService(into, values.runtime))
+  ]) {
     process.stdout.write(`${sha256}  ${basename(path)}  ${bytes} bytes\n`)
   }
 }

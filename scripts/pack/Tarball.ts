@@ -22,10 +22,11 @@ export const packFolder = (folder: string, into: string): Tarball => {
   if (error !== undefined || status !== 0) throw new Error(`npm pack failed: ${error?.message ?? stderr}`)
   const name = /"filename": "([^"]+)"/.exec(stdout)?.[1]
   if (name === undefined) throw new Error(`npm pack names no file: ${stdout}`)
-  const path = join(into, name.replace("@", "").replace("/", "-"))
-  return {
-    path,
-    bytes: statSync(path).size,
-    sha256: createHash("sha256").update(readFileSync(path)).digest("hex")
-  }
+  return weighed(join(into, name.replace("@", "").replace("/", "-")))
 }
+
+export const weighed = (path: string): Tarball => ({
+  path,
+  bytes: statSync(path).size,
+  sha256: createHash("sha256").update(readFileSync(path)).digest("hex")
+})

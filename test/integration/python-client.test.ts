@@ -2,23 +2,26 @@
  * The Python client as its users get it: built as a wheel, installed where the repository is not in reach, checked
  * strictly by mypy with its tests and examples, and run against the real service. Its own tests are Python's.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { packWheel } from "../../scripts/pack.ts"
+import type { Tarball } from "../../scripts/pack/Tarball.ts"
 import { pythonVenv } from "../support/PythonVenv.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import { repository, type ServerCalls } from "../support/TestServer.ts"
 
 const source = join(repository, "packages", "python")
-const wheelBytesMax = 100_000
 const { directory, missing, run } = pythonVenv("packages/python/requirements-test.txt")
+const builder = { python: join(directory, "bin", "python"), hasBackend: true }
 
 describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   const place = mkdtempSync(join(tmpdir(), "muniment-python-"))
   const installed = join(place, "installed")
   let server: ServerCalls
+  let wheel: Tarball
   const asAccount = async (name: string) => ({
     PYTHONPATH: installed,
     MYPYPATH: `${installed}:${join(source, "tests")}`,
@@ -30,17 +33,32 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   beforeAll(async () => {
     server = await sharedServer()
     mkdirSync(installed)
+    wheel = await packWheel(place, builder)
     const offline = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
-    await run(["-m", "pip", "wheel", ...offline, "--no-build-isolation", "--wheel-dir", place, source])
-    await run(["-m", "pip", "install", ...offline, "--target", installed, join(place, wheelName())])
+    await run(["-m", "pip", "install", ...offline, "--target", installed, wheel.path])
   })
   afterAll(() => rmSync(place, { recursive: true, force: true }))
-  const wheelName = (): string => readdirSync(place).find((name) => name.endsWith(".whl"))!
 
-  it("is a wheel of at most 100 KB that says that it is typed", () => {
-    expect(wheelName()).toBe("muniment-0.1.0-py3-none-any.whl")
-    expect(statSync(join(place, wheelName())).size).toBeLessThan(wheelBytesMax)
+  it("is a wheel of at most 100 KB that says that it is typed, built to the same bytes again", async () => {
+    expect(basename(wheel.path)).toBe("muniment-0.1.0-py3-none-any.whl")
+    expect(wheel.bytes).toBeLessThanOrEqual(100_000)
     expect(readdirSync(join(installed, "muniment"))).toContain("py.typed")
+    const again = await packWheel(join(place, "again"), builder)
+    expect(readFileSync(again.path)).toEqual(readFileSync(wheel.path))
+  })
+
+  it("has its licence and a bill of what it asks for", () => {
+    const metadata = join(installed, "muniment-0.1.0.dist-info")
+    const licence = readFileSync(join(metadata, "licenses", "LICENSE"), "utf8")
+    expect(licence).toBe(readFileSync(join(repository, "LICENSE"), "utf8"))
+    const bill = JSON.parse(readFileSync(join(metadata, "sboms", "bom.cdx.json"), "utf8"))
+    expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" })
+    const asked = readFileSync(join(metadata, "METADATA"), "utf8").matchAll(/^Requires-Dist: ([a-z0-9-]+)/gm)
+    expect(bill.components.map(({ name }: { readonly name: string }) => name)).toEqual(
+      [...new Set([...asked].map(([, name]) => name))].sort()
+    )
+    const required = bill.components.filter(({ scope }: { readonly scope: string }) => scope === "required")
+    expect(required).toMatchObject([{ name: "httpx", purl: "pkg:pypi/httpx" }])
   })
 
   it("passes the strict type check, with its tests and examples", async () => {
