@@ -1,6 +1,7 @@
 /** /v1/webhooks (contract: Webhooks of accounts): who makes them, where they may go, secrets, deliveries, their end. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
+import { runCli } from "../component/cli/runCli.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
@@ -88,11 +89,65 @@ describe("a webhook of an account", () => {
       ["GET", ""],
       ["GET", "/deliveries"],
       ["DELETE", ""],
-      ["POST", "/secret"]
+      ["POST", "/secret"],
+      ["POST", "/test"]
     ] as const) {
       const answer = await call(method, `/v1/webhooks/${id}${path}`)
       expect([answer.status, answer.body.code]).toEqual([404, "webhook_not_found"])
     }
+  })
+
+  it("is sent a test when asked, also while it is paused, signed and not kept", async () => {
+    const { call, hook, told } = await accountOf("tried")
+    const { secret, webhook } = await hook()
+    const place = `/v1/webhooks/${webhook.id}`
+    await call("PATCH", place, { state: "paused" })
+    const { body: rotated } = await call("POST", `${place}/secret`)
+    const taken = await call("POST", `${place}/test`)
+    expect(taken.body).toEqual({ success: true, delivered: true, reason: null, tookMillis: expect.any(Number) })
+    expect(told().map(({ body }) => body)).toMatchObject([{ type: "test", data: {} }])
+    for (const one of [secret, rotated.secret]) expect(await isSigned(told()[0]!, one)).toBe(true)
+
+    receiver.answer = ({ path }) => (path === "/hook/tried" ? 503 : 204)
+    expect((await call("POST", `${place}/test`)).body).toMatchObject({ delivered: false, reason: "status 503" })
+    expect((await call("GET", place)).body.webhook).toMatchObject({ state: "paused", pending: 0, failed: 0 })
+    expect((await call("GET", `${place}/deliveries`)).body.deliveries).toEqual([])
+    receiver.answer = () => 204
+  })
+
+  it("is kept from a terminal", async () => {
+    const { call, key, told, url, write } = await accountOf("terminal")
+    const run = async (...args: ReadonlyArray<string>) => {
+      const command = ["webhooks", "own", ...args, "--url", service.url, "--api-key", key]
+      return runCli(command, () => undefined)
+    }
+    const json = async (...args: ReadonlyArray<string>) => JSON.parse((await run(...args, "--json")).out)
+    expect((await run("list")).out).toBe("No webhooks.")
+    const { secret, webhook } = await json("add", url, "--type", "memory.created", "--agent", "a")
+    expect(webhook).toMatchObject({ url, types: ["memory.created"], agents: ["a"] })
+    expect((await run("list")).out).toMatch(new RegExp(`^ID.+\n${webhook.id} .+ active +0 +0 .+memory.created +a`))
+
+    expect((await run("test", webhook.id)).out).toMatch(/^delivered, after \d+ ms$/)
+    const replaced = await run("secret", webhook.id)
+    const [shown = ""] = /whsec_\S+/.exec(replaced.out) ?? []
+    expect(shown).not.toBe(secret)
+    expect(await json("test", webhook.id)).toMatchObject({ delivered: true, reason: null })
+    for (const one of [secret, shown]) expect(await isSigned(told()[1]!, one)).toBe(true)
+
+    receiver.answer = ({ path }) => (path === "/hook/terminal" ? 410 : 204)
+    const refused = await run("test", webhook.id)
+    expect([refused.isSuccess, refused.out]).toEqual([false, expect.stringMatching(/^status 410, after \d+ ms$/)])
+    receiver.answer = () => 204
+    await write("one")
+    await until(async () => (await json("deliveries", webhook.id, "--state", "delivered")).deliveries.length === 1)
+    expect((await run("deliveries", webhook.id)).out).toMatch(/memory\.created +delivered +1 +- +a/)
+    expect((await run("repeat", webhook.id)).out).toBe("0 messages are sent again.")
+    expect((await run("repeat", webhook.id, "msg_none")).err).toContain("no message of this id")
+    expect((await run("change", webhook.id)).err).toContain("--target, --type or --state")
+    const changed = await json("change", webhook.id, "--state", "paused", "--target", `${url}/else`)
+    expect(changed.webhook).toMatchObject({ state: "paused", url: `${url}/else` })
+    expect((await run("remove", webhook.id)).isSuccess).toBe(true)
+    expect((await call("GET", "/v1/webhooks")).body.webhooks).toEqual([])
   })
 
   it("is bounded in number", async () => {

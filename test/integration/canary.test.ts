@@ -201,6 +201,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "hooks.changeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`, { body: { state: "paused" } }]],
   "hooks.removeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`]],
   "hooks.rotateHookSecret": ({ hookId }) => [[`/v1/webhooks/${hookId}/secret`]],
+  "hooks.testHook": ({ hookId }) => [[`/v1/webhooks/${hookId}/test`]],
   "hooks.hookDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries`]],
   "hooks.repeatDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries/repeat`, { body: {} }]],
   "account.whoami": () => [["/v1/account"]],

@@ -122,7 +122,8 @@ const hookChecks = ({
   const name = "account webhooks"
   if (active + paused === 0) return []
   const detail = `${active} active, ${paused} paused; ${pending} messages wait, ${failed} were given up`
-  const remedy = "their accounts see why in GET /v1/webhooks, and repeat what was given up"
+  const remedy =
+    'their accounts see why in GET /v1/webhooks or "muniment webhooks own list", and repeat what was given up'
   return failed > 0 || oldestSeconds >= webhookSecondsWarn
     ? [{ name, verdict: "warn", detail, remedy }]
     : [{ name, verdict: "ok", detail }]

@@ -304,6 +304,11 @@ export class Muniment implements ContractClient {
     return this.#write("rotateHookSecret", "POST", `${hookPath(id)}/secret`, undefined, options)
   }
 
+  /** Sends a message of type `test` once. */
+  testHook(id: string, options?: CallOptions): Promise<Answer<"testHook">> {
+    return this.#write("testHook", "POST", `${hookPath(id)}/test`, undefined, options)
+  }
+
   hookDeliveries(
     id: string,
     query: Query<"hookDeliveries"> = {},

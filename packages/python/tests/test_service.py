@@ -126,6 +126,9 @@ class Service(unittest.TestCase):
         self.assertNotEqual(memory.rotate_hook_secret(hook.id).secret, made.secret)
         self.assertEqual(memory.hook_deliveries(hook.id).deliveries, ())
         self.assertEqual(memory.repeat_deliveries(hook.id).repeated, 0)
+        memory.change_hook(hook.id, url="https://nowhere.invalid/x")
+        trial = memory.test_hook(hook.id)
+        self.assertEqual((trial.delivered, trial.reason is None), (False, False))
         memory.remove_hook(hook.id)
         self.assertEqual(memory.list_hooks().webhooks, ())
 

@@ -67,6 +67,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   changeHook: (client) => client.changeHook("x/y", { state: "paused" }),
   removeHook: (client) => client.removeHook("x/y"),
   rotateHookSecret: (client) => client.rotateHookSecret("x/y"),
+  testHook: (client) => client.testHook("x/y"),
   hookDeliveries: (client) => client.hookDeliveries("x/y", { state: "failed" }),
   repeatDeliveries: (client) => client.repeatDeliveries("x/y", {})
 }

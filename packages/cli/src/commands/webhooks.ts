@@ -7,6 +7,7 @@ import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withWebhookOperator } from "./operator.ts"
+import { ownWebhooks } from "./ownWebhooks.ts"
 
 const list = Command.make(
   "list",
@@ -62,8 +63,8 @@ const test = Command.make(
 ).pipe(Command.withDescription("Send a message of type test now; exit code 1 if the webhook does not take it"))
 
 export const webhooks = Command.make("webhooks").pipe(
-  Command.withDescription("What the operator's webhook is told of payments"),
-  Command.withSubcommands([list, resend, test])
+  Command.withDescription("What the operator's webhook is told of payments; `own`: webhooks of an account"),
+  Command.withSubcommands([list, resend, test, ownWebhooks])
 )
 
 const heading = ["AT", "ID", "TYPE", "STATE", "ATTEMPTS", "NEXT", "PAYMENT", "REASON"]

@@ -17,17 +17,20 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { type Attempt, type DueMessage, HookMessages, type NewMessage } from "./HookMessages.ts"
 
 /** What a delivery needs to know of its webhook. */
-export interface FollowedHook {
+export interface FollowedHook extends HookEndpoint {
   readonly id: string
   readonly account: string
-  readonly url: string
   readonly types: ReadonlyArray<AccountEventType>
   readonly agents: readonly [string, ...ReadonlyArray<string>] | undefined
   readonly cursor: string
-  /** Sealed; the newest first. */
-  readonly secrets: ReadonlyArray<string>
   /** Messages that wait. */
   readonly pending: number
+}
+
+export interface HookEndpoint {
+  readonly url: string
+  /** Its secrets, the newest first. */
+  readonly sealed: ReadonlyArray<string>
 }
 
 export interface HookPlace {
@@ -84,6 +87,8 @@ export class AccountHooks extends Context.Service<
     readonly due: Effect.Effect<ReadonlyArray<string>>
     /** Undefined: not active, or its account is suspended or gone. */
     readonly followed: (id: string) => Effect.Effect<FollowedHook | undefined>
+    /** Of a paused one too. */
+    readonly endpoint: (place: HookPlace) => Effect.Effect<HookEndpoint, NotFound>
     readonly enqueue: (
       hook: HookPlace,
       messages: ReadonlyArray<NewMessage>,
@@ -148,6 +153,7 @@ const make = Effect.gen(function* () {
     active: read(rows.active),
     due: read(rows.due),
     followed: (id) => read(rows.followed(id)),
+    endpoint: (place) => read(Effect.flatMap(rows.endpoint(place), (endpoint) => endpoint ?? notFound)),
     enqueue: Effect.fn("AccountHooks.enqueue")((hook, news, cursor) =>
       write(Effect.andThen(messages.add(hook, news), rows.moveCursor(hook.id, cursor)))
     ),
@@ -282,17 +288,25 @@ class HookRows {
         WHERE account_webhook.id = ${id} AND state = 'active' AND suspended_at IS NULL`
       if (row === undefined) return undefined
       const { agents, types } = recordOf(row, now)
-      const old = isOverlapping(row, now) && row.old_secret !== null ? [row.old_secret] : []
       return {
         id,
         account: row.account,
-        url: row.url,
+        ...endpointOf(row, now),
         types,
         agents: agents ?? undefined,
         cursor: row.cursor,
-        secrets: [row.secret, ...old],
         pending: row.pending
       } satisfies FollowedHook
+    })
+  }
+
+  endpoint({ account, id }: HookPlace) {
+    const sql = this.#sql
+    return Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const [row] = yield* sql<HookSecrets>`SELECT url, secret, old_secret, old_secret_until FROM account_webhook
+        WHERE id = ${id} AND account = ${account}`
+      return row === undefined ? undefined : Effect.succeed(endpointOf(row, now))
     })
   }
 
@@ -322,16 +336,19 @@ class HookRows {
   }
 }
 
-interface HookRow {
-  readonly id: string
-  readonly account: string
+interface HookSecrets {
   readonly url: string
-  readonly types: string | null
-  readonly agents: string | null
-  readonly state: HookState
   readonly secret: string
   readonly old_secret: string | null
   readonly old_secret_until: number | null
+}
+
+interface HookRow extends HookSecrets {
+  readonly id: string
+  readonly account: string
+  readonly types: string | null
+  readonly agents: string | null
+  readonly state: HookState
   readonly cursor: string
   readonly made_by: string | null
   readonly created_at: number
@@ -341,7 +358,12 @@ interface HookRow {
   readonly failed: number
 }
 
-const isOverlapping = ({ old_secret_until: until }: HookRow, now: number): boolean => until !== null && until > now
+const isOverlapping = ({ old_secret_until: until }: HookSecrets, now: number): boolean => until !== null && until > now
+
+const endpointOf = (row: HookSecrets, now: number): HookEndpoint => ({
+  url: row.url,
+  sealed: [row.secret, ...(isOverlapping(row, now) && row.old_secret !== null ? [row.old_secret] : [])]
+})
 
 const recordOf = (row: HookRow, now: number): HookRecord => ({
   id: row.id,

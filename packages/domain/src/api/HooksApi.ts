@@ -12,7 +12,7 @@ import {
   Unavailable
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { WebhookState } from "../Webhooks.ts"
+import { WebhookState, WebhookTrial } from "../Webhooks.ts"
 import {
   Authorization,
   BodyLimit,
@@ -86,6 +86,16 @@ export class HooksApi extends HttpApiGroup.make("hooks")
     }).annotateMerge(
       operation("Replace the secret of a webhook", {
         description: "For a day messages are signed with the one before, too."
+      })
+    ),
+    HttpApiEndpoint.post("testHook", "/webhooks/:id/test", {
+      params: one,
+      headers: WriteHeaders,
+      success: Schema.Struct({ success, ...WebhookTrial.fields }),
+      error: writeErrors
+    }).annotateMerge(
+      operation("Send a message of type `test` now", {
+        description: "Once, to a paused webhook too; it is not kept."
       })
     ),
     HttpApiEndpoint.get("hookDeliveries", "/webhooks/:id/deliveries", {

@@ -26,6 +26,7 @@ from .answers import (
     FoundMemories,
     HookDeliveries,
     Hooks,
+    HookTrial,
     HookWithSecret,
     Keys,
     MemoryPage,
@@ -490,6 +491,11 @@ def remove_hook(id: str, *, idempotency_key: str | None = None) -> Call[Success]
 def rotate_hook_secret(id: str, *, idempotency_key: str | None = None) -> Call[HookWithSecret]:
     """For a day messages are signed with the secret before, too."""
     return _write("POST", f"/webhooks/{_segment(id)}/secret", HookWithSecret, None, idempotency_key)
+
+
+def test_hook(id: str, *, idempotency_key: str | None = None) -> Call[HookTrial]:
+    """Sends a message of type `test` once."""
+    return _write("POST", f"/webhooks/{_segment(id)}/test", HookTrial, None, idempotency_key)
 
 
 def hook_deliveries(id: str, *, state: str | None = None, limit: int | None = None) -> Call[HookDeliveries]:

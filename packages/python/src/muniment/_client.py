@@ -209,6 +209,7 @@ class Muniment:
     change_hook = _Method(calls.change_hook)
     remove_hook = _Method(calls.remove_hook)
     rotate_hook_secret = _Method(calls.rotate_hook_secret)
+    test_hook = _Method(calls.test_hook)
     hook_deliveries = _Method(calls.hook_deliveries)
     repeat_deliveries = _Method(calls.repeat_deliveries)
 
@@ -328,6 +329,7 @@ class AsyncMuniment:
     change_hook = _AsyncMethod(calls.change_hook)
     remove_hook = _AsyncMethod(calls.remove_hook)
     rotate_hook_secret = _AsyncMethod(calls.rotate_hook_secret)
+    test_hook = _AsyncMethod(calls.test_hook)
     hook_deliveries = _AsyncMethod(calls.hook_deliveries)
     repeat_deliveries = _AsyncMethod(calls.repeat_deliveries)
 

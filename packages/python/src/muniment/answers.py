@@ -572,6 +572,14 @@ class HookWithSecret:
 
 
 @dataclass(frozen=True)
+class HookTrial:
+    delivered: bool
+    #: Why not.
+    reason: str | None
+    took_millis: int
+
+
+@dataclass(frozen=True)
 class HookDelivery:
     id: str
     type: str

@@ -7,16 +7,17 @@ import { SecureRandom } from "effect/crypto"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
+import { type Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
+import type { WebhookState } from "@muniment/domain/Webhooks"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountHooks, type HookPlace } from "@muniment/control/webhooks/AccountHooks"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { nonceBytes, seal } from "@muniment/trust/SealedText"
 import { AccountEvents } from "../events/AccountEvents.ts"
 import { requireWholeAccount, unboundCaller } from "../identity/KeyScopes.ts"
-import { HookDeliveries } from "../webhooks/HookDeliveries.ts"
+import { HookDeliveries, switchedOff } from "../webhooks/HookDeliveries.ts"
 import { type HookReach, hookSecretBytes, hookSecretText, isHookUrl } from "../webhooks/WebhookSettings.ts"
 
 export const hooksHandlers = (reach: HookReach) =>
@@ -26,22 +27,13 @@ export const hooksHandlers = (reach: HookReach) =>
     Effect.fnUntraced(function* (handlers) {
       const hooks = yield* AccountHooks
       const events = yield* AccountEvents
-      const { changed } = yield* HookDeliveries
+      const { changed, test } = yield* HookDeliveries
       const changing = makeChanging(yield* AuditLog)
       const makeSecret = yield* makeSecrets
       const success = true as const
 
       return handlers.handleAll({
-        listHooks: Effect.fnUntraced(function* () {
-          const { account } = yield* unboundCaller
-          return { success, webhooks: yield* hooks.list(account.id) }
-        }),
-        getHook: Effect.fnUntraced(function* ({ params }) {
-          return { success, webhook: yield* hooks.get(yield* readPlace(params.id)) }
-        }),
-        hookDeliveries: Effect.fnUntraced(function* ({ params, query: { limit = shownDefault, state } }) {
-          return { success, deliveries: yield* hooks.deliveries(yield* readPlace(params.id), { limit, state }) }
-        }),
+        ...readHandlers(hooks),
         createHook: Effect.fnUntraced(function* ({ payload }) {
           const caller = yield* Caller
           yield* Effect.andThen(requireWholeAccount(caller), requireUnending(caller))
@@ -80,6 +72,10 @@ export const hooksHandlers = (reach: HookReach) =>
           yield* changing.record("rotateHookSecret", caller, webhook.id)
           return { success, webhook, secret: text }
         }),
+        testHook: Effect.fnUntraced(function* ({ params }) {
+          const [, place] = yield* changedPlace(params.id)
+          return { success, ...(yield* test(place)) }
+        }),
         repeatDeliveries: Effect.fnUntraced(function* ({ params, payload }) {
           const [, place] = yield* changedPlace(params.id)
           const repeated = yield* hooks.repeat(place, payload.delivery)
@@ -89,6 +85,29 @@ export const hooksHandlers = (reach: HookReach) =>
       })
     })
   )
+
+interface OfHook {
+  readonly params: { readonly id: string }
+}
+
+const readHandlers = (hooks: AccountHooks["Service"]) => {
+  const success = true as const
+  return {
+    listHooks: Effect.fnUntraced(function* () {
+      const { account } = yield* unboundCaller
+      return { success, webhooks: yield* hooks.list(account.id) }
+    }),
+    getHook: Effect.fnUntraced(function* ({ params }: OfHook) {
+      return { success, webhook: yield* hooks.get(yield* readPlace(params.id)) }
+    }),
+    hookDeliveries: Effect.fnUntraced(function* ({
+      params,
+      query: { limit = shownDefault, state }
+    }: OfHook & { readonly query: { readonly limit?: number; readonly state?: WebhookState } }) {
+      return { success, deliveries: yield* hooks.deliveries(yield* readPlace(params.id), { limit, state }) }
+    })
+  }
+}
 
 const shownDefault = 100
 
@@ -134,10 +153,7 @@ const requireUnending = ({ keyExpiresAt }: Identity): Effect.Effect<void, Forbid
     : Effect.fail(new Forbidden({ code: "key_scope", error: "this key ends, and a webhook does not" }))
 
 const requireUrl = (reach: HookReach, url: string): Effect.Effect<void, InvalidRequest | Conflict> => {
-  if (reach === "off") {
-    const error = "this service sends no webhooks of accounts: its operator has switched them off"
-    return Effect.fail(new Conflict({ code: "webhook_not_configured", error }))
-  }
+  if (reach === "off") return switchedOff
   if (isHookUrl(url, reach)) return Effect.void
   const error =
     reach === "public"

@@ -20,12 +20,13 @@ import {
   Scope
 } from "effect"
 import { createHash } from "node:crypto"
-import type { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage, type InvalidRequest, type NotFound } from "@muniment/domain/Errors"
 import type { AccountEvent } from "@muniment/domain/Events"
 import type { Identity } from "@muniment/domain/Identity"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import type { ReadError } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
@@ -37,7 +38,7 @@ import { AccountEvents, type EventReader } from "../events/AccountEvents.ts"
 import { AccountSignals } from "../events/AccountSignals.ts"
 import { decodePositions } from "../events/EventPositions.ts"
 import { retryDelayMillis } from "./WebhookDeliveries.ts"
-import { sendWebhook } from "./WebhookSender.ts"
+import { sendTest, sendWebhook } from "./WebhookSender.ts"
 import { type HookReach, webhookSecrets } from "./WebhookSettings.ts"
 
 export type HookHealth = ServiceStatus["hooks"]
@@ -48,6 +49,8 @@ export class HookDeliveries extends Context.Service<
     readonly health: Effect.Effect<HookHealth>
     /** A webhook was made, changed or removed, or has messages to repeat. */
     readonly changed: Effect.Effect<void>
+    /** Sends a message of type `test` once, to a paused webhook too. */
+    readonly test: (place: HookPlace) => Effect.Effect<WebhookTrial, NotFound | Conflict>
   }
 >()("muniment/server/HookDeliveries") {
   /** With `off` nothing is read or sent; what waits stays. */
@@ -80,8 +83,40 @@ const make = Effect.fnUntraced(function* (reach: HookReach) {
     const now = yield* Clock.currentTimeMillis
     return { ...counted, oldestSeconds: oldestAt === undefined ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000)) }
   })
-  return HookDeliveries.of({ health, changed: Effect.asVoid(Queue.offer(wake, undefined)) })
+  return HookDeliveries.of({
+    health,
+    changed: Effect.asVoid(Queue.offer(wake, undefined)),
+    test: yield* makeTest(reach)
+  })
 })
+
+const makeTest = Effect.fnUntraced(function* (reach: HookReach) {
+  const hooks = yield* AccountHooks
+  const keys = yield* KeyRing
+  return Effect.fn("HookDeliveries.test")(function* (place: HookPlace) {
+    const { sealed, url } = yield* hooks.endpoint(place)
+    if (reach === "off") return yield* switchedOff
+    const secrets = yield* openSecrets(keys, sealed)
+    if (secrets.length === 0) return { delivered: false, reason: secretUnreadable, tookMillis: 0 }
+    return yield* sendTest({ url, secrets, reach })
+  })
+})
+
+/** The operator wants no webhooks of accounts. */
+export const switchedOff = Effect.suspend(() =>
+  Effect.fail(
+    new Conflict({
+      code: "webhook_not_configured",
+      error: "this service sends no webhooks of accounts: its operator has switched them off"
+    })
+  )
+)
+
+/** None: they were sealed with another key. */
+const openSecrets = (keys: KeyRing["Service"], sealed: ReadonlyArray<string>) =>
+  Effect.map(Effect.orDie(keys.sealing), (sealing) =>
+    sealed.flatMap((one) => webhookSecrets(unseal(one, Redacted.value(sealing)) ?? "") ?? [])
+  )
 
 /** Looks for webhooks that have something to do, and lets them work. */
 const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Queue.Dequeue<void>) {
@@ -173,8 +208,7 @@ const makeWork = Effect.fnUntraced(function* (reach: "public" | "any") {
 
   /** Messages of one agent, up to the first that fails. */
   const sendInOrder = Effect.fnUntraced(function* (hook: FollowedHook, messages: ReadonlyArray<DueMessage>) {
-    const sealing = Redacted.value(yield* Effect.orDie(keys.sealing))
-    const secrets = hook.secrets.flatMap((sealed) => webhookSecrets(unseal(sealed, sealing) ?? "") ?? [])
+    const secrets = yield* openSecrets(keys, hook.sealed)
     const done: Array<Attempt> = []
     for (const { attempts, body, id } of messages) {
       const reason =

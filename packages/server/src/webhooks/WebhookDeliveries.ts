@@ -10,7 +10,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { type DueWebhook, WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
-import { sendWebhook } from "./WebhookSender.ts"
+import { sendTest, sendWebhook } from "./WebhookSender.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
 export type WebhookHealth = ServiceStatus["webhooks"]
@@ -48,16 +48,7 @@ const make = Effect.fnUntraced(function* (endpoint: WebhookEndpoint | undefined)
     return { isConfigured: endpoint !== undefined, pending, oldestSeconds, failed }
   })
 
-  const test = Effect.gen(function* () {
-    if (endpoint === undefined) return yield* notConfigured
-    const startedAt = yield* Clock.currentTimeMillis
-    const body = JSON.stringify({ type: "test", timestamp: new Date(startedAt).toISOString(), data: {} })
-    const reason = yield* sendWebhook(endpoint, { id: `msg_test_${startedAt}`, body })
-    const tookMillis = (yield* Clock.currentTimeMillis) - startedAt
-    return { delivered: reason === undefined, reason: reason ?? null, tookMillis }
-  })
-
-  return WebhookDeliveries.of({ health, test })
+  return WebhookDeliveries.of({ health, test: endpoint === undefined ? notConfigured : sendTest(endpoint) })
 })
 
 const notConfigured = Effect.suspend(() =>

@@ -11,6 +11,7 @@ import { createHmac } from "node:crypto"
 import { request as requestPlainly } from "node:http"
 import { request as requestByTls } from "node:https"
 import { Limits } from "@muniment/domain/Limits"
+import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { serviceVersion } from "../version.ts"
 import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
@@ -44,6 +45,17 @@ export const sendWebhook = Effect.fn("WebhookSender.send")(function* (
     },
     catch: reasonOf
   }).pipe(Effect.catch(Effect.succeed))
+})
+
+/** Sends a message of type `test` once; it is written down nowhere. */
+export const sendTest = Effect.fn("WebhookSender.sendTest")(function* (
+  endpoint: WebhookEndpoint
+): Effect.fn.Return<WebhookTrial> {
+  const startedAt = yield* Clock.currentTimeMillis
+  const body = JSON.stringify({ type: "test", timestamp: new Date(startedAt).toISOString(), data: {} })
+  const reason = yield* sendWebhook(endpoint, { id: `msg_test_${startedAt}`, body })
+  const tookMillis = (yield* Clock.currentTimeMillis) - startedAt
+  return { delivered: reason === undefined, reason: reason ?? null, tookMillis }
 })
 
 interface Post {
