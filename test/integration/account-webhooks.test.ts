@@ -213,6 +213,7 @@ describe("a webhook of an account", () => {
     const { hooks } = (await asOperator("GET", "/admin/status")).body
     expect(hooks.active).toBeGreaterThan(0)
     const { body: metrics } = await service.call("GET", "/metrics", { key: null })
+    expect(metrics).toMatch(/^muniment_account_webhooks_pending_oldest_seconds \d+$/m)
     expect(metrics).toMatch(/^muniment_account_webhook_deliveries_total\{outcome="delivered"\} \d+$/m)
     const { name } = (await call("GET", "/v1/account")).body.account
     const { body: audit } = await asOperator("GET", `/admin/audit?subject=${name}`)

@@ -29,7 +29,7 @@ const defined = new Set([...definitions].flatMap(([name, isHistogram]) => series
 
 /** Series of metrics that an idle service without payments, model and backups does not have. */
 const isConditional = (name: string) =>
-  /^muniment_(?:payments?_|webhook_deliveries_|llm_|backup_|scrub_|storage_|control_checked|commit_log_|charges_|credits_|admission_refused)/.test(
+  /^muniment_(?:payments?_|(?:account_)?webhook_deliveries_|llm_|backup_|scrub_|storage_|control_checked|commit_log_|charges_|credits_|admission_refused)/.test(
     name
   )
 

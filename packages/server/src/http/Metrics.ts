@@ -75,6 +75,9 @@ const webhooksAge = Metric.gauge("webhooks_pending_oldest_seconds", {
 const hooksPending = Metric.gauge("account_webhooks_pending", {
   description: "Messages that wait for their delivery to webhooks of accounts."
 })
+const hooksAge = Metric.gauge("account_webhooks_pending_oldest_seconds", {
+  description: "Since the oldest of them is tried; 0: none."
+})
 const hooksFailed = Metric.gauge("account_webhooks_failed", {
   description: "Messages to webhooks of accounts that were given up."
 })
@@ -265,6 +268,7 @@ const refreshWebhooks = Effect.gen(function* () {
   yield* Metric.update(webhooksFailed, failed)
   const ofAccounts = yield* (yield* HookDeliveries).health
   yield* Metric.update(hooksPending, ofAccounts.pending)
+  yield* Metric.update(hooksAge, ofAccounts.oldestSeconds)
   yield* Metric.update(hooksFailed, ofAccounts.failed)
 })
 
