@@ -45,11 +45,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const withTurn = makeCallSlots<ModelFailure>({
     concurrency: settings.concurrency,
     waitingMax: settings.waitingCallsMax,
-    refuse: () =>
-      new ModelFailure({
-        reason: "overloaded",
-        message: "too many calls of the language model are waiting; retry with a delay"
-      })
+    refuse: () => overloaded
   })
   const bounds = { failuresMax: settings.circuitFailuresMax, coolDownMillis: settings.circuitCoolDownMillis }
   const shared = makeCircuitBreaker<ModelFailure>({
@@ -75,7 +71,8 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const deadlineMillis = startedMillis + settings.deadlineMillis
       const turn = { account: request.account, deadlineMillis }
       const own = byAccount.of(request.account)
-      const call = own.through(shared.through(inRounds(attempt, request, deadlineMillis)))
+      // A turn that comes too late for an answer is no sign against the server.
+      const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
       return yield* Effect.andThen(own.check, shared.check).pipe(
         Effect.andThen(withTurn(turn, call)),
         Effect.onExit((exit) =>
@@ -106,6 +103,16 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   budget_exhausted: "nothing",
   unpaid: "nothing"
 }
+
+const overloaded = new ModelFailure({
+  reason: "overloaded",
+  message: "too many calls of the language model are waiting; retry with a delay"
+})
+
+const whileUseful = <A>(deadlineMillis: number, call: Effect.Effect<A, ModelFailure>): Effect.Effect<A, ModelFailure> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    deadlineMillis - now < usefulMillisMin ? Effect.fail(overloaded) : call
+  )
 
 const circuitOpen =
   (why: string) =>

@@ -173,16 +173,18 @@ describe("turns at the model", () => {
   it.live("are waited for no longer than the deadline, without a sign against the server", () =>
     withModel(
       format,
-      { concurrency: 1, deadlineMillis: 1_600, timeoutMillis: 1_500, circuitFailuresMax: 2 },
+      { concurrency: 1, deadlineMillis: 1_600, timeoutMillis: 1_570, circuitFailuresMax: 2 },
       ({ model, server }) =>
         Effect.gen(function* () {
-          server.script({ kind: "slow", millis: 1_000, then: answer(tea) })
-          server.otherwise = () => ({ kind: "slow", millis: 1_000, then: answer(tea) })
+          server.script(answer(tea))
+          server.otherwise = () => ({ kind: "slow", millis: 10_000, then: answer(tea) })
           const calls = Array.from({ length: 4 }, () => Effect.result(model.generate(request)))
           const results = yield* Effect.all(calls, { concurrency: "unbounded" })
           const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
-          expect(reasons[0]).toBe("answered")
-          expect(reasons.slice(2)).toEqual(["overloaded", "overloaded"])
+          expect(reasons).toEqual(["answered", "timeout", "overloaded", "overloaded"])
+          expect(server.requests).toHaveLength(2)
+          server.otherwise = () => answer(tea)
+          expect(yield* model.generate(request)).toEqual(tea)
         })
     )
   )
