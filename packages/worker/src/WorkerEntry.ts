@@ -23,7 +23,7 @@ export const serve = <Request, Reply>(
   answer: (request: Request) => Reply | Promise<Reply>,
   { onClose, transfer }: ServeOptions<Reply> = {}
 ): void => {
-  const { niceness, port } = threadData()
+  const { begun, niceness, port } = threadData()
   giveWay(niceness)
   const underWay = new Set<Promise<void>>()
   const say = (message: FromThread<Reply>, buffers: ReadonlyArray<ArrayBuffer> = []) =>
@@ -44,6 +44,9 @@ export const serve = <Request, Reply>(
   }
   port.on("message", (message: ToThread<Request>) => {
     if (message === "close") return void close()
+    const { system, user } = process.threadCpuUsage()
+    Atomics.store(begun, 1, BigInt(system + user))
+    Atomics.store(begun, 0, BigInt(message.id))
     const response = respond(message.id, message.request)
     underWay.add(response)
     void response.finally(() => underWay.delete(response))

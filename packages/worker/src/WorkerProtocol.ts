@@ -14,6 +14,8 @@ export type FromThread<Reply> =
 
 /** `workerData` of every thread. */
 export interface ThreadData {
+  /** The id of the request that the thread began last, and the thread's processor time then, in microseconds. */
+  readonly begun: BigInt64Array
   readonly port: MessagePort
   readonly settings: unknown
   readonly niceness: number

@@ -43,9 +43,8 @@ export interface AskOptions {
   /** From the request, or from the start of a thread that is not ready yet, to the reply; waiting included. */
   readonly deadlineMillis?: number | undefined
   /**
-   * Bound of the thread's processor time, for a thread that works on one request at a time. The first half is counted by
-   * the clock, the second by the thread's use. At the deadline the request fails as "starved": whether it would have
-   * stayed within the bound is not known.
+   * Bound of the thread's processor time for the request, on a thread that works on one at a time. At the deadline the
+   * request fails as "starved": whether it would have stayed within the bound is not known.
    */
   readonly cpuMillisMax?: number | undefined
   /** Buffers that are handed over instead of copied. */
@@ -97,6 +96,8 @@ export const openWorkerThread = Effect.fn("WorkerThread.open")(function* <Reques
 class Entry<Request, Reply> {
   readonly request: Request
   readonly transfer: ReadonlyArray<ArrayBuffer>
+  /** Of the message to the thread; 0 while it waits. */
+  id = 0
   /** The thread that works on it; undefined while it waits. */
   life: Life<Request, Reply> | undefined
   result: Effect.Effect<Reply, WorkerFailure> | undefined
@@ -123,6 +124,7 @@ class Entry<Request, Reply> {
 interface Life<Request, Reply> {
   readonly worker: Worker
   readonly port: MessagePort
+  readonly begun: BigInt64Array
   readonly ready: Deferred.Deferred<void, WorkerFailure>
   readonly exited: Deferred.Deferred<void>
   readonly underWay: Map<number, Entry<Request, Reply>>
@@ -220,6 +222,7 @@ export class WorkerThread<Request, Reply> {
       const id = ++this.#lastId
       const message: ToThread<Request> = { id, request: entry.request }
       life.port.postMessage(message, [...entry.transfer])
+      entry.id = id
       entry.life = life
       life.underWay.set(id, entry)
       life.port.ref()
@@ -230,9 +233,11 @@ export class WorkerThread<Request, Reply> {
 
   #begin(): Life<Request, Reply> {
     const { port1: port, port2 } = new MessageChannel()
+    const begun = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT))
     const life: Life<Request, Reply> = {
-      worker: startWorker(port2, this.#options),
+      worker: startWorker({ port: port2, begun }, this.#options),
       port,
+      begun,
       ready: Deferred.makeUnsafe(),
       exited: Deferred.makeUnsafe(),
       underWay: new Map()
@@ -302,19 +307,18 @@ export class WorkerThread<Request, Reply> {
   }
 
   #inCpuTime(entry: Entry<Request, Reply>, cpuMillisMax: number): Effect.Effect<Reply, WorkerFailure> {
-    const countedMillis = cpuMillisMax / 2
     const counted = Effect.gen({ self: this }, function* () {
-      const begunMillis = yield* cpuMillisOf(entry)
-      for (let leftMillis = countedMillis; leftMillis > 0;) {
+      for (;;) {
+        const leftMillis = cpuMillisMax - (yield* cpuMillisOf(entry))
+        if (leftMillis <= 0) break
         // Threads take turns on a core: with little left it is asked again soon, but not all the time.
         const reply = yield* Effect.timeoutOption(entry.reply, Math.max(leftMillis, cpuPollMillisMin))
         if (Option.isSome(reply)) return reply.value
-        leftMillis = countedMillis - ((yield* cpuMillisOf(entry)) - begunMillis)
       }
       const failure = this.#failure("deadline", `no reply within ${cpuMillisMax} ms of processor time`)
       return yield* this.#expire(entry, failure)
     })
-    return Effect.timeoutOrElse(entry.reply, { duration: countedMillis, orElse: () => counted })
+    return Effect.timeoutOrElse(entry.reply, { duration: cpuMillisMax, orElse: () => counted })
   }
 
   /** Timers run before messages: when this thread was busy, the reply may lie in the port unread. */
@@ -385,16 +389,19 @@ const lossesLogged: ReadonlySet<WorkerFailure["reason"]> = new Set(["deadline", 
 
 const cpuPollMillisMin = 5
 
-/** Processor time of the thread that works on the entry; 0 where none does, or none any more: its reply comes first. */
-const cpuMillisOf = <Request, Reply>({ life }: Entry<Request, Reply>): Effect.Effect<number> =>
+/** Processor time that the entry has used; 0 before a thread began it, and after the thread's end: its reply comes first. */
+const cpuMillisOf = <Request, Reply>({ id, life }: Entry<Request, Reply>): Effect.Effect<number> =>
   Effect.tryPromise(async () => {
-    const { system, user } = (await life?.worker.cpuUsage()) ?? { system: 0, user: 0 }
-    return (system + user) / 1_000
+    if (life === undefined) return 0
+    const { system, user } = await life.worker.cpuUsage()
+    return Atomics.load(life.begun, 0) === BigInt(id)
+      ? (system + user - Number(Atomics.load(life.begun, 1))) / 1_000
+      : 0
   }).pipe(Effect.orElseSucceed(() => 0))
 
-const startWorker = (port: MessagePort, options: WorkerOptions): Worker => {
+const startWorker = ({ begun, port }: Pick<ThreadData, "begun" | "port">, options: WorkerOptions): Worker => {
   const { heapMegabytesMax, niceness = 0, settings, stackMegabytes, youngHeapMegabytesMax } = options
-  const workerData: ThreadData = { port, settings, niceness }
+  const workerData: ThreadData = { port, begun, settings, niceness }
   return new Worker(options.entry, {
     workerData,
     transferList: [port],

@@ -384,8 +384,8 @@ layer(SchemaValidator.layer, { excludeTestServices: true })("the validator under
   it.effect("ends a request of many kinds in several turns", () =>
     Effect.gen(function* () {
       const validator = yield* SchemaValidator
-      const properties = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`p${i}`, { type: "string" }]))
-      const kinds = Array.from({ length: 6 }, (_, i) =>
+      const properties = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`p${i}`, { type: "string" }]))
+      const kinds = Array.from({ length: 100 }, (_, i) =>
         item({ type: "object", title: `kind ${i}`, properties }, { p1: "x" })
       )
       const outcomes = yield* validator.validate(kinds, "importer")
