@@ -4,6 +4,7 @@
  * and its reservation voided if there is none.
  */
 import { Effect, Layer } from "effect"
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -24,6 +25,14 @@ export const OpenCharges = {
   )
 }
 
+/** Committed by a call that is charged before its work is done, which has the call's own token. */
+export const leftToken = ({ fingerprint, key }: IdempotencyToken): IdempotencyToken => ({
+  key: leftKey(key),
+  fingerprint
+})
+
+const leftKey = (key: string): string => `left:${key}`
+
 /** With an unreadable namespace the reservation stays open until the next start. */
 const wasCommitted = Effect.fnUntraced(function* ({ accountId, durable }: Reservation) {
   const host = yield* NamespaceHost
@@ -32,9 +41,11 @@ const wasCommitted = Effect.fnUntraced(function* ({ accountId, durable }: Reserv
   for (const agentId of durable?.namespaces ?? []) {
     const key = directory.find(accountId, agentId)
     if (key === undefined || durable === undefined) continue
-    const found = yield* Effect.exit(host.answer(key, { _tag: "IsCommitted", idempotencyKey: durable.token }))
-    if (found._tag === "Success" && found.value) return "yes"
-    isDoubtful ||= found._tag === "Failure"
+    for (const idempotencyKey of [durable.token, leftKey(durable.token)]) {
+      const found = yield* Effect.exit(host.answer(key, { _tag: "IsCommitted", idempotencyKey }))
+      if (found._tag === "Success" && found.value) return "yes"
+      isDoubtful ||= found._tag === "Failure"
+    }
   }
   return isDoubtful ? "unknown" : "no"
 })

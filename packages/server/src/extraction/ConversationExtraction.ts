@@ -5,8 +5,9 @@
  * Invariants: a conversation whose messages are stored is never refused because it cannot be read now: it is pending,
  * kept in the commit of its messages, and read by a later request or in the background (`PendingReadings`); a request
  * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing, unless credits or
- * a budget are used up, in which case it comes later without a further charge; a conversation with nothing new costs
- * nothing; of two concurrent requests with the same messages one reads, the other waits and finds them read.
+ * a budget are used up, in which case it comes later without a further charge, through restarts; a conversation with
+ * nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
+ * read.
  */
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
@@ -26,6 +27,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { leftToken } from "../credits/OpenCharges.ts"
 import { requirePlace } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
@@ -161,9 +163,11 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   }
   const account = call.caller.account.id
   let stored: Stored = { kept: { stored: 0, known: 0 }, awaiting: 0, waitMillis: undefined }
+  let isPaid = false
   const isStored = yield* Deferred.make<Stored>()
   const begin = Effect.fnUntraced(function* (unread: ReadonlyArray<KeyedMessage>) {
-    if (!readings.isPaid(key)) yield* call.reserve({ changes: [request.agentId] })
+    isPaid = readings.isPaid(key) || (yield* wasPaid(parts, asked))
+    if (!isPaid) yield* call.reserve({ changes: [request.agentId] })
     stored = yield* storeMessages(parts, asked, unread)
     yield* Deferred.succeed(isStored, stored)
     return stored.waitMillis
@@ -197,8 +201,35 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
     readings.end(key)
     return answerOf(request, "done", outcome, stored.kept)
   }
-  yield* readings.leave(yield* directory.ensure(account, request.agentId), key, outcome === "left")
+  const namespace = yield* directory.ensure(account, request.agentId)
+  if (outcome === "left" && !isPaid) yield* keepPaid(parts, asked, namespace)
+  yield* readings.leave(namespace, key, outcome === "left")
   return answerOf(request, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
+})
+
+/** Mark of a conversation, beside those of its messages, that says that a reading was paid for and left. */
+const paidMark = (id: string): string => sha256Hex(`paid ${id}`)
+
+/** By a request before the last restart. A new reading of messages that were read is paid for again. */
+const wasPaid = Effect.fnUntraced(function* ({ directory, host }: Parts, { call, id, request }: Asked) {
+  const { agentId, force, subjectId, threadId } = request
+  const namespace = directory.find(call.caller.account.id, agentId)
+  if (namespace === undefined || force === true) return false
+  const [scope, keys] = [{ subjectId, threadId }, [paidMark(id)]]
+  return (yield* host.answer(namespace, { _tag: "Processed", scope, keys })).size > 0
+})
+
+/** In one commit with the token by which a start after a crash knows that the call is to be charged. */
+const keepPaid = Effect.fnUntraced(function* ({ host }: Parts, { call, id, request }: Asked, namespace: NamespaceKey) {
+  if (call.token === undefined) return
+  const { subjectId, threadId } = request
+  const scope = { subjectId, threadId }
+  yield* host.ask(namespace, {
+    _tag: "StoreMemories",
+    memories: [],
+    idempotency: leftToken(call.token),
+    conversation: { scope, processed: [paidMark(id)], isForced: true, turns: [], summary: undefined }
+  })
 })
 
 /** Stores the messages, if any are kept, and decides how long their reading is waited for. */
