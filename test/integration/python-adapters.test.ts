@@ -1,6 +1,7 @@
 /**
  * The adapters of the Python client, each with the framework that it is for: run against the real service beside the
- * framework's own stores, and their examples as a user runs them.
+ * framework's own stores, and their examples as a user runs them. Those whose frameworks are long to install are in
+ * `python-frameworks.long.test.ts`.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -74,7 +75,9 @@ describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, (
   it("are shown by code on their page that runs", async () => {
     const environment = await asAccount("page")
     const page = readFileSync(join(source, "docs", "adapters.md"), "utf8")
-    const blocks = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, code = ""]) => code)
+    const blocks = [...page.matchAll(/```python\n([^]*?)```/g)]
+      .map(([, code = ""]) => code)
+      .filter((code) => !/adapters\.(?:llamaindex) /.test(code))
     models.script(text("Noted."))
     expect(blocks.length).toBeGreaterThan(2)
     expect(await run(["-c", blocks.join("\n")], { environment })).toBe(

@@ -6,7 +6,7 @@ long item is several memories, one after the other in the thread.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import NewMemory
@@ -53,3 +53,9 @@ def items_of(memories: Iterable[Memory]) -> Iterator[Any]:
         parts.append(memory.data["item"])
         if len(parts) == memory.data.get("parts", 1):
             yield json.loads("".join(parts))
+
+
+def words_of(data: Mapping[str, Any]) -> str:
+    """Of a memory's data the message, the fact or the event; of other kinds all of it as JSON."""
+    words = next((data[name] for name in ("text", "fact", "event") if isinstance(data.get(name), str)), None)
+    return json.dumps(data, ensure_ascii=False) if words is None else str(words)

@@ -5,7 +5,6 @@ memories in it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +15,11 @@ from langchain_core.messages import BaseMessage, message_to_dict, messages_from_
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from .. import ConflictError, InvalidRequestError, Muniment, NewMemory
+from .. import Muniment
 from ..answers import FoundMemory
-from ..inputs import Filters, Scope
-from ._items import DESCRIPTION, ITEM_FIELDS, KIND, MEMORIES_PER_REQUEST, SCHEMA, items_of, memories_of
+from ..inputs import Scope
+from ._items import ITEM_FIELDS, KIND, words_of
+from ._thread import Thread
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 
@@ -43,14 +43,7 @@ class MunimentChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:
         """All messages, oldest first; what is assigned replaces them."""
-        stored = self.client.list_all(
-            agent_id=self.agent_id,
-            subject_id=self.subject_id,
-            thread_id=self.session_id,
-            order="asc",
-            limit=MEMORIES_PER_REQUEST,
-        )
-        return messages_from_dict(list(items_of(stored)))
+        return messages_from_dict(self._thread().items())
 
     @messages.setter
     def messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -58,33 +51,14 @@ class MunimentChatMessageHistory(BaseChatMessageHistory):
         self.add_messages(messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        memories = [memory for message in messages for memory in memories_of(message_to_dict(message), _said(message))]
-        for at in range(0, len(memories), MEMORIES_PER_REQUEST):
-            try:
-                self._add(memories[at : at + MEMORIES_PER_REQUEST])
-            except InvalidRequestError as error:
-                if error.code != "unknown_kind":
-                    raise
-                self._register_kind()
-                self._add(memories[at : at + MEMORIES_PER_REQUEST])
+        self._thread().add((message_to_dict(message), _said(message)) for message in messages)
 
     def clear(self) -> None:
         """Erases all memories of the thread."""
-        self.client.batch_delete(
-            filters=Filters(agent_id=self.agent_id, subject_id=self.subject_id, thread_id=self.session_id)
-        )
+        self._thread().clear()
 
-    def _add(self, memories: list[NewMemory]) -> None:
-        self.client.create(
-            agent_id=self.agent_id, subject_id=self.subject_id, thread_id=self.session_id, memories=memories
-        )
-
-    def _register_kind(self) -> None:
-        try:
-            self.client.register(name=KIND, description=DESCRIPTION, schema=SCHEMA)
-        except ConflictError as error:
-            if error.code != "schema_exists":
-                raise
+    def _thread(self) -> Thread:
+        return Thread(self.client, self.agent_id, self.subject_id, self.session_id)
 
 
 class MunimentRetriever(BaseRetriever):
@@ -125,10 +99,9 @@ def _said(message: BaseMessage) -> tuple[str, str] | None:
 
 def _document_of(memory: FoundMemory) -> Document:
     data, is_item = memory.data, memory.kind in ("conversation_message", KIND)
-    words = next((data[name] for name in ("text", "fact", "event") if isinstance(data.get(name), str)), None)
     return Document(
         id=memory.id,
-        page_content=json.dumps(data, ensure_ascii=False) if words is None else words,
+        page_content=words_of(data),
         metadata={
             "kind": memory.kind,
             "relevance": memory.quality.relevance,
