@@ -82,3 +82,32 @@ describe("a repetition of a removal", () => {
     expect(model.acknowledge(write, { id: "mem_1", count: 0 }, atMillis)).toBe(fault)
   })
 })
+
+describe("a memory that the service may remove by itself", () => {
+  const shown = new Map([["mem_1", "a text"]])
+  const quiet = () => {
+    const { model, write } = created()
+    write.copies = 0
+    model.end(write)
+    return model
+  }
+
+  it("may go after it was seen once more, and does not come back", () => {
+    const model = quiet()
+    model.letGo(1)
+    model.learn(shown, 2, true)
+    expect(model.expectation()(new Map(), 3, 3)).toEqual([])
+    model.learn(new Map(), 3, true)
+    expect(model.expectation()(shown, 4, 4)).toEqual(["mem_1 shows a text, allowed: "])
+  })
+
+  it("stays if it is not old enough, or not any more", () => {
+    const model = quiet()
+    model.letGo(0)
+    expect(model.expectation()(new Map(), 1, 1)).toEqual(["mem_1 shows undefined, allowed: a text"])
+    model.letGo(1)
+    model.letGo(0)
+    model.learn(shown, 2, true)
+    expect(model.expectation()(new Map(), 3, 3)).toEqual(["mem_1 shows undefined, allowed: a text"])
+  })
+})

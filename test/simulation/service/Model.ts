@@ -42,6 +42,8 @@ interface Known {
   readonly createdAt: number
   /** A write that is not over holds it. */
   isHeld: boolean
+  /** The service may remove it by itself, at any time. */
+  mayGo: boolean
 }
 
 export class Model {
@@ -131,6 +133,14 @@ export class Model {
     }
   }
 
+  /** From now on the service may remove by itself what was created before then, whatever is seen, and nothing else. */
+  letGo(beforeMillis: number): void {
+    for (const known of this.#memories.values()) {
+      known.mayGo = known.createdAt < beforeMillis
+      if (known.mayGo) known.states = [...known.states, undefined]
+    }
+  }
+
   /** Texts that were removed, replaced or purged for certain. */
   get goneTexts(): ReadonlyArray<string> {
     const shown = new Set([...this.#memories.values()].flatMap(({ states }) => states))
@@ -171,7 +181,8 @@ export class Model {
     if (!isQuiet) return
     for (const [id, known] of this.#memories) {
       const isOver = known.expiresAt !== undefined && known.expiresAt <= nowMillis
-      if (!known.isHeld && !isOver) known.states = [seen.get(id)]
+      const state = seen.get(id)
+      if (!known.isHeld && !isOver) known.states = known.mayGo && state !== undefined ? [state, undefined] : [state]
     }
   }
 
@@ -190,7 +201,13 @@ export class Model {
     write.done.push(offer)
     write.id = offer.id
     this.#written.add(text)
-    this.#memories.set(offer.id, { states: [text], expiresAt, createdAt: offer.from, isHeld: write.copies > 0 })
+    this.#memories.set(offer.id, {
+      states: [text],
+      expiresAt,
+      createdAt: offer.from,
+      isHeld: write.copies > 0,
+      mayGo: false
+    })
   }
 }
 

@@ -293,7 +293,7 @@ class WholeSimulation {
     this.#note("day", at)
     await this.#rest(this.#random.between(1, 5_000))
     for (const { account, model } of this.#tenants)
-      if (uninsured.includes(account)) model.purge(at - purgeAgeMillis, false)
+      model.letGo(uninsured.includes(account) ? at - purgeAgeMillis : -Infinity)
     for (const tenant of this.#tenants) if (this.#random.next() < 0.5) await this.#read(tenant)
     if (this.#random.next() < 0.1) await this.#crash(false)
   }
