@@ -86,6 +86,7 @@ export const Limits = {
   tagFiltersMax: 32,
   dataFieldsMax: 8,
   dataPageMemories: 256,
+  dataRowsPerTurn: 8_192,
   dataMatchesKept: 8,
 
   idempotencyKeyLengthMax: 128,
