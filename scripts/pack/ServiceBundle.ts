@@ -10,9 +10,14 @@ import { join, relative } from "node:path"
 /** Loaded where they are installed and configured; the service runs without them. */
 const absentPackages = ["pg-native", "bufferutil", "utf-8-validate"]
 
-/** Keeps memory small: one heap of the C library for all threads, small nurseries for new objects. */
-const interpreter =
-  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=2 --disable-warning=ExperimentalWarning"
+/**
+ * Keeps memory small: one heap of the C library for all threads, whose pieces of 64 KiB and more go back to the system
+ * when they are free (loading a model leaves many), and small nurseries for new objects.
+ */
+const interpreter = [
+  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536",
+  "node --max-semi-space-size=2 --disable-warning=ExperimentalWarning"
+].join(" ")
 
 const workerSource = /Worker\.ts$/
 const workerUrl = /new URL\("\.\/(\w+Worker)\.ts", import\.meta\.url\)/g
