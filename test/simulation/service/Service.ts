@@ -98,3 +98,8 @@ export const failureOf = <A, E>(exit: Exit.Exit<A, E>): string | undefined => {
   const error: unknown = failed?.error
   return typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : "defect"
 }
+
+/** Refused because another process serves the agent, not by a failure on the way to it. */
+export const isFenced = <A, E>(exit: Exit.Exit<A, E>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((one) => Cause.isFailReason(one) && JSON.stringify(one.error).includes("another process"))

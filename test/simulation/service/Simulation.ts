@@ -16,7 +16,7 @@ import { SeededRandom } from "../../support/SeededRandom.ts"
 import { copyFiles, removeDirectory } from "./Copies.ts"
 import { cut, failAfter, forgetDisk } from "./LogDisk.ts"
 import { Model, type Write } from "./Model.ts"
-import { busyThreads, failureOf, Service, settle, type Variant } from "./Service.ts"
+import { busyThreads, failureOf, isFenced, Service, settle, type Variant } from "./Service.ts"
 import { SimulatedClock } from "./SimulatedClock.ts"
 import { forgetSynced } from "./SyncedFiles.ts"
 import { Trace } from "./Trace.ts"
@@ -402,7 +402,7 @@ class Simulation {
       this.#note("answer", delivery.write.key, failure ?? "stored")
       delivery.write.tries = triesMax
       if (failure === undefined) this.#stored(delivery, exit)
-      else if (failure === "Unavailable") this.#over(delivery)
+      else if (failure === "Unavailable" && isFenced(exit)) this.#over(delivery)
       else throw new Fault(`a write beside another process is answered with ${failure}`)
     }
     await this.#crash(false, other)
