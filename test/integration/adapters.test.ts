@@ -86,4 +86,22 @@ describe.skipIf(missing !== "")(`the adapters${missing}`, () => {
     expect(JSON.stringify(models.requests.at(-1)!.body)).toContain("Lives in Lisbon")
     await models.close()
   })
+
+  it("let an agent of Mastra remember across threads", async () => {
+    const models = await ModelServer.start()
+    const server = await sharedServer()
+    const key = await server.newAccount("mastra", "owner")
+    const environment = { MUNIMENT_API_KEY: key, MODEL_URL: models.baseUrl("openai-compatible") }
+    models.script(text("Noted."), text("In Lisbon."))
+    const said = (...words: ReadonlyArray<string>) => run(["built/example/mastra/remember.js", ...words], environment)
+    expect(await said("one", "My home is in Lisbon.")).toBe("Noted.\n")
+    const found = async () => {
+      const { body } = await server.call("GET", "/v1/memories/search?query=Where+do+I+live%3F", { key })
+      return body.memories.length
+    }
+    await expect.poll(found, { timeout: patienceMillis }).toBeGreaterThan(0)
+    expect(await said("two", "Where do I live?")).toBe("In Lisbon.\n")
+    expect(JSON.stringify(models.requests.at(-1)!.body)).toContain("- My home is in Lisbon.")
+    await models.close()
+  })
 })
