@@ -31,8 +31,8 @@ const day = 86_400
 /** 65 -> "1 min". */
 export const duration = (seconds: number): string => {
   const size = Math.abs(seconds)
-  if (size < minute) return `${Math.round(size)} s`
-  if (size < hour) return `${Math.round(size / minute)} min`
+  if (size < minute - 0.5) return `${Math.round(size)} s`
+  if (size < hour - minute / 2) return `${Math.round(size / minute)} min`
   if (size < 2 * day) return `${Math.round(size / hour)} h`
   return `${Math.round(size / day)} days`
 }

@@ -237,7 +237,7 @@ class Drawing {
     context.globalAlpha = 1
   }
 
-  /** The first ones win where names would lie on each other. */
+  /** Whole ones, of places in view; the first ones win where names would lie on each other. */
   #names(context: CanvasRenderingContext2D, style: CSSStyleDeclaration): void {
     const height = 16
     const taken: Array<readonly [left: number, top: number, right: number, bottom: number]> = []
@@ -248,9 +248,12 @@ class Drawing {
     context.lineJoin = "round"
     context.strokeStyle = style.getPropertyValue("--card")
     context.fillStyle = style.getPropertyValue("--text")
+    const { clientWidth: width } = context.canvas
     for (const label of this.#given.current.labels) {
-      const { x, y } = this.#onCanvas(label)
-      const half = context.measureText(label.text).width / 2
+      const { x: middle, y } = this.#onCanvas(label)
+      if (middle < 0 || middle > width) continue
+      const half = context.measureText(label.text).width / 2 + context.lineWidth
+      const x = Math.max(half, Math.min(width - half, middle))
       const box = [x - half, y - height / 2, x + half, y + height / 2] as const
       if (taken.some(([l, t, r, b]) => box[0] < r && box[2] > l && box[1] < b && box[3] > t)) continue
       taken.push(box)
