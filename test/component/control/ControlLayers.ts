@@ -10,6 +10,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 
 /** Providing it again for the same directory is a restart. */
 export const controlLayerOf = (dataDirectory: string) =>
@@ -20,7 +21,8 @@ export const controlLayerOf = (dataDirectory: string) =>
     NamespaceDirectory.layer,
     IdempotencyStore.layer,
     Wallets.layer,
-    GrantRevocations.layer
+    GrantRevocations.layer,
+    AccountHooks.layer
   ).pipe(
     Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(ControlDatabase.layer(dataDirectory)),

@@ -18,7 +18,7 @@ import {
   InvalidRequest,
   NotFound,
   type PayloadTooLarge,
-  Unauthenticated
+  type Unauthenticated
 } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
@@ -37,6 +37,7 @@ import { makeKnownRows } from "../database/KnownRows.ts"
 import { makeKnownKeys, scopeOf } from "./KnownKeys.ts"
 import { removeHooks } from "../webhooks/AccountHooks.ts"
 import { Quotas } from "./Quotas.ts"
+import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 
 /** How often last uses are written; a kill loses at most this much of them. */
 export const lastUseFlushMillis = 60_000
@@ -239,12 +240,7 @@ const insertNew = Effect.fnUntraced(function* (
   account: Account,
   { expiresAt, keyPrefix, label, limits, madeBy, scope, secret }: NewKey
 ) {
-  if (madeBy !== undefined) {
-    const [maker] = yield* sql`SELECT 1 FROM api_key WHERE id = ${madeBy} AND revoked_at IS NOT NULL`
-    if (maker !== undefined) {
-      return yield* new Unauthenticated({ code: "invalid_api_key", error: "this key was revoked meanwhile" })
-    }
-  }
+  yield* requireWorkingMaker(sql, account.id, madeBy)
   const [count] = yield* sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key
     WHERE account = ${account.id} AND revoked_at IS NULL`
   if (count!.working >= Limits.keysPerAccountMax) {

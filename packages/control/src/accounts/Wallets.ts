@@ -13,6 +13,7 @@ import { traced } from "@muniment/domain/traced"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { removeHooks } from "../webhooks/AccountHooks.ts"
 
 export class Wallets extends Context.Service<
   Wallets,
@@ -28,7 +29,10 @@ export class Wallets extends Context.Service<
       wallet: WalletAddress,
       accountId: string
     ) => Effect.Effect<void, Conflict | NotFound | InsufficientStorage>
-    /** By the operator: the wallet opens nothing until it is linked again. The account that it opened. */
+    /**
+     * By the operator: the wallet opens nothing until it is linked again, and the webhooks that it made go; keys that it
+     * made stay. The account that it opened.
+     */
     readonly unlink: (address: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
     /** Whether the operator unlinked it. */
     readonly isUnlinked: (address: string) => Effect.Effect<boolean>
@@ -72,6 +76,7 @@ export class Wallets extends Context.Service<
               const account = yield* rows.find(address)
               if (account === undefined) return yield* walletNotFound()
               yield* sql`UPDATE wallet SET unlinked_at = ${now} WHERE address = ${address}`
+              yield* removeHooks(sql, sql`made_by = ${address}`)
               return account
             })
           )

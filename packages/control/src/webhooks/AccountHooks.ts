@@ -3,16 +3,18 @@
  *
  * Invariants: messages and the cursor behind them are written in one transaction, so each event becomes a message once,
  * also through kills; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
- * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their key.
+ * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their key or
+ * wallet: who is revoked or unlinked meanwhile makes and changes none.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { SqlClient, Statement } from "effect/sql"
 import type { HookChange, HookDelivery, HookRecord, HookState, NewHook } from "@muniment/domain/AccountWebhooks"
 import { AccountEventType } from "@muniment/domain/Events"
-import { type InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import { type InsufficientStorage, InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookState } from "@muniment/domain/Webhooks"
+import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { type Attempt, type DueMessage, HookMessages, type NewMessage } from "./HookMessages.ts"
 
@@ -54,7 +56,7 @@ export class AccountHooks extends Context.Service<
     readonly add: (
       account: string,
       hook: NewHook & { readonly secret: string; readonly cursor: string; readonly madeBy: string | undefined }
-    ) => Effect.Effect<HookRecord, InvalidRequest | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, InvalidRequest | Unauthenticated | InsufficientStorage>
     /** Oldest first. */
     readonly list: (account: string) => Effect.Effect<ReadonlyArray<HookRecord>>
     readonly get: (place: HookPlace) => Effect.Effect<HookRecord, NotFound>
@@ -63,13 +65,13 @@ export class AccountHooks extends Context.Service<
       place: HookPlace,
       change: HookChange,
       madeBy: string | undefined
-    ) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | InsufficientStorage>
     /** The one before is kept for `Limits.hookSecretOverlapMillis`; the webhook counts as made by who did it. */
     readonly replaceSecret: (
       place: HookPlace,
       secret: string,
       madeBy: string | undefined
-    ) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | InsufficientStorage>
     readonly remove: (place: HookPlace) => Effect.Effect<void, NotFound | InsufficientStorage>
     /** Newest first. */
     readonly deliveries: (
@@ -120,13 +122,20 @@ const make = Effect.gen(function* () {
   return AccountHooks.of({
     add: Effect.fn("AccountHooks.add")(function* (account, hook) {
       const id = `hook_${yield* random.ulid}`
-      return yield* write(Effect.andThen(rows.insert(id, account, hook), Effect.orDie(known({ id, account }))))
+      return yield* write(
+        Effect.gen(function* () {
+          yield* requireWorkingMaker(sql, account, hook.madeBy)
+          yield* rows.insert(id, account, hook)
+          return yield* Effect.orDie(known({ id, account }))
+        })
+      )
     }),
     list: (account) => read(rows.records(sql`account_webhook.account = ${account}`)),
     get: (place) => read(known(place)),
     change: Effect.fn("AccountHooks.change")((place, change, madeBy) =>
       write(
         Effect.gen(function* () {
+          yield* requireWorkingMaker(sql, place.account, madeBy)
           const { state: before } = yield* known(place)
           yield* rows.change(place.id, change, madeBy)
           if (change.state === "active" && before === "paused") yield* messages.tryAnew(place.id)
@@ -137,6 +146,7 @@ const make = Effect.gen(function* () {
     replaceSecret: Effect.fn("AccountHooks.replaceSecret")((place, secret, madeBy) =>
       write(
         Effect.gen(function* () {
+          yield* requireWorkingMaker(sql, place.account, madeBy)
           yield* known(place)
           yield* rows.replaceSecret(place.id, secret, madeBy)
           return yield* known(place)

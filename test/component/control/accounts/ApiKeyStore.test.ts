@@ -9,6 +9,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore, lastUseFlushMillis } from "@muniment/control/accounts/ApiKeyStore"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlMigrations } from "@muniment/control/database/migrations/controlMigrations"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { hashApiKey } from "@muniment/trust/ApiKeys"
@@ -71,6 +72,31 @@ describe("keys that keys made", () => {
       const refused = yield* Effect.flip(keys.create(account, "", undefined, { madeBy: record.id }))
       expect(refused).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
       expect(yield* keys.working(account.id)).toBe(0)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+})
+
+describe("webhooks", () => {
+  it.effect("are neither made, led elsewhere nor given a secret by a key that was revoked after it was let in", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const hooks = yield* AccountHooks
+      const account = yield* alice
+      const { record } = yield* keys.create(account, "")
+      const hook = { url: "https://example.com/", secret: "sealed", cursor: "0" }
+      const kept = yield* hooks.add(account.id, { ...hook, madeBy: undefined })
+      yield* keys.revoke(record.id)
+      const place = { id: kept.id, account: account.id }
+      const refusals: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+        hooks.add(account.id, { ...hook, madeBy: record.id }),
+        hooks.change(place, { url: "https://elsewhere.example.com/" }, record.id),
+        hooks.change(place, { state: "paused" }, record.id),
+        hooks.replaceSecret(place, "known to the key", record.id)
+      ]
+      for (const refusal of refusals) {
+        expect(yield* Effect.flip(refusal)).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
+      }
+      expect(yield* hooks.list(account.id)).toEqual([kept])
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 })

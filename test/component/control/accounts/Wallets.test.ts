@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
@@ -34,6 +35,23 @@ describe("Wallets", () => {
       expect(new Set(made.map(({ id }) => id))).toEqual(new Set([evm.address]))
       expect(yield* Accounts.use((accounts) => accounts.list)).toHaveLength(1)
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect(
+    "takes the webhooks that a wallet made with it when it is unlinked, and lets it make none behind that",
+    () =>
+      Effect.gen(function* () {
+        const wallets = yield* Wallets
+        const hooks = yield* AccountHooks
+        const { id } = yield* wallets.ensureAccount(evm)
+        const hook = { url: "https://example.com/", secret: "sealed", cursor: "0" }
+        yield* hooks.add(id, { ...hook, madeBy: evm.address })
+        const kept = yield* hooks.add(id, { ...hook, madeBy: undefined })
+        yield* wallets.unlink(evm.address)
+        const late = yield* Effect.flip(hooks.add(id, { ...hook, madeBy: evm.address }))
+        expect(late).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
+        expect((yield* hooks.list(id)).map((each) => each.id)).toEqual([kept.id])
+      }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
   it.effect("opens the account that the operator linked, also after a restart", () =>
