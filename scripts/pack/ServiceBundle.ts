@@ -11,11 +11,12 @@ import { join, relative } from "node:path"
 const absentPackages = ["pg-native", "bufferutil", "utf-8-validate"]
 
 /**
- * Keeps memory small: one heap of the C library for all threads, whose pieces of 64 KiB and more go back to the system
- * when they are free (loading a model leaves many), and small nurseries for new objects.
+ * Keeps memory small: one heap of the C library for all threads, small nurseries for new objects. With a pad of its own
+ * the C library's threshold stays at 128 KiB: larger buffers, of which loading a model leaves many, go back to the
+ * system when they are free. Linux before 5.1 reads 127 characters of this line.
  */
 const interpreter = [
-  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536",
+  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_TOP_PAD_=65536",
   "node --max-semi-space-size=2 --disable-warning=ExperimentalWarning"
 ].join(" ")
 
