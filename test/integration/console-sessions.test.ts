@@ -1,4 +1,7 @@
 /** Signing in to the console: links for one use, cookies, the token that changes need, acting for an account. */
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { json } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { fact, idsOf } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
@@ -27,6 +30,17 @@ const signIn = (body: object, headers: Record<string, string> = {}) =>
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body)
   })
+
+/** With headers that `fetch` keeps for itself. */
+const signInAs = async (body: object, headers: Record<string, string>) => {
+  const sent = request(`${server.url}/console/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers }
+  })
+  sent.end(JSON.stringify(body))
+  const [answer] = (await once(sent, "response")) as [IncomingMessage]
+  return { status: answer.statusCode, headers: answer.headers, body: (await json(answer)) as { code?: string } }
+}
 
 const makeLink = async (): Promise<string> => {
   const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
@@ -124,6 +138,28 @@ it("ends a session by its browser and by the operator", async () => {
   expect(JSON.stringify(sessions)).not.toContain(ended.csrf)
   await server.call("DELETE", `/admin/sessions/${sessions[0].id}`, { key: server.operatorToken })
   expect((await send("/console/session", { headers: { cookie: ended.cookie } })).body.session).toBe(null)
+})
+
+it("signs nobody in for a page of another site, and keeps the link", async () => {
+  const link = tokenOf(await makeLink())
+  const { host } = new URL(server.url)
+  const foreign: ReadonlyArray<Record<string, string>> = [
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site", origin: "http://127.0.0.1:1" },
+    { origin: "https://elsewhere.example" },
+    { origin: `http://${host}.elsewhere.example` },
+    { origin: "null" }
+  ]
+  for (const headers of foreign) {
+    const refused = await signInAs({ link }, headers)
+    expect([refused.status, refused.body.code, refused.headers["set-cookie"]]).toEqual([403, "csrf", undefined])
+  }
+  const form = await signInAs({ link }, { "content-type": "text/plain" })
+  expect([form.status, form.body.code]).toEqual([400, "invalid_request"])
+  const own = await signInAs({ link }, { origin: server.url, "sec-fetch-site": "same-origin" })
+  expect(own.status).toBe(200)
+  const old = await signInAs({ link: tokenOf(await makeLink()) }, { origin: server.url })
+  expect(old.status).toBe(200)
 })
 
 it("signs no operator in through a proxy or under another name, and keeps the link", async () => {

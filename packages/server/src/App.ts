@@ -124,6 +124,7 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
 /** `front`: where operators of this machine reach it, if that is not where it listens. */
 const routesOf = (config: ServerConfig, front: string | undefined) => {
   const { keyFileAliases, rateLimits, serviceName } = config
+  const publicUrl = Option.getOrUndefined(config.publicUrl)
   const isLimited = rateLimits === "on"
   const signUp = signUpOf(config)
   const proxies = trustedProxies(config.trustedProxies)
@@ -165,9 +166,9 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl), host: config.host }),
+    originRoutes({ publicUrl, host: config.host }),
     consoleRoutes({ isOn: config.console !== "off" }),
-    signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config) }),
+    signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config), publicUrl }),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
   ).pipe(
@@ -178,7 +179,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
       ConsoleLinks.layer({
         isOn: config.console !== "off",
         host: config.host,
-        origin: config.console === "remote" ? Option.getOrUndefined(config.publicUrl) : front
+        origin: config.console === "remote" ? publicUrl : front
       })
     ),
     Layer.provide(OperatorAccess.layer({ host: config.host, isRemote: config.console === "remote" })),

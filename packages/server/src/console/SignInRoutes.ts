@@ -3,7 +3,7 @@
  * which stands for the operator's token, or for the key, on all other routes.
  */
 import { Clock, Effect, Layer, Redacted, Schema } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -18,6 +18,7 @@ export interface SignInOptions {
   readonly proxies: TrustedProxies
   /** The service is reached by TLS alone. */
   readonly isSecure: boolean
+  readonly publicUrl: string | undefined
 }
 
 const path = `${consolePath}/session` as const
@@ -36,6 +37,7 @@ export const signInRoutes = (options: SignInOptions) =>
       const signIn = Effect.gen(function* () {
         if (!options.isOn) return yield* new Forbidden({ code: "console_off", error: consoleOff })
         const request = yield* HttpServerRequest.HttpServerRequest
+        yield* requireOwnOrigin(request.headers, options.publicUrl)
         const holder = yield* holderOf(request)
         const { secret, session } = yield* sessions.open(holder, {
           address: clientAddress(request, options.proxies),
@@ -70,6 +72,21 @@ export const signInRoutes = (options: SignInOptions) =>
 
 const neverKept = { "cache-control": "no-store" }
 
+/**
+ * No foreign page signs a browser in to an account of its choice. A form cannot send JSON, and a browser names the page
+ * that asks: `Sec-Fetch-Site`, or where it has none `Origin`. Programs send neither.
+ */
+const requireOwnOrigin = (headers: Headers.Headers, publicUrl: string | undefined) => {
+  const mediaType = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+  if (mediaType !== "application/json") return Effect.fail(malformed)
+  const { host, origin, "sec-fetch-site": site } = headers
+  if (site !== undefined) return site === "same-origin" ? Effect.void : Effect.fail(foreignPage)
+  if (origin === undefined) return Effect.void
+  const asked = URL.parse(origin)
+  const isOwn = asked !== null && (asked.host === host || asked.origin === URL.parse(publicUrl ?? "")?.origin)
+  return isOwn ? Effect.void : Effect.fail(foreignPage)
+}
+
 /** Who signs in, by the body of the current request. */
 const makeHolderOf = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
@@ -100,6 +117,7 @@ const malformed = new InvalidRequest({
   code: "invalid_request",
   error: 'the body is {"link": "..."} or {"key": "..."}, as JSON'
 })
+const foreignPage = new Forbidden({ code: "csrf", error: "only the console's own page signs a browser in" })
 const outOfReach = new Forbidden({
   code: "operator_only",
   error: "the operator signs in on this machine only; see MUNIMENT_CONSOLE, or use a tunnel"
