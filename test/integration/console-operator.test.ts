@@ -99,7 +99,7 @@ it("makes a key that works as bound, and revokes it", async () => {
   expect((await read()).status).toBe(401)
 })
 
-it("shows an account's webhooks, pauses and resumes one, and repeats what was given up", async () => {
+it("shows an account's webhooks, tests, pauses and resumes one, and repeats what was given up", async () => {
   const made = await server.call("POST", "/v1/webhooks", { key, body: { url: "https://hooks.example.com/research" } })
   const { id } = made.body.webhook
   const state = async () => (await server.call("GET", `/v1/webhooks/${id}`, { key })).body.webhook.state
@@ -107,6 +107,8 @@ it("shows an account's webhooks, pauses and resumes one, and repeats what was gi
   await open("#/accounts?account=research")
   const hooks = panel().getByRole("region", { name: "Webhooks" })
   await hooks.getByText("nothing delivered yet").waitFor()
+  await hooks.getByRole("button", { name: "Test https://hooks.example.com/research" }).click()
+  await hooks.getByText("The receiver did not take it").waitFor()
   await hooks.getByRole("button", { name: "Pause https://hooks.example.com/research" }).click()
   await hooks.getByText("The webhook is paused.").waitFor()
   expect(await state()).toBe("paused")

@@ -1,9 +1,10 @@
-/** Webhooks of one account: where its events go, what waits and why; paused, resumed, and repeated what was given up. */
+/** Webhooks of one account: where its events go, what waits and why; tested, paused, resumed, given up ones repeated. */
 import type { HookDelivery, HookRecord } from "@muniment/domain/AccountWebhooks"
+import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { useState } from "preact/hooks"
 import { type ApiError, call, type Method } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { ago, count } from "../service/text.ts"
+import { aboutTrial, ago, count } from "../service/text.ts"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 
 export const AccountHooks = ({ account }: { readonly account: string }) => {
@@ -43,6 +44,7 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
                   hook={hook}
                   account={account}
                   onState={(state) => run("PATCH", hook.id, { state }, () => `The webhook is ${state}.`)}
+                  onTest={() => run("POST", `${hook.id}/test`, {}, aboutTrial)}
                   onRepeat={() =>
                     run("POST", `${hook.id}/deliveries/repeat`, {}, ({ repeated = 0 }) => {
                       return `${count(repeated)} messages are due again.`
@@ -58,7 +60,7 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
   )
 }
 
-interface Answer {
+interface Answer extends WebhookTrial {
   readonly repeated?: number
 }
 
@@ -66,6 +68,7 @@ const Hook = (given: {
   readonly hook: HookRecord
   readonly account: string
   readonly onState: (state: HookRecord["state"]) => void
+  readonly onTest: () => void
   readonly onRepeat: () => void
 }) => {
   const { hook } = given
@@ -86,6 +89,9 @@ const Hook = (given: {
           onClick={() => given.onState(isActive ? "paused" : "active")}
         >
           {isActive ? "Pause" : "Resume"}
+        </button>
+        <button type="button" class="plain" aria-label={`Test ${hook.url}`} onClick={given.onTest}>
+          Test
         </button>
         <button type="button" class="plain" aria-label={`Repeat for ${hook.url}`} onClick={given.onRepeat}>
           Repeat

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { ago, count, moment } from "../service/text.ts"
+import { aboutTrial, ago, count, moment } from "../service/text.ts"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -127,10 +127,8 @@ const Webhooks = () => {
 }
 
 const test = async (): Promise<Outcome> => {
-  const { delivered, reason, tookMillis } = await call<WebhookTrial>("POST", "/admin/webhooks/test")
-  return delivered
-    ? { tone: "good", text: `The receiver took it after ${count(tookMillis)} ms.` }
-    : { tone: "bad", text: `The receiver did not take it: ${reason ?? "no reason is known"}.` }
+  const trial = await call<WebhookTrial>("POST", "/admin/webhooks/test")
+  return { tone: trial.delivered ? "good" : "bad", text: aboutTrial(trial) }
 }
 
 const resend = async (): Promise<Outcome> => {

@@ -1,9 +1,15 @@
 /** Numbers, times and sizes as people read them. */
+import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { now } from "./browser.ts"
 
 const whole = new Intl.NumberFormat("en-US")
 
 export const count = (value: number): string => whole.format(value)
+
+export const aboutTrial = ({ delivered, reason, tookMillis }: WebhookTrial): string =>
+  delivered
+    ? `The receiver took it after ${count(tookMillis)} ms.`
+    : `The receiver did not take it: ${reason ?? "no reason is known"}.`
 
 const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 })
 
