@@ -27,8 +27,9 @@ export const clusterSettings = ({
   const { bases, databaseUrl, host, port, secret } = cluster
   const wrong = (message: string) => Effect.fail(new ClusterMisconfigured({ message }))
   if (Option.isNone(databaseUrl)) return Effect.undefined
-  if (!/^postgres(?:ql)?:\/\/./.test(Redacted.value(databaseUrl.value)))
-    return wrong("MUNIMENT_DATABASE_URL: has to be a postgres:// URL")
+  const url = Redacted.value(databaseUrl.value)
+  if (!/^postgres(?:ql)?:\/\/./.test(url) || !URL.canParse(url))
+    return wrong("MUNIMENT_DATABASE_URL: has to be a postgres:// URL, with one host and port at most")
   if (Option.isNone(bases) || bases.value === "")
     return wrong("MUNIMENT_BASES: a cluster needs a folder that all nodes see, or s3://bucket/prefix")
   if (Option.isNone(secret) || Buffer.byteLength(Redacted.value(secret.value)) < secretBytesMin)

@@ -4,7 +4,7 @@
  *
  * Invariants: a link is used once, within `Limits.consoleLinkMillis`; a session ends after `Limits.consoleSessionMillis`
  * or when it is ended; what the browser holds is random and only its digest is kept here; both are bounded in number,
- * the oldest giving way, a holder's own first, the operator's never for an account.
+ * the oldest giving way, a holder's own first, then one of the account with the most, the operator's never for an account.
  */
 import { Clock, Context, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -68,7 +68,8 @@ const make = Effect.gen(function* () {
 
   const dropOldLinks = (now: number) => {
     for (const [digest, expiresAt] of links) if (expiresAt <= now) links.delete(digest)
-    dropOldest(links, Limits.consoleLinksMax, () => true)
+    for (const oldest of [...links.keys()].slice(0, Math.max(0, links.size - Limits.consoleLinksMax)))
+      links.delete(oldest)
   }
 
   const link = Effect.gen(function* () {
@@ -121,7 +122,20 @@ class HeldSessions {
     const excess = held.length + 1 - Limits.consoleSessionsPerHolderMax
     for (const [oldest] of held.slice(0, Math.max(0, excess))) this.#byDigest.delete(oldest)
     this.#byDigest.set(digest, session)
-    dropOldest(this.#byDigest, Limits.consoleSessionsMax, ({ holder }) => holder.role === "account")
+    while (this.#byDigest.size > Limits.consoleSessionsMax && this.#dropOfLargest()) continue
+  }
+
+  /** So that accounts with many sessions cannot sign out those with few. False: there is none but the operator's. */
+  #dropOfLargest(): boolean {
+    const byAccount = new Map<string, Array<string>>()
+    for (const [digest, { holder }] of this.#byDigest) {
+      if (holder.role === "operator") continue
+      const held = byAccount.get(holder.account)
+      if (held === undefined) byAccount.set(holder.account, [digest])
+      else held.push(digest)
+    }
+    const largest = [...byAccount.values()].reduce((most, held) => (held.length > most.length ? held : most), [])
+    return largest[0] !== undefined && this.#byDigest.delete(largest[0])
   }
 
   use(digest: string, now: number): ConsoleSession | undefined {
@@ -147,12 +161,5 @@ class HeldSessions {
 
   #dropEnded(now: number): void {
     for (const [digest, { record }] of this.#byDigest) if (record.expiresAt <= now) this.#byDigest.delete(digest)
-  }
-}
-
-const dropOldest = <A>(map: Map<string, A>, sizeMax: number, givesWay: (value: A) => boolean): void => {
-  for (const [key, value] of map) {
-    if (map.size <= sizeMax) return
-    if (givesWay(value)) map.delete(key)
   }
 }
