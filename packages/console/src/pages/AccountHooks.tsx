@@ -4,7 +4,7 @@ import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { useState } from "preact/hooks"
 import { type ApiError, call, type Method } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { aboutTrial, ago, count } from "../service/text.ts"
+import { ago, count, type Outcome, trialOutcome } from "../service/text.ts"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 
 export const AccountHooks = ({ account }: { readonly account: string }) => {
@@ -12,9 +12,9 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
     (signal) => call<{ readonly webhooks: ReadonlyArray<HookRecord> }>("GET", "/v1/webhooks", { account, signal }),
     [account]
   )
-  const [told, tell] = useState<string | undefined>(undefined)
+  const [told, tell] = useState<Outcome | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
-  const run = (method: Method, path: string, body: object, say: (answer: Answer) => string): void => {
+  const run = (method: Method, path: string, body: object, say: (answer: Answer) => Outcome): void => {
     call<Answer>(method, `/v1/webhooks/${path}`, { account, body }).then(
       (answer) => {
         showError(undefined)
@@ -30,7 +30,7 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
   return (
     <section class="stack tight" aria-label="Webhooks">
       <h3>Webhooks</h3>
-      {told !== undefined && <Notice tone="good">{told}</Notice>}
+      {told !== undefined && <Notice tone={told.tone}>{told.text}</Notice>}
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
         {({ webhooks }) =>
@@ -43,11 +43,11 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
                   key={hook.id}
                   hook={hook}
                   account={account}
-                  onState={(state) => run("PATCH", hook.id, { state }, () => `The webhook is ${state}.`)}
-                  onTest={() => run("POST", `${hook.id}/test`, {}, aboutTrial)}
+                  onState={(state) => run("PATCH", hook.id, { state }, () => done(`The webhook is ${state}.`))}
+                  onTest={() => run("POST", `${hook.id}/test`, {}, trialOutcome)}
                   onRepeat={() =>
                     run("POST", `${hook.id}/deliveries/repeat`, {}, ({ repeated = 0 }) => {
-                      return `${count(repeated)} messages are due again.`
+                      return done(`${count(repeated)} messages are due again.`)
                     })
                   }
                 />
@@ -59,6 +59,8 @@ export const AccountHooks = ({ account }: { readonly account: string }) => {
     </section>
   )
 }
+
+const done = (text: string): Outcome => ({ tone: "good", text })
 
 interface Answer extends WebhookTrial {
   readonly repeated?: number

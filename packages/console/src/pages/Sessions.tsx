@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { aboutTrial, ago, count, moment } from "../service/text.ts"
+import { ago, count, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -74,8 +74,6 @@ const sessionColumns = (end: (session: SessionRecord) => void): ReadonlyArray<Co
   }
 ]
 
-type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
-
 const Webhooks = () => {
   const { loaded, reload } = useLoad(
     (signal) => call<{ readonly webhooks: ReadonlyArray<WebhookRecord> }>("GET", "/admin/webhooks", { signal }),
@@ -126,10 +124,7 @@ const Webhooks = () => {
   )
 }
 
-const test = async (): Promise<Outcome> => {
-  const trial = await call<WebhookTrial>("POST", "/admin/webhooks/test")
-  return { tone: trial.delivered ? "good" : "bad", text: aboutTrial(trial) }
-}
+const test = async (): Promise<Outcome> => trialOutcome(await call<WebhookTrial>("POST", "/admin/webhooks/test"))
 
 const resend = async (): Promise<Outcome> => {
   const { resent } = await call<{ readonly resent: number }>("POST", "/admin/webhooks/resend", { body: {} })

@@ -6,10 +6,13 @@ const whole = new Intl.NumberFormat("en-US")
 
 export const count = (value: number): string => whole.format(value)
 
-export const aboutTrial = ({ delivered, reason, tookMillis }: WebhookTrial): string =>
+/** What came of an action, as a notice shows it. */
+export type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
+
+export const trialOutcome = ({ delivered, reason, tookMillis }: WebhookTrial): Outcome =>
   delivered
-    ? `The receiver took it after ${count(tookMillis)} ms.`
-    : `The receiver did not take it: ${reason ?? "no reason is known"}.`
+    ? { tone: "good", text: `The receiver took it after ${count(tookMillis)} ms.` }
+    : { tone: "bad", text: `The receiver did not take it: ${reason ?? "no reason is known"}.` }
 
 const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 })
 
