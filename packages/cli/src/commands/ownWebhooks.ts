@@ -14,6 +14,7 @@ import { ask, callerHere } from "./caller.ts"
 import { flags } from "./flags.ts"
 import { given } from "./keyTexts.ts"
 import { callerFlags } from "./memories.ts"
+import { tellTrial } from "./tellTrial.ts"
 
 const id = Argument.String("id").pipe(Argument.withDescription("Of a webhook, as `webhooks own list` shows it"))
 const types = Flag.Literals("type", AccountEventType.literals).pipe(
@@ -114,8 +115,7 @@ const test = Command.make(
   Effect.fn("webhooks.own.test")(function* ({ id, json, ...credentials }) {
     const muniment = yield* callerHere(credentials)
     const { success: _, ...trial } = yield* ask((signal) => muniment.testHook(id, { signal }))
-    yield* Console.log(json ? JSON.stringify(trial) : `${trial.reason ?? "delivered"}, after ${trial.tookMillis} ms`)
-    if (!trial.delivered) return yield* new CommandFailed({ reason: "The webhook did not take the message." })
+    return yield* tellTrial(trial, json)
   })
 ).pipe(Command.withDescription("Send a message of type test now; exit code 1 if the webhook does not take it"))
 

@@ -8,6 +8,7 @@ import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withWebhookOperator } from "./operator.ts"
 import { ownWebhooks } from "./ownWebhooks.ts"
+import { tellTrial } from "./tellTrial.ts"
 
 const list = Command.make(
   "list",
@@ -57,8 +58,7 @@ const test = Command.make(
   { json: flags.json },
   Effect.fn("webhooks.test")(function* ({ json }) {
     const { success: _, ...trial } = yield* withWebhookOperator((operator) => operator.testWebhook())
-    yield* Console.log(json ? JSON.stringify(trial) : `${trial.reason ?? "delivered"}, after ${trial.tookMillis} ms`)
-    if (!trial.delivered) return yield* new CommandFailed({ reason: "The webhook did not take the message." })
+    return yield* tellTrial(trial, json)
   })
 ).pipe(Command.withDescription("Send a message of type test now; exit code 1 if the webhook does not take it"))
 
