@@ -68,8 +68,8 @@ const make = Effect.gen(function* () {
 
   const dropOldLinks = (now: number) => {
     for (const [digest, expiresAt] of links) if (expiresAt <= now) links.delete(digest)
-    for (const oldest of [...links.keys()].slice(0, Math.max(0, links.size - Limits.consoleLinksMax)))
-      links.delete(oldest)
+    const [oldest] = links.keys()
+    if (oldest !== undefined && links.size > Limits.consoleLinksMax) links.delete(oldest)
   }
 
   const link = Effect.gen(function* () {
@@ -122,20 +122,15 @@ class HeldSessions {
     const excess = held.length + 1 - Limits.consoleSessionsPerHolderMax
     for (const [oldest] of held.slice(0, Math.max(0, excess))) this.#byDigest.delete(oldest)
     this.#byDigest.set(digest, session)
-    while (this.#byDigest.size > Limits.consoleSessionsMax && this.#dropOfLargest()) continue
+    if (this.#byDigest.size > Limits.consoleSessionsMax) this.#dropOfLargest()
   }
 
-  /** So that accounts with many sessions cannot sign out those with few. False: there is none but the operator's. */
-  #dropOfLargest(): boolean {
-    const byAccount = new Map<string, Array<string>>()
-    for (const [digest, { holder }] of this.#byDigest) {
-      if (holder.role === "operator") continue
-      const held = byAccount.get(holder.account)
-      if (held === undefined) byAccount.set(holder.account, [digest])
-      else held.push(digest)
-    }
+  /** So that accounts with many sessions cannot sign out those with few. */
+  #dropOfLargest(): void {
+    const ofAccounts = [...this.#byDigest].filter(([, { holder }]) => holder.role === "account")
+    const byAccount = Map.groupBy(ofAccounts, ([, { record }]) => record.account)
     const largest = [...byAccount.values()].reduce((most, held) => (held.length > most.length ? held : most), [])
-    return largest[0] !== undefined && this.#byDigest.delete(largest[0])
+    for (const [oldest] of largest.slice(0, 1)) this.#byDigest.delete(oldest)
   }
 
   use(digest: string, now: number): ConsoleSession | undefined {

@@ -7,6 +7,7 @@ import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from 
 import { SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { isJson } from "../isJson.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
 import { sessionCookieText, sessionSecretOf } from "./ConsoleCookie.ts"
@@ -77,8 +78,7 @@ const neverKept = { "cache-control": "no-store" }
  * that asks: `Sec-Fetch-Site`, or where it has none `Origin`. Programs send neither.
  */
 const requireOwnOrigin = (headers: Headers.Headers, publicUrl: string | undefined) => {
-  const mediaType = (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
-  if (mediaType !== "application/json") return Effect.fail(malformed)
+  if (!isJson(headers)) return Effect.fail(malformed)
   const { host, origin, "sec-fetch-site": site } = headers
   if (site !== undefined) return site === "same-origin" ? Effect.void : Effect.fail(foreignPage)
   if (origin === undefined) return Effect.void

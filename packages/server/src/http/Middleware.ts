@@ -17,6 +17,7 @@ import { setAnswerHeaders } from "../answerHeaders.ts"
 import { ChargedCalls, freeCall } from "../credits/ChargedCalls.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
+import { isJson } from "../isJson.ts"
 import { type KeptAnswer, once } from "./once.ts"
 
 export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Limits.requestBodyBytesMax))
@@ -27,8 +28,7 @@ export const bodyLimit = Layer.succeed(BodyLimit, (handler, { endpoint }) =>
     ? Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
         if (hasNoBody(request)) return handler
         if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return tooLarge()
-        const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
-        if (mediaType !== "application/json") return wrongType()
+        if (!isJson(request.headers)) return wrongType()
         // The size of a chunked body is known once it is read; the request keeps the bytes for the handler.
         return Effect.andThen(Effect.catch(request.arrayBuffer, tooLarge), handler)
       })
