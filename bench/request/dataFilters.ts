@@ -1,12 +1,12 @@
 /**
  * What a filter by values of the data costs: lists and searches of one agent with and without it, in turn in one run,
- * over HTTP. The first filter of an agent, a value that was
- * asked for before, and a new one are timed apart. Totals and hits are compared with what
- * was written before anything is timed.
+ * over HTTP. The first filter of an agent, a value that was asked for before, and a new one are timed apart. Totals and
+ * hits are compared with what was written before anything is timed.
  */
 import { parseArgs } from "node:util"
 import { startServer, type TestServer } from "../../test/support/TestServer.ts"
 import { machineFacts } from "../http/Report.ts"
+import { median } from "../kit/Measure.ts"
 
 const help = `node bench/request/dataFilters.ts [options]
 
@@ -36,8 +36,6 @@ const recordAt = (at: number) => {
     origin: "direct"
   }
 }
-
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 const measure = async (server: TestServer, memories: number, rounds: number): Promise<void> => {
   const key = await server.newAccount("large", "owner")
