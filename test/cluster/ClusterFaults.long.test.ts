@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest"
 import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
-import { faults, faultSummary, runClusterFaults } from "./ClusterFaults.ts"
+import { faultSummary, runClusterFaults } from "./ClusterFaults.ts"
+import { faults } from "./faults/faults.ts"
 
 const rounds = longCount(100 * faults.length)
 

@@ -13,21 +13,8 @@ import { CutProxy } from "../support/CutProxy.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
 import { type Answer, freePort, patienceMillis, serverCalls } from "../support/TestServer.ts"
-
-/** What happens in a round. "Serving": the node that owns `control.db`. */
-export const faults = [
-  "kill serving",
-  "kill other",
-  "stop serving",
-  "stop other",
-  "freeze serving",
-  "freeze other",
-  "database killed",
-  "serving cut from database",
-  "other cut from database",
-  "serving held from database"
-] as const
-export type Fault = (typeof faults)[number]
+import type { Fault, Scene } from "./faults/Fault.ts"
+import { faults } from "./faults/faults.ts"
 
 const operatorToken = "the operator's token of the faults"
 const nodeCount = 3
@@ -43,7 +30,8 @@ const pauseMillis = 100
 const answerMillis = 10_000
 
 export interface Takeover {
-  readonly fault: Fault
+  /** Its name. */
+  readonly fault: string
   /** Until a write that was begun after the fault was acknowledged: the first client's and the last one's. */
   readonly firstMillis: number
   readonly lastMillis: number
@@ -82,17 +70,17 @@ export const runClusterFaults = async (
 
 /** Percentiles of the takeovers by fault, as text. */
 export const faultSummary = (seed: number, { takeovers, ...counts }: FaultReport): string => {
-  const lines = faults.flatMap((fault) => {
-    const of = takeovers.filter((takeover) => takeover.fault === fault)
-    if (of.length === 0) return []
+  const names = [...new Set(takeovers.map(({ fault }) => fault))]
+  const lines = names.map((name) => {
+    const of = takeovers.filter(({ fault }) => fault === name)
     const figures = (values: ReadonlyArray<number>) => `p50 ${percentile(values, 50)}, p99 ${percentile(values, 99)} ms`
     const exits = of.flatMap(({ exitMillis }) => (exitMillis === undefined ? [] : [exitMillis]))
-    return [
-      `${fault}: ${of.length} times; first client ${figures(of.map(({ firstMillis }) => firstMillis))}; ` +
-        `all clients ${figures(of.map(({ lastMillis }) => lastMillis))}` +
-        `${exits.length === 0 ? "" : `; exit ${figures(exits)}`}; ` +
-        `${of.reduce((sum, { repeated }) => sum + repeated, 0)} attempts repeated`
-    ]
+    return (
+      `${name}: ${of.length} times; first client ${figures(of.map(({ firstMillis }) => firstMillis))}; ` +
+      `all clients ${figures(of.map(({ lastMillis }) => lastMillis))}` +
+      `${exits.length === 0 ? "" : `; exit ${figures(exits)}`}; ` +
+      `${of.reduce((sum, { repeated }) => sum + repeated, 0)} attempts repeated`
+    )
   })
   const { acknowledged, doubled, lost, reads, refused, stale } = counts
   return [
@@ -267,18 +255,16 @@ class FaultRun {
 
   /** One fault, its end, and every client's next acknowledgement. */
   async #round(fault: Fault): Promise<void> {
-    const serving = await this.#serving()
-    const others = this.#cluster.nodes.filter((node) => node !== serving)
-    const node = fault.endsWith("other") || fault.startsWith("other") ? this.#random.pick(others)! : serving
+    const scene = await this.#scene()
     const before = this.#acknowledgements.length
     const repeated = this.#repeated
     const sinceMillis = performance.now()
-    const { exitMillis, mended } = await this.#strike(fault, node)
+    const { exitMillis, heal } = await fault.strike(scene)
     const lasts = await this.#next(before, sinceMillis)
-    await mended()
+    await heal()
     await this.#next(this.#acknowledgements.length, performance.now())
     this.#takeovers.push({
-      fault,
+      fault: fault.name,
       firstMillis: Math.min(...lasts) - sinceMillis,
       lastMillis: Math.max(...lasts) - sinceMillis,
       ...(exitMillis !== undefined && { exitMillis: await exitMillis }),
@@ -286,41 +272,17 @@ class FaultRun {
     })
   }
 
-  async #strike(
-    fault: Fault,
-    node: NodeProcess
-  ): Promise<{ readonly mended: () => Promise<unknown>; readonly exitMillis?: Promise<number> }> {
-    const proxy = this.#proxies.get(node.name)!
-    const away = pause(this.#random.between(...awayMillis))
-    switch (fault) {
-      case "kill serving":
-      case "kill other":
-        await node.kill()
-        return { mended: () => node.startAgain() }
-      case "stop serving":
-      case "stop other": {
-        const begunMillis = performance.now()
-        const stopped = node.stop().then((code) => {
-          if (code !== 0) this.#refused.push(`${node.name} ended with ${code}: ${node.output().slice(-500)}`)
-          return performance.now() - begunMillis
-        })
-        return { mended: () => stopped.then(() => node.startAgain()), exitMillis: stopped }
-      }
-      case "freeze serving":
-      case "freeze other":
-        node.signal("SIGSTOP")
-        return { mended: () => away.then(() => node.signal("SIGCONT")) }
-      case "database killed":
-        await this.#postgres.kill()
-        await this.#postgres.startAgain()
-        return { mended: () => Promise.resolve() }
-      case "serving cut from database":
-      case "other cut from database":
-        proxy.cut()
-        return { mended: () => away.then(() => proxy.mend()) }
-      case "serving held from database":
-        proxy.hold()
-        return { mended: () => away.then(() => proxy.mend()) }
+  async #scene(): Promise<Scene> {
+    const { nodes } = this.#cluster
+    const serving = await this.#serving()
+    return {
+      nodes,
+      serving,
+      other: this.#random.pick(nodes.filter((node) => node !== serving))!,
+      postgres: this.#postgres,
+      databaseLink: ({ name }) => this.#proxies.get(name)!,
+      away: () => pause(this.#random.between(...awayMillis)),
+      object: (text) => void this.#refused.push(text)
     }
   }
 

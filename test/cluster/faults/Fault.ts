@@ -1,0 +1,43 @@
+/** What a fault is, and what it may lay hands on. */
+import type { NodeProcess } from "../../../scripts/cluster/ClusterProcesses.ts"
+import type { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
+import type { CutProxy } from "../../support/CutProxy.ts"
+
+export interface Fault {
+  readonly name: string
+  /** Resolves when it has happened; what comes after it is measured from its begin. */
+  readonly strike: (scene: Scene) => Promise<Struck>
+}
+
+export interface Struck {
+  /** Called when every client is served again: resolves when all is as it was before. */
+  readonly heal: () => Promise<unknown>
+  /** Until the process had ended; of a planned stop. */
+  readonly exitMillis?: Promise<number>
+}
+
+/** A cluster in one round. */
+export interface Scene {
+  readonly nodes: ReadonlyArray<NodeProcess>
+  /** The owner of `control.db`. */
+  readonly serving: NodeProcess
+  /** One of those that are not. */
+  readonly other: NodeProcess
+  readonly postgres: PostgresServer
+  /** Between a node and the database. */
+  readonly databaseLink: (node: NodeProcess) => CutProxy
+  /** Begins now: longer than a lease of 5 s, and sometimes than locks of 15 s. */
+  readonly away: () => Promise<unknown>
+  /** Counts as an answer that is neither right nor "again". */
+  readonly object: (text: string) => void
+}
+
+/** A fault of one node: once for the owner of `control.db`, once for another. */
+export const ofEachNode = (
+  name: (which: "serving" | "other") => string,
+  strike: (node: NodeProcess, scene: Scene) => Promise<Struck>
+): ReadonlyArray<Fault> =>
+  (["serving", "other"] as const).map((which) => ({
+    name: name(which),
+    strike: (scene) => strike(scene[which], scene)
+  }))

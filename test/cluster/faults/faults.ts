@@ -1,0 +1,6 @@
+/** All faults of the programme, in the order of its rounds. */
+import { databaseFaults } from "./databaseFaults.ts"
+import type { Fault } from "./Fault.ts"
+import { processFaults } from "./processFaults.ts"
+
+export const faults: ReadonlyArray<Fault> = [...processFaults, ...databaseFaults]
