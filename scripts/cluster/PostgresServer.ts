@@ -25,6 +25,8 @@ import { freePort } from "./ports.ts"
 /** `nobody` on Linux. */
 const nobody = 65_534
 const readyMillis = 60_000
+/** Of a standby, which only reads, too. */
+const isReady = /ready to accept (read-only )?connections/u
 
 export interface PostgresOptions {
   /** A directory that stays, with what an earlier start left in it; default: a new one that goes. */
@@ -44,7 +46,7 @@ export class PostgresServer {
   readonly #isKept: boolean
   readonly #postgres: string
   readonly #password: string
-  readonly #connectionsMax: number
+  readonly #settings: Readonly<Record<string, string>>
   #process: ChildProcess | undefined
 
   private constructor(made: {
@@ -53,13 +55,13 @@ export class PostgresServer {
     readonly postgres: string
     readonly password: string
     readonly port: number
-    readonly connectionsMax: number
+    readonly settings: Readonly<Record<string, string>>
   }) {
     this.#directory = made.directory
     this.#isKept = made.isKept
     this.#postgres = made.postgres
     this.#password = made.password
-    this.#connectionsMax = made.connectionsMax
+    this.#settings = made.settings
     this.port = made.port
   }
 
@@ -84,7 +86,26 @@ export class PostgresServer {
       postgres,
       password,
       port: await freePort(),
-      connectionsMax
+      settings: { max_connections: String(connectionsMax) }
+    })
+    await server.startAgain()
+    return server
+  }
+
+  /** Where the files of its databases are. */
+  get data(): string {
+    return join(this.#directory, "data")
+  }
+
+  /** Another server, from a copy of its files that lies in `data` of that directory; it is removed with it. */
+  async startCopy(directory: string, settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
+    const server = new PostgresServer({
+      directory,
+      isKept: false,
+      postgres: this.#postgres,
+      password: this.#password,
+      port: await freePort(),
+      settings: { ...this.#settings, ...settings }
     })
     await server.startAgain()
     return server
@@ -96,9 +117,12 @@ export class PostgresServer {
   }
 
   async startAgain(): Promise<void> {
-    const flags = ["-D", join(this.#directory, "data"), "-p", String(this.port), "-h", "127.0.0.1"]
-    const connections = `max_connections=${this.#connectionsMax}`
-    const started = spawn(this.#postgres, [...flags, "-k", this.#directory, "-c", "fsync=on", "-c", connections], {
+    const flags = ["-D", this.data, "-p", String(this.port), "-h", "127.0.0.1", "-k", this.#directory]
+    const settings = Object.entries({ fsync: "on", ...this.#settings }).flatMap(([name, value]) => [
+      "-c",
+      `${name}=${value}`
+    ])
+    const started = spawn(this.#postgres, [...flags, ...settings], {
       ...identity,
       stdio: ["ignore", "ignore", "pipe"]
     })
@@ -108,7 +132,7 @@ export class PostgresServer {
       const late = setTimeout(() => failed(new Error(`PostgreSQL does not start: ${said}`)), readyMillis)
       started.stderr?.on("data", (chunk: Buffer) => {
         said += chunk.toString("utf8")
-        if (!said.includes("ready to accept connections")) return
+        if (!isReady.test(said)) return
         clearTimeout(late)
         ready()
       })

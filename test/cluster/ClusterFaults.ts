@@ -111,7 +111,7 @@ interface Acknowledgement {
 
 class FaultRun {
   readonly #directory: string
-  readonly #postgres: PostgresServer
+  #postgres: PostgresServer
   readonly #proxies: ReadonlyMap<string, CutProxy>
   readonly #cluster: ClusterProcesses
   readonly #random: SeededRandom
@@ -258,8 +258,8 @@ class FaultRun {
     const scene = await this.#scene()
     const before = this.#acknowledgements.length
     const repeated = this.#repeated
-    const sinceMillis = performance.now()
-    const { exitMillis, heal } = await fault.strike(scene)
+    const begunMillis = performance.now()
+    const { exitMillis, heal, sinceMillis = begunMillis } = await fault.strike(scene)
     const lasts = await this.#next(before, sinceMillis)
     await heal()
     await this.#next(this.#acknowledgements.length, performance.now())
@@ -280,6 +280,10 @@ class FaultRun {
       serving,
       other: this.#random.pick(nodes.filter((node) => node !== serving))!,
       postgres: this.#postgres,
+      replacePostgres: (by) => {
+        this.#postgres = by
+        for (const proxy of this.#proxies.values()) proxy.pointTo(by.port)
+      },
       databaseLink: ({ name }) => this.#proxies.get(name)!,
       away: () => pause(this.#random.between(...awayMillis)),
       object: (text) => void this.#refused.push(text)

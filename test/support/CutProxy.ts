@@ -6,15 +6,17 @@ export class CutProxy {
   readonly #server: Server
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #state: "open" | "cut" | "held" = "open"
+  #targetPort: number
 
-  private constructor(server: Server) {
+  private constructor(server: Server, targetPort: number) {
     this.#server = server
+    this.#targetPort = targetPort
   }
 
   static async start(targetPort: number): Promise<CutProxy> {
     const server = createServer({ noDelay: true })
-    const proxy = new CutProxy(server)
-    server.on("connection", (caller) => proxy.#join(caller, targetPort))
+    const proxy = new CutProxy(server, targetPort)
+    server.on("connection", (caller) => proxy.#join(caller))
     server.listen(0, "127.0.0.1")
     await once(server, "listening")
     return proxy
@@ -24,9 +26,15 @@ export class CutProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
+  /** Of connections from now on; those that are there end. */
+  pointTo(targetPort: number): void {
+    this.#targetPort = targetPort
+    this.#end()
+  }
+
   cut(): void {
     this.#state = "cut"
-    for (const pair of this.#pairs) for (const socket of pair) socket.destroy()
+    this.#end()
   }
 
   hold(): void {
@@ -44,9 +52,13 @@ export class CutProxy {
     this.#server.close()
   }
 
-  #join(caller: Socket, targetPort: number): void {
+  #end(): void {
+    for (const pair of this.#pairs) for (const socket of pair) socket.destroy()
+  }
+
+  #join(caller: Socket): void {
     if (this.#state === "cut") return void caller.destroy()
-    const target = connect({ port: targetPort, host: "127.0.0.1", noDelay: true })
+    const target = connect({ port: this.#targetPort, host: "127.0.0.1", noDelay: true })
     const pair = [caller, target] as const
     this.#pairs.add(pair)
     const end = () => {

@@ -5,13 +5,15 @@ import type { CutProxy } from "../../support/CutProxy.ts"
 
 export interface Fault {
   readonly name: string
-  /** Resolves when it has happened; what comes after it is measured from its begin. */
+  /** Resolves when it has happened. */
   readonly strike: (scene: Scene) => Promise<Struck>
 }
 
 export interface Struck {
   /** Called when every client is served again: resolves when all is as it was before. */
   readonly heal: () => Promise<unknown>
+  /** What comes after it is measured from here; default: the begin of the strike. */
+  readonly sinceMillis?: number
   /** Until the process had ended; of a planned stop. */
   readonly exitMillis?: Promise<number>
 }
@@ -23,7 +25,10 @@ export interface Scene {
   readonly serving: NodeProcess
   /** One of those that are not. */
   readonly other: NodeProcess
+  /** The database of all nodes. */
   readonly postgres: PostgresServer
+  /** From now on nodes find another one in its place. */
+  readonly replacePostgres: (by: PostgresServer) => void
   /** Between a node and the database. */
   readonly databaseLink: (node: NodeProcess) => CutProxy
   /** Begins now: longer than a lease of 5 s, and sometimes than locks of 15 s. */

@@ -2,5 +2,6 @@
 import { databaseFaults } from "./databaseFaults.ts"
 import type { Fault } from "./Fault.ts"
 import { processFaults } from "./processFaults.ts"
+import { promotedStandby } from "./promotedStandby.ts"
 
-export const faults: ReadonlyArray<Fault> = [...processFaults, ...databaseFaults]
+export const faults: ReadonlyArray<Fault> = [...processFaults, ...databaseFaults, promotedStandby]
