@@ -5,8 +5,9 @@
 import { layerFrom, make } from "@effect/sql-pg/PgClient"
 import { Effect, type Layer, type Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { LogFault } from "@muniment/engine/log/LogError"
+import { WatchedConnection } from "./WatchedConnection.ts"
 
 /** For an answer, with the wait for a connection. */
 const answerMillis = 5_000
@@ -17,6 +18,9 @@ export const logDatabase = (url: Redacted.Redacted, maxConnections: number): Lay
   layerFrom(
     make({
       url,
+      // Which speaks TLS itself, if the URL asks for it.
+      stream: () => new WatchedConnection(url),
+      ssl: false,
       maxConnections,
       minConnections: 0,
       connectTimeout: answerMillis,
@@ -33,8 +37,12 @@ export const logDatabase = (url: Redacted.Redacted, maxConnections: number): Lay
 export const asked = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, LogFault> =>
   answer.pipe(
     Effect.timeout(answerMillis),
-    Effect.mapError((cause) => new LogFault({ cause }))
+    Effect.mapError((cause) => new LogFault({ cause: reasonOf(cause) }))
   )
+
+/** Of a connection that ended the client only says that it did. */
+const reasonOf = (cause: unknown): unknown =>
+  isSqlError(cause) && cause.reason._tag === "ConnectionError" ? (cause.reason.cause ?? cause) : cause
 
 /** Whether this release's tables are there: a command may ask a database that no node of it has opened. */
 export const hasTable = (name: string): Effect.Effect<boolean, LogFault, SqlClient> =>
