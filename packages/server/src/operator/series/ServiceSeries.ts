@@ -78,7 +78,7 @@ export interface SeriesSources {
   readonly path: string
   readonly tally: CallTally
   readonly gauges: () => SeriesGauges
-  /** Read once a minute. */
+  /** Read once a minute, and whenever somebody looks at the hour. */
   readonly levels: Effect.Effect<SeriesLevels>
 }
 
@@ -117,6 +117,7 @@ export const makeServiceSeries = Effect.fnUntraced(function* (sources: SeriesSou
       const stepMillis = Math.ceil(windows[window] / part / pointsMax) * part
       const to = Math.floor(now / part) * part
       const from = to - windows[window]
+      if (window === "hour") open.levels = yield* sources.levels
       const points = window === "hour" ? open.seconds(from) : yield* Effect.promise(() => file.read(from, to))
       return { window, from, to, stepMillis, points: inSteps(points, stepMillis) }
     })
@@ -158,9 +159,11 @@ class OpenSteps {
     return whole
   }
 
-  /** Oldest first. */
+  /** Oldest first; the last has the levels of now. */
   seconds(from: number): ReadonlyArray<SeriesPoint> {
-    return this.#ring.filter(({ at }) => at >= from).toSorted((one, other) => one.at - other.at)
+    const points = this.#ring.filter(({ at }) => at >= from).toSorted((one, other) => one.at - other.at)
+    const last = points.at(-1)
+    return last === undefined ? [] : [...points.slice(0, -1), { ...last, ...this.levels }]
   }
 }
 

@@ -70,6 +70,18 @@ describe("the series of the service", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("shows the levels of now at the end of the hour, not those of the minute before", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(start)
+      const { levels, sources } = sourcesAt(seriesFile())
+      const series = yield* makeServiceSeries(sources)
+      yield* TestClock.adjust("2 seconds")
+      Object.assign(levels, { memories: 20_000, bytes: 5_000_000 })
+      const { points } = yield* series.read("hour", 60)
+      expect(points.at(-1)).toMatchObject({ memories: 20_000, bytes: 5_000_000 })
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("keeps the last hour of seconds and no more", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)
