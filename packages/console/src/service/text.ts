@@ -1,6 +1,7 @@
 /** Numbers, times and sizes as people read them. */
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { now } from "./browser.ts"
+import { clockTime, dayOf } from "./dates.ts"
 
 const whole = new Intl.NumberFormat("en-US")
 
@@ -51,21 +52,8 @@ export const ago = (at: number): string => {
   return seconds < 0 ? `in ${duration(seconds)}` : `${duration(seconds)} ago`
 }
 
-const two = (value: number): string => String(value).padStart(2, "0")
-
-/** The time of day, or in a span of days the day, in the reader's time zone. */
-export const clockTime = (at: number, spanMillis: number): string => {
-  const date = new Date(at)
-  return spanMillis > 2 * day * 1_000
-    ? `${two(date.getMonth() + 1)}-${two(date.getDate())}`
-    : `${two(date.getHours())}:${two(date.getMinutes())}`
-}
-
 /** 2026-11-25 09:30, in the reader's time zone. */
-export const moment = (at: number): string => {
-  const date = new Date(at)
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
-}
+export const moment = (at: number): string => `${dayOf(at)} ${clockTime(at)}`
 
 /** The words of a memory's data in one line. */
 export const summary = (data: Readonly<Record<string, unknown>>): string => {

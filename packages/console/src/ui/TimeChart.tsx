@@ -3,7 +3,8 @@
  * is missing is a gap. The lines are drawn for those who see them; a screen reader gets a sentence and the table.
  */
 import { useMemo, useState } from "preact/hooks"
-import { clockTime, moment } from "../service/text.ts"
+import { moment } from "../service/text.ts"
+import { timeMarks } from "../service/timeMarks.ts"
 import { Table } from "./Table.tsx"
 
 export interface ChartLine {
@@ -24,7 +25,6 @@ export interface ChartFrame {
 
 const width = 600
 const height = 150
-const timeMarks = 4
 const tableRows = 60
 
 export const TimeChart = (given: {
@@ -94,9 +94,9 @@ export const TimeChart = (given: {
             )}
           </svg>
           <div class="times" aria-hidden="true">
-            {Array.from({ length: timeMarks + 1 }, (_, mark) => (
-              <span key={mark}>
-                {clockTime(frame.from + ((frame.to - frame.from) * mark) / timeMarks, frame.to - frame.from)}
+            {timeMarks(frame.from, frame.to).map(({ at: time, text: label }) => (
+              <span key={time} style={{ left: `${(x(time) / width) * 100}%` }}>
+                {label}
               </span>
             ))}
           </div>
