@@ -1,7 +1,8 @@
 /**
  * Texts waiting for the embedding thread, in three lanes. Queries overtake passages, which somebody waits for, and
  * these overtake the backlog. Passages are cut into small batches, so a query waits for at most the one batch under
- * way. Pure: no clock, no effect, and the same offers give the same batches.
+ * way; those of the backlog are smaller still, since nobody waits for them. Pure: no clock, no effect, and the same
+ * offers give the same batches.
  *
  * A wave is the oldest waiting passages of one lane and model, sorted by length (padding is wasted work) and completed
  * before the next wave is taken, so no passage starves behind shorter ones.
@@ -30,16 +31,18 @@ export const queriesPerBatchMax = 4
  * saves messages, not arithmetic, so larger ones embed no faster (README, Decisions).
  */
 export const passagesPerBatchMax = 8
+/** Whoever comes waits for the one under way: 5 ms with short texts, where 8 of them took 20. */
+export const backlogPerBatchMax = 2
 export const charactersPerBatchMax = 512
 export const passagesPerWaveMax = 256
-/** After this many batches of lanes before it, a waiting batch of the next lane runs: no lane starves. */
-export const overtakingBatchesMax = 16
+/** After this many batches of lanes before it, a waiting batch of a lane runs: no lane starves. */
+export const overtakingBatchesMax = { passage: 16, backlog: 4 } as const
 export const pendingTextsMax = 8_192
 
 export class EmbeddingLanes<Item extends PendingText> {
   #queries: Array<Item> = []
-  readonly #passages = new PassageLane<Item>()
-  readonly #backlog = new PassageLane<Item>()
+  readonly #passages = new PassageLane<Item>(passagesPerBatchMax)
+  readonly #backlog = new PassageLane<Item>(backlogPerBatchMax)
   /** Batches in a row that overtook a waiting passage, and a waiting text of the backlog. */
   readonly #overtaken = { passage: 0, backlog: 0 }
 
@@ -66,8 +69,8 @@ export class EmbeddingLanes<Item extends PendingText> {
   /** The batch to run now, or undefined when nothing waits. */
   next(): Batch<Item> | undefined {
     const overtaken = this.#overtaken
-    const isBacklogDue = overtaken.backlog >= overtakingBatchesMax
-    const isPassageDue = overtaken.passage >= overtakingBatchesMax
+    const isBacklogDue = overtaken.backlog >= overtakingBatchesMax.backlog
+    const isPassageDue = overtaken.passage >= overtakingBatchesMax.passage
     const batch =
       (isBacklogDue ? this.#nextOf("backlog") : undefined) ??
       (isPassageDue ? this.#nextOf("passage") : undefined) ??
@@ -98,6 +101,11 @@ export class EmbeddingLanes<Item extends PendingText> {
 class PassageLane<Item extends PendingText> {
   waiting: Array<Item> = []
   #wave: Array<Item> = []
+  readonly #batchMax: number
+
+  constructor(batchMax: number) {
+    this.#batchMax = batchMax
+  }
 
   get count(): number {
     return this.waiting.length + this.#wave.length
@@ -113,7 +121,7 @@ class PassageLane<Item extends PendingText> {
     }
     let count = 0
     let characters = 0
-    while (count < Math.min(this.#wave.length, passagesPerBatchMax)) {
+    while (count < Math.min(this.#wave.length, this.#batchMax)) {
       characters += this.#wave[count]!.text.length
       if (count > 0 && characters > charactersPerBatchMax) break
       count++

@@ -1,4 +1,5 @@
 import {
+  backlogPerBatchMax,
   charactersPerBatchMax,
   EmbeddingLanes,
   overtakingBatchesMax,
@@ -29,22 +30,31 @@ describe("the lanes", () => {
   it("let a passage batch through after a long run of queries", () => {
     const lanes = new EmbeddingLanes<PendingText>()
     lanes.offer("passage", numbered(1))
-    lanes.offer("query", numbered(queriesPerBatchMax * (overtakingBatchesMax + 1)))
-    const order = Array.from({ length: overtakingBatchesMax + 2 }, () => lanes.next()?.lane)
-    expect(order.indexOf("passage")).toBe(overtakingBatchesMax)
+    lanes.offer("query", numbered(queriesPerBatchMax * (overtakingBatchesMax.passage + 1)))
+    const order = Array.from({ length: overtakingBatchesMax.passage + 2 }, () => lanes.next()?.lane)
+    expect(order.indexOf("passage")).toBe(overtakingBatchesMax.passage)
     expect(order.at(-1)).toBe("query")
   })
 
   it("let passages that somebody waits for overtake the backlog, which is not forgotten", () => {
     const lanes = new EmbeddingLanes<PendingText>()
-    lanes.offer("backlog", numbered(2 * passagesPerBatchMax))
+    lanes.offer("backlog", numbered(2 * backlogPerBatchMax))
     expect(lanes.next()?.lane).toBe("backlog")
     lanes.offer("passage", textsOf("m", "just said"))
     expect(lanes.next()?.items.map((item) => item.text)).toEqual(["just said"])
-    lanes.offer("passage", numbered(passagesPerBatchMax * (overtakingBatchesMax + 1)))
-    const order = Array.from({ length: overtakingBatchesMax + 2 }, () => lanes.next()?.lane)
+    lanes.offer("passage", numbered(passagesPerBatchMax * (overtakingBatchesMax.backlog + 1)))
+    const order = Array.from({ length: overtakingBatchesMax.backlog + 2 }, () => lanes.next()?.lane)
     expect(order.filter((lane) => lane === "backlog")).toHaveLength(1)
-    expect(order.indexOf("backlog")).toBeGreaterThan(overtakingBatchesMax - 3)
+    expect(order.indexOf("backlog")).toBe(overtakingBatchesMax.backlog - 1)
+  })
+
+  it("cut the backlog into smaller batches than passages that somebody waits for", () => {
+    const lanes = new EmbeddingLanes<PendingText>()
+    lanes.offer("backlog", numbered(passagesPerBatchMax))
+    lanes.offer("passage", numbered(passagesPerBatchMax))
+    expect(lanes.next()?.items).toHaveLength(passagesPerBatchMax)
+    expect(lanes.next()?.items).toHaveLength(backlogPerBatchMax)
+    expect(backlogPerBatchMax).toBeLessThan(passagesPerBatchMax)
   })
 
   it("sort passages of several callers by length before they are cut into batches", () => {
