@@ -16,13 +16,19 @@ import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/Names
 import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
+import { TcpProxy } from "../../support/TcpProxy.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 let server: PostgresServer
+let proxy: TcpProxy
 beforeAll(async () => {
   server = await PostgresServer.start()
+  proxy = await TcpProxy.start(server.port)
 })
-afterAll(() => server?.stop())
+afterAll(async () => {
+  await proxy?.stop()
+  await server?.stop()
+})
 
 const key = namespaceKey()
 
@@ -45,12 +51,12 @@ const databaseOf = (directory: string): Effect.Effect<string> =>
 let nodes = 0
 
 /** A node with a folder of its own. */
-const nodeLayer = (directory: string): Layer.Layer<NamespaceStore> =>
+const nodeLayer = (directory: string, port?: number): Layer.Layer<NamespaceStore> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const database = yield* databaseOf(directory)
       const node = `node ${nodes++}`
-      const log = yield* Effect.orDie(openPostgresLog({ url: server.url(database), node }))
+      const log = yield* Effect.orDie(openPostgresLog({ url: server.url(database, port), node }))
       const bases = join(directory, "bases")
       mkdirSync(bases, { recursive: true })
       const target = yield* Effect.orDie(openTarget(bases)).pipe(
@@ -61,13 +67,16 @@ const nodeLayer = (directory: string): Layer.Layer<NamespaceStore> =>
     })
   )
 
-storeConformance("one node after the other", nodeLayer, { sharesFiles: false })
+storeConformance("one node after the other", (directory) => nodeLayer(directory), { sharesFiles: false })
 
 /** A node until `stop`, or until the test ends. */
-const start = (directory: string) =>
+const start = (directory: string, port?: number) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const store = Context.get(yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory)), scope), NamespaceStore)
+    const store = Context.get(
+      yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory, port)), scope),
+      NamespaceStore
+    )
     const use = <A, E>(step: (file: OpenNamespace) => Effect.Effect<A, E>) =>
       Effect.scoped(Effect.flatMap(store.open(key), step))
     return { store, use, stop: Scope.close(scope, Exit.void) }
@@ -129,6 +138,19 @@ it.live("the next owner has everything, by the log alone, or by a base and what 
           expect((yield* first.store.census(key, counted)).live).toBe(105)
         })
       )
+    })
+  )
+)
+
+it.live("a base counts that was pointed to when the answer was lost", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
+      const met = proxy.arm(`namespaces/${key.tag}/`, "afterStatement")
+      yield* first.use((file) => insert(file, 0, 100))
+      yield* Effect.promise(() => met)
+      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
     })
   )
 )

@@ -89,7 +89,9 @@ export class TenuredLog implements CopiedLog {
         const { epoch, ordinal } = yield* faulting(snapshots.ask({ filename, snapshot }))
         const name = `namespaces/${tag}/${epoch}-${ordinal}-${unique}`
         yield* faulting(bases.put(name, snapshot))
-        return yield* Effect.tapError(unfenced(log.rebase(tag, ordinal, name)), () => Effect.ignore(bases.remove(name)))
+        // Without an answer it may count by now; if it does not, the sweep finds it.
+        const unused = Effect.ignore(bases.remove(name))
+        return yield* unfenced(Effect.tapErrorTag(log.rebase(tag, ordinal, name), "LogFenced", () => unused))
       }).pipe(Effect.ensuring(Effect.sync(() => rmSync(snapshot, { force: true }))))
       this.#records -= records
       this.#bytes -= bytes
