@@ -1,14 +1,15 @@
 /**
- * `npm run simulate -- --seeds N --seed S [--store log|file] [--world engine|whole] [--steps N] [--mutations |
- * --mutation NAME]`: runs seeds `S` to `S + N - 1`, each one twice if `--replay`; `--trace` prints each step. Ends at
- * the first fault. `--progress FILE [--processes N] [--slice N]` runs all of them, resumably. Exit code 1 when a fault
- * is found.
+ * `npm run simulate -- --seeds N --seed S [--store log|file] [--world engine|whole] [--steps N] [--mutation NAME]`: runs
+ * seeds `S` to `S + N - 1`, each one twice if `--replay`; `--trace` prints each step. Ends at the first fault.
+ * `--progress FILE [--processes N] [--slice N]` runs all of them, resumably. Exit code 1 when a fault is found.
+ * `--mutations [--mutation NAME]`: searches a seed that finds each mutation, or this one; exit code 1 if one is not found.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { runLong, type SeedLine } from "./LongRun.ts"
+import { searchMutation } from "./MutationRuns.ts"
 import { type Mutation, mutations } from "./mutations.ts"
 import type { SimulationResult } from "./Simulation.ts"
 import { tellSteps } from "./Trace.ts"
@@ -75,35 +76,18 @@ const replayFinding = (result: SimulationResult, again: SimulationResult): Simul
     ? undefined
     : { step: Number(values.steps), fault: `does not replay: ${result.digest}, then ${again.digest}` }
 
-/** Each in a process of its own, since a module is loaded once. */
-const runMutations = (): boolean => {
-  let isFound = true
-  for (const { isWhole = false, name } of mutations) {
-    const rest = [
-      "--mutation",
-      name,
-      "--world",
-      isWhole ? "whole" : values.world,
-      "--seeds",
-      String(seedsOfMutation),
-      "--seed",
-      values.seed
-    ]
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [...process.execArgv, fileURLToPath(import.meta.url), ...rest],
-      {
-        encoding: "utf8"
-      }
-    )
-    const line = stdout.trim().split("\n").at(-1)
-    // A run that could not begin ends with 1 too, and names no seed.
-    const wasFound = status === 1 && line?.startsWith("seed ") === true
-    say(`${name} | ${wasFound ? line : "NOT FOUND"}`)
-    isFound &&= wasFound
-  }
-  return isFound
+const runMutations = (chosen: ReadonlyArray<Mutation>): boolean => {
+  const search = { first: values.seed, seeds: seedsOfMutation, world: values.world }
+  const verdicts = chosen.map((mutation) => {
+    const verdict = searchMutation(mutation, search, runAlone)
+    say(`${mutation.name} | ${verdict.told}`)
+    return verdict
+  })
+  return verdicts.every(({ isFound }) => isFound)
 }
+
+const runAlone = (options: ReadonlyArray<string>) =>
+  spawnSync(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...options], { encoding: "utf8" })
 
 /** What decides the life of a seed. */
 const seedOptions = (): ReadonlyArray<string> => [
@@ -132,7 +116,7 @@ const runResumably = async (file: string): Promise<boolean> => {
 const chosenMutation = mutations.find(({ name }) => name === values.mutation)
 if (values.mutation !== undefined && chosenMutation === undefined) throw new Error(`no mutation ${values.mutation}`)
 const isSound = values.mutations
-  ? runMutations()
+  ? runMutations(chosenMutation === undefined ? mutations : [chosenMutation])
   : values.progress === undefined
     ? await runSeeds(chosenMutation)
     : await runResumably(values.progress)
