@@ -188,7 +188,7 @@ const send = async (server: TestServer, ledger: Ledger, operation: Operation): P
 
 const retry = async (server: TestServer, ledger: Ledger): Promise<void> => {
   await ledger.lookBeforeRetry(server)
-  for (const operation of ledger.open()) {
-    if (!(await send(server, ledger, operation))) throw new Error("the restarted server does not answer")
-  }
+  // At once, as those who wait for a service that is away do. Each writer has one, of memories of its own.
+  const areAnswered = await Promise.all(ledger.open().map((operation) => send(server, ledger, operation)))
+  if (areAnswered.includes(false)) throw new Error("the restarted server does not answer")
 }

@@ -104,13 +104,18 @@ export class Ledger {
 
   /** How much of what was cut off had been committed: the measure of how close to a commit the kills fell. */
   async lookBeforeRetry(server: TestServer): Promise<void> {
-    for (const [agent, operations] of Map.groupBy(this.open(), (operation) => operation.agent)) {
+    const look = async ([agent, operations]: readonly [string, ReadonlyArray<Operation>]): Promise<void> => {
       const found = await listAll(server, agent)
       const isDone = ({ kind, target, marker }: Operation): boolean =>
         kind === "delete" ? found.every(({ id }) => id !== target?.id) : found.some((memory) => holds(memory, marker))
       this.#cutOff += operations.length
       this.#committedBeforeCut += operations.filter(isDone).length
     }
+    await Promise.all(
+      Map.groupBy(this.open(), ({ agent }) => agent)
+        .entries()
+        .map(look)
+    )
   }
 
   answered(operation: Operation, answer: Answer): void {
