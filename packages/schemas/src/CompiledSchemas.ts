@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto"
 import { Result } from "effect"
 import type { ErrorObject, ValidateFunction } from "ajv"
+import { LRUCache } from "lru-cache"
 import { checkData, type Issue } from "./DataBounds.ts"
 import { parseSchema } from "./SchemaGate.ts"
 import { makeAjv } from "./SchemaDialects.ts"
@@ -36,26 +37,22 @@ export interface CompiledSchema {
 }
 
 export const makeCompiledSchemas = (): CompiledSchemas => {
-  // A Map iterates in insertion order; a hit is inserted again, so the first entry is the oldest.
-  const entries = new Map<string, CompiledSchema>()
-  let subschemas = 0
+  const entries = new LRUCache<string, CompiledSchema>({
+    max: compiledLimits.entriesMax,
+    maxSize: compiledLimits.subschemasMax,
+    sizeCalculation: ({ subschemaCount }) => subschemaCount
+  })
   const compiledFor = (schemaText: string): CompiledSchema => {
     const key = createHash("sha256").update(schemaText).digest("base64")
     const known = entries.get(key)
-    entries.delete(key)
-    const compiled = known ?? compileSchema(schemaText)
-    if (known === undefined) subschemas += compiled.subschemaCount
+    if (known !== undefined) return known
+    const compiled = compileSchema(schemaText)
     entries.set(key, compiled)
-    for (const [oldest, { subschemaCount }] of entries) {
-      if (entries.size <= compiledLimits.entriesMax && subschemas <= compiledLimits.subschemasMax) break
-      entries.delete(oldest)
-      subschemas -= subschemaCount
-    }
     return compiled
   }
   return {
     validate: (schemaText, data) => compiledFor(schemaText).validate(data),
-    size: () => ({ entries: entries.size, subschemas })
+    size: () => ({ entries: entries.size, subschemas: entries.calculatedSize })
   }
 }
 

@@ -4,6 +4,7 @@
  * tenant for a while, which doubles with each time, and neither is any unknown schema of a tenant with several of them.
  */
 import { createHash } from "node:crypto"
+import { LRUCache } from "lru-cache"
 import { builtinKinds } from "./BuiltinKinds.ts"
 
 export const standingLimits = {
@@ -24,13 +25,13 @@ interface Quarantine {
 }
 
 export class SchemaStanding {
-  readonly #proven = new Set<string>()
-  readonly #quarantines = new Map<string, Quarantine>()
+  readonly #proven = new LRUCache<string, true>({ max: standingLimits.entriesMax })
+  readonly #quarantines = new LRUCache<string, Quarantine>({ max: standingLimits.entriesMax })
 
   /** May be checked beside the work of others. */
   isSafe(schemaText: string, dataBytes: number): boolean {
     if (builtinTexts.has(schemaText)) return true
-    return dataBytes <= standingLimits.provenDataBytesMax && this.#proven.has(digestOf(schemaText))
+    return dataBytes <= standingLimits.provenDataBytesMax && this.#isProven(digestOf(schemaText))
   }
 
   /** Milliseconds until one of the schemas may be tried again; 0: now. */
@@ -40,7 +41,7 @@ export class SchemaStanding {
     const isNoted = ofTenant !== undefined && ofTenant.times >= standingLimits.overrunsMax
     const waits = own.map((digest) => {
       const wait = this.#left(keyOf(tenant, digest), nowMillis)
-      return isNoted && !this.#proven.has(digest) ? Math.max(wait, this.#left(tenant, nowMillis)) : wait
+      return isNoted && !this.#isProven(digest) ? Math.max(wait, this.#left(tenant, nowMillis)) : wait
     })
     return Math.max(0, ...waits)
   }
@@ -48,9 +49,7 @@ export class SchemaStanding {
   succeeded(schemaTexts: ReadonlyArray<string>, cpuMillis: number): void {
     if (cpuMillis > standingLimits.provenMillisMax) return
     for (const text of schemaTexts) {
-      if (builtinTexts.has(text)) continue
-      this.#proven.add(digestOf(text))
-      dropOldest(this.#proven)
+      if (!builtinTexts.has(text)) this.#proven.set(digestOf(text), true)
     }
   }
 
@@ -64,6 +63,10 @@ export class SchemaStanding {
     }
   }
 
+  #isProven(digest: string): boolean {
+    return this.#proven.get(digest) === true
+  }
+
   #left(key: string, nowMillis: number): number {
     const { untilMillis } = this.#quarantines.get(key) ?? { untilMillis: 0 }
     return Math.max(0, untilMillis - nowMillis)
@@ -75,9 +78,7 @@ export class SchemaStanding {
     const isRemembered = before !== undefined && nowMillis < before.untilMillis + quarantineMillisMax
     const times = isRemembered ? before.times + 1 : 1
     const millis = Math.min(quarantineMillisMax, quarantineMillis * 2 ** (times - 1))
-    this.#quarantines.delete(key)
     this.#quarantines.set(key, { times, untilMillis: nowMillis + millis })
-    dropOldest(this.#quarantines)
   }
 }
 
@@ -87,9 +88,3 @@ const digestOf = (text: string): string => createHash("sha256").update(text).dig
 
 /** A digest is longer than nothing, so this never equals the key of a tenant. */
 const keyOf = (tenant: string, digest: string): string => `${tenant}\n${digest}`
-
-const dropOldest = (kept: Set<string> | Map<string, unknown>): void => {
-  if (kept.size <= standingLimits.entriesMax) return
-  const [oldest] = kept.keys()
-  if (oldest !== undefined) kept.delete(oldest)
-}

@@ -7,6 +7,7 @@
  * not, because contracts can change their owners.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { LRUCache } from "lru-cache"
 import type { Hex } from "viem"
 import { sha256Hex } from "./CanonicalJson.ts"
 
@@ -66,19 +67,20 @@ export const layerRpc = (url: string): Layer.Layer<never> =>
     Effect.gen(function* () {
       const ask = yield* chainAt(url)
       const turns = yield* Semaphore.make(callsMax)
-      const refusals = new RecentRefusals()
+      const refusedUntil = new LRUCache<string, number>({ max: refusalsMax })
+      const isRefused = (id: string, nowMillis: number) => (refusedUntil.get(id) ?? 0) > nowMillis
       return {
         isSignedBy: Effect.fn("ContractWallets.isSignedBy")(function* (question) {
           const ids = { address: question.address, question: sha256Hex(JSON.stringify(question)) }
-          if (refusals.has(ids.address, yield* Clock.currentTimeMillis)) return false
-          if (refusals.has(ids.question, yield* Clock.currentTimeMillis)) return false
+          if (isRefused(ids.address, yield* Clock.currentTimeMillis)) return false
+          if (isRefused(ids.question, yield* Clock.currentTimeMillis)) return false
           const onBudget = yield* ContractChecks
           return yield* onBudget(
             Effect.gen(function* () {
               const answer = yield* turns.withPermit(ask(question))
               const now = yield* Clock.currentTimeMillis
-              if (answer === "no contract") refusals.add(ids.address, now)
-              if (answer === "no") refusals.add(ids.question, now)
+              if (answer === "no contract") refusedUntil.set(ids.address, now + refusalMillis)
+              if (answer === "no") refusedUntil.set(ids.question, now + refusalMillis)
               return answer === "yes"
             })
           )
@@ -115,21 +117,3 @@ const chainAt = Effect.fnUntraced(function* (url: string) {
       })
     )
 })
-
-/** What was refused, oldest first. */
-class RecentRefusals {
-  readonly #until = new Map<string, number>()
-
-  has(id: string, nowMillis: number): boolean {
-    return (this.#until.get(id) ?? 0) > nowMillis
-  }
-
-  add(id: string, nowMillis: number): void {
-    this.#until.delete(id)
-    this.#until.set(id, nowMillis + refusalMillis)
-    for (const [oldest, until] of this.#until) {
-      if (until > nowMillis && this.#until.size <= refusalsMax) return
-      this.#until.delete(oldest)
-    }
-  }
-}

@@ -7,6 +7,7 @@
  */
 import { Context, Effect, Layer, PartitionedSemaphore } from "effect"
 import { traced } from "@muniment/domain/traced"
+import { LRUCache } from "lru-cache"
 import { sha256Hex } from "./CanonicalJson.ts"
 import { ContractWallets } from "./ContractWallets.ts"
 import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
@@ -26,14 +27,14 @@ export class SignatureVerifier extends Context.Service<
     Effect.gen(function* () {
       const contracts = yield* ContractWallets
       const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
-      const verified = new RecentDigests(verifiedSignaturesMax)
+      const verified = new LRUCache<string, true>({ max: verifiedSignaturesMax })
 
       const verifyInTurn = Effect.fnUntraced(function* (signed: SignedMessage, digest: string) {
         yield* Effect.yieldNow
         // Looked up again: the same signature may have been verified while this one waited.
-        if (verified.has(digest)) return true
+        if (verified.get(digest) === true) return true
         const isSigned = yield* isSignedByKey(signed)
-        if (isSigned) verified.add(digest)
+        if (isSigned) verified.set(digest, true)
         return isSigned
       })
 
@@ -41,7 +42,7 @@ export class SignatureVerifier extends Context.Service<
         verify: traced("SignatureVerifier.verify")(function* (signed) {
           if (signed.signature.length > signatureLengthMax) return false
           const digest = digestOf(signed)
-          if (verified.has(digest)) return true
+          if (verified.get(digest) === true) return true
           if (yield* turns.withPermit(signed.wallet.address)(verifyInTurn(signed, digest))) return true
           return yield* Effect.provideService(isSignedByContract(signed), ContractWallets, contracts)
         })
@@ -52,26 +53,3 @@ export class SignatureVerifier extends Context.Service<
 
 const digestOf = ({ message, signature, wallet }: SignedMessage): string =>
   sha256Hex(JSON.stringify([wallet.address, message, signature]))
-
-/** LRU cache of digests. */
-class RecentDigests {
-  readonly #max: number
-  readonly #digests = new Set<string>()
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  has(digest: string): boolean {
-    if (!this.#digests.delete(digest)) return false
-    this.#digests.add(digest)
-    return true
-  }
-
-  add(digest: string): void {
-    this.#digests.add(digest)
-    if (this.#digests.size <= this.#max) return
-    const [oldest] = this.#digests
-    if (oldest !== undefined) this.#digests.delete(oldest)
-  }
-}

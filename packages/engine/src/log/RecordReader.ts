@@ -5,6 +5,7 @@
  * Invariant: a record is handed out only if its sums and its ordinal are right.
  */
 import { closeSync, openSync, readSync } from "node:fs"
+import { LRUCache } from "lru-cache"
 import { LogDamaged } from "./LogError.ts"
 import type { LogEntry } from "./CommitLog.ts"
 import { bodyFormat, bodyOf, isBodyWhole, isErased, readHeader, type RecordHeader } from "./logFormat.ts"
@@ -41,8 +42,8 @@ export const recordOf = (bytes: Buffer, ordinal: number, place: string): LogReco
 
 export class RecordReader {
   readonly #directory: string
-  /** Least recently used first. */
-  readonly #files = new Map<number, number>()
+  /** Segment -> descriptor. */
+  readonly #files = new LRUCache<number, number>({ max: filesOpenMax, dispose: (file) => closeSync(file) })
 
   /** `directory`: that of the segments. */
   constructor(directory: string) {
@@ -57,21 +58,13 @@ export class RecordReader {
   }
 
   close(): void {
-    for (const file of this.#files.values()) closeSync(file)
     this.#files.clear()
   }
 
   #fileOf(segment: number): number {
     const known = this.#files.get(segment)
-    this.#files.delete(segment)
-    if (known === undefined && this.#files.size >= filesOpenMax) {
-      const [oldest] = this.#files
-      if (oldest !== undefined) {
-        closeSync(oldest[1])
-        this.#files.delete(oldest[0])
-      }
-    }
-    const file = known ?? openSync(segmentPath(this.#directory, segment), "r")
+    if (known !== undefined) return known
+    const file = openSync(segmentPath(this.#directory, segment), "r")
     this.#files.set(segment, file)
     return file
   }

@@ -8,15 +8,14 @@
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import { LRUCache } from "lru-cache"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 
 export class KnownRecords {
-  readonly #max: number
-  /** In the order of their last use. */
-  readonly #records = new Map<MemoryRow, MemoryRecord>()
+  readonly #records: LRUCache<MemoryRow, MemoryRecord>
 
   constructor(max: number = Limits.recordsKnownMax) {
-    this.#max = max
+    this.#records = new LRUCache({ max })
   }
 
   get size(): number {
@@ -24,20 +23,12 @@ export class KnownRecords {
   }
 
   of(row: MemoryRow): MemoryRecord | undefined {
-    const known = this.#records.get(row)
-    if (known === undefined) return undefined
-    this.#records.delete(row)
-    this.#records.set(row, known)
-    return known
+    return this.#records.get(row)
   }
 
   /** Long ones, and those of unknown length, are read again each time. */
   add(row: MemoryRow, record: MemoryRecord): void {
-    if (!isShort(record)) return
-    this.#records.set(row, record)
-    if (this.#records.size <= this.#max) return
-    const [oldest] = this.#records.keys()
-    if (oldest !== undefined) this.#records.delete(oldest)
+    if (isShort(record)) this.#records.set(row, record)
   }
 
   forget(row: MemoryRow | undefined): void {

@@ -3,9 +3,10 @@
  * so they suspend the calls of their own account only. Accounts whose last call was answered are not kept.
  */
 import { Effect, Exit } from "effect"
+import { LRUCache } from "lru-cache"
 import { type CircuitBreaker, type CircuitOptions, makeCircuitBreaker } from "./CircuitBreaker.ts"
 
-/** Of accounts whose last call failed; beyond it the oldest are forgotten. */
+/** Of accounts whose last call failed; beyond it the least recently used are forgotten. */
 const circuitsMax = 4_096
 
 export interface AccountCircuits<E> {
@@ -13,15 +14,13 @@ export interface AccountCircuits<E> {
 }
 
 export const makeAccountCircuits = <E>(options: CircuitOptions<E>): AccountCircuits<E> => {
-  const circuits = new Map<string, CircuitBreaker<E>>()
+  const circuits = new LRUCache<string, CircuitBreaker<E>>({ max: circuitsMax })
 
   const circuitOf = (account: string): CircuitBreaker<E> => {
     const known = circuits.get(account)
     if (known !== undefined) return known
     const made = makeCircuitBreaker(options)
     circuits.set(account, made)
-    const [oldest] = circuits.keys()
-    if (circuits.size > circuitsMax && oldest !== undefined) circuits.delete(oldest)
     return made
   }
 

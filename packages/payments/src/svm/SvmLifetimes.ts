@@ -6,13 +6,15 @@
  * healthy node (at most 128 slots behind its cluster): 150 blocks more, because the payer may have read a blockhash that
  * this node had not seen. In memory only: losing a bound costs time until a payment counts as failed, never money.
  */
+import { LRUCache } from "lru-cache"
+
 const blockhashBlocksMax = 150n
 const forkBlocksMax = 32n
 const lagBlocksMax = 150n
 const lifetimesMax = 4_096
 
 export class SvmLifetimes {
-  readonly #lastHeights = new Map<string, bigint>()
+  readonly #lastHeights = new LRUCache<string, bigint>({ max: lifetimesMax })
 
   /** Last block height at which the payment may be included; undefined if unknown. */
   lastHeightOf(paymentId: string): bigint | undefined {
@@ -37,7 +39,5 @@ export class SvmLifetimes {
   #keep(paymentId: string, lastHeight: bigint): void {
     const known = this.#lastHeights.get(paymentId)
     this.#lastHeights.set(paymentId, known !== undefined && known < lastHeight ? known : lastHeight)
-    const [oldest] = this.#lastHeights.keys()
-    if (this.#lastHeights.size > lifetimesMax && oldest !== undefined) this.#lastHeights.delete(oldest)
   }
 }

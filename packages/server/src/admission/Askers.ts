@@ -7,6 +7,7 @@ import { hash } from "node:crypto"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { turnWeights } from "@muniment/domain/Plans"
+import { LRUCache } from "lru-cache"
 import { sessionSecretOf } from "../console/ConsoleCookie.ts"
 
 export interface Asker {
@@ -23,8 +24,8 @@ type Headers = Readonly<Record<string, string | undefined>>
 const strangerWeight = turnWeights.free
 
 export class Askers {
-  /** Claim -> who it belongs to; least recently used first. */
-  readonly #known = new Map<string, Asker>()
+  /** Claim -> who it belongs to. */
+  readonly #known = new LRUCache<string, Asker>({ max: Limits.rateLimitedCallersMax })
   #latest = { authorization: "", claim: "" }
 
   /** `addressOf` is asked only where the address decides. */
@@ -34,8 +35,6 @@ export class Askers {
     if (claim === undefined || known === undefined) {
       return { account: `address:${addressOf()}`, weight: strangerWeight, isKnown: false }
     }
-    this.#known.delete(claim)
-    this.#known.set(claim, known)
     return known
   }
 
@@ -43,11 +42,7 @@ export class Askers {
   learn(headers: Headers, addressOf: () => string, { id, plan }: Account): void {
     const claim = this.#claimOf(headers, addressOf)
     if (claim === undefined) return
-    this.#known.delete(claim)
     this.#known.set(claim, { account: id, weight: turnWeights[plan], isKnown: true })
-    if (this.#known.size <= Limits.rateLimitedCallersMax) return
-    const [oldest] = this.#known.keys()
-    if (oldest !== undefined) this.#known.delete(oldest)
   }
 
   /** The claim has failed the checks, for instance because its key was revoked. */

@@ -3,6 +3,7 @@
  * crowd (`Lane.ts`, `Turnstile.ts`); it is so little that the crowd hardly notices.
  */
 import { Limits } from "@muniment/domain/Limits"
+import { LRUCache } from "lru-cache"
 
 /** Units of work that an account may ask for, in the long run. */
 const calmPerSecond = 100
@@ -17,19 +18,13 @@ interface Bucket {
 }
 
 export class CalmAccounts {
-  /** Least recently used first. */
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new LRUCache<string, Bucket>({ max: Limits.rateLimitedCallersMax })
 
   /** Notes a request, and says whether its account is calm with it. */
   add(account: string, cost: number, nowMillis: number): boolean {
     const { atMillis, units } = this.#buckets.get(account) ?? { atMillis: nowMillis, units: 0 }
     const left = Math.max(0, units - ((nowMillis - atMillis) * calmPerSecond) / 1_000) + cost
-    this.#buckets.delete(account)
     this.#buckets.set(account, { atMillis: nowMillis, units: Math.min(unitsMax, left) })
-    if (this.#buckets.size > Limits.rateLimitedCallersMax) {
-      const [oldest] = this.#buckets.keys()
-      if (oldest !== undefined) this.#buckets.delete(oldest)
-    }
     return left <= calmUnits
   }
 }
