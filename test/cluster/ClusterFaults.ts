@@ -11,6 +11,7 @@ import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
 import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
 import { CutProxy } from "../support/CutProxy.ts"
 import { fact } from "../support/MemoryCalls.ts"
+import { ObjectStore } from "../support/ObjectStore.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
 import { type Answer, freePort, patienceMillis, serverCalls } from "../support/TestServer.ts"
 import type { Fault, Scene } from "./faults/Fault.ts"
@@ -22,6 +23,8 @@ const clientCount = 4
 const accounts = 2
 /** Of a client, at most; then it takes another agent. */
 const memoriesPerAgentMax = 40
+/** After every so many writes a client forgets its agent's oldest memory, which publishes a base. */
+const writesPerRemoval = 8
 /** A frozen or cut node is longer away than its lease of 5 s, and sometimes than its locks of 15 s. */
 const awayMillis = [7_000, 18_000] as const
 /** Between two writes of a client. */
@@ -103,6 +106,13 @@ interface Client {
   readonly written: Map<string, Array<string>>
 }
 
+interface PersistentCall {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** What a repeated removal is answered when the first one has happened. */
+  readonly gone?: number
+}
+
 interface Acknowledgement {
   readonly client: string
   readonly begunMillis: number
@@ -112,6 +122,7 @@ interface Acknowledgement {
 class FaultRun {
   readonly #directory: string
   #postgres: PostgresServer
+  readonly #store: ObjectStore
   readonly #proxies: ReadonlyMap<string, CutProxy>
   readonly #cluster: ClusterProcesses
   readonly #random: SeededRandom
@@ -132,12 +143,14 @@ class FaultRun {
   private constructor(
     directory: string,
     postgres: PostgresServer,
+    store: ObjectStore,
     proxies: ReadonlyMap<string, CutProxy>,
     cluster: ClusterProcesses,
     seed: number
   ) {
     this.#directory = directory
     this.#postgres = postgres
+    this.#store = store
     this.#proxies = proxies
     this.#cluster = cluster
     this.#random = new SeededRandom(seed)
@@ -147,6 +160,7 @@ class FaultRun {
     const directory = mkdtempSync(join(tmpdir(), "muniment-faults-"))
     openToPostgres(directory)
     const postgres = await PostgresServer.start({ kept: join(directory, "postgres") })
+    const store = await ObjectStore.start(join(directory, "store"))
     const proxies = new Map<string, CutProxy>()
     for (let node = 1; node <= nodeCount; node++) proxies.set(`node-${node}`, await CutProxy.start(postgres.port))
     const cluster = await ClusterProcesses.start({
@@ -154,17 +168,19 @@ class FaultRun {
       nodes: nodeCount,
       freePort,
       databaseOf: (name) => postgres.url("postgres", proxies.get(name)?.port),
-      environment: clusterEnvironment(operatorToken)
+      environment: { ...clusterEnvironment(operatorToken), ...store.environment }
     })
-    return new FaultRun(directory, postgres, proxies, cluster, seed)
+    return new FaultRun(directory, postgres, store, proxies, cluster, seed)
   }
 
   async stop(): Promise<void> {
     for (const node of this.#cluster.nodes) node.signal("SIGCONT")
     for (const proxy of this.#proxies.values()) proxy.mend()
+    this.#store.mend()
     await Promise.all(this.#cluster.nodes.map((node) => node.kill()))
     for (const proxy of this.#proxies.values()) proxy.stop()
     await this.#postgres.stop()
+    await this.#store.stop()
     rmSync(this.#directory, { recursive: true, force: true })
   }
 
@@ -182,8 +198,7 @@ class FaultRun {
   }
 
   async go(rounds: number, kinds: ReadonlyArray<Fault>): Promise<void> {
-    const [first] = this.#cluster.nodes as [NodeProcess]
-    const { newAccount } = serverCalls(first.url, operatorToken)
+    const { newAccount } = serverCalls((await this.#serving()).url, operatorToken)
     const keys = await Promise.all(Array.from({ length: accounts }, (_, at) => newAccount(`account ${at}`, "owner")))
     for (let at = 0; at < clientCount; at++)
       this.#clients.push({ name: `client-${at}`, key: keys[at % accounts]!, agent: "", written: new Map() })
@@ -219,8 +234,15 @@ class FaultRun {
       const listed = await this.#listed(client, client.agent)
       const missing = written.filter((id) => !listed.includes(id))
       if (missing.length > 0) this.#stale.push(`${client.agent}: ${missing.length} of ${written.length}`)
+      if (written.length % writesPerRemoval === 0) await this.#forgetOldest(client, written)
       await pause(pauseMillis)
     }
+  }
+
+  async #forgetOldest(client: Client, written: Array<string>): Promise<void> {
+    const [id] = written
+    const answer = await this.#persistently(client, "DELETE", `/v1/memories/${id}`, { gone: 404 })
+    if (answer.status === 200 || answer.status === 404) written.shift()
   }
 
   /** Node after node, until one answers something else than "again". */
@@ -228,14 +250,14 @@ class FaultRun {
     client: Pick<Client, "key">,
     method: string,
     path: string,
-    options: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> } = {}
+    { gone, ...options }: PersistentCall = {}
   ): Promise<Answer> {
     for (const until = Date.now() + patienceMillis; ;) {
       const node = this.#cluster.nodes[this.#turn++ % nodeCount]!
       const call = serverCalls(node.url, operatorToken, client.key).call(method, path, options)
       const late = pause(answerMillis).then(() => undefined)
       const answer = await Promise.race([call.catch(() => undefined), late])
-      if (answer?.status === 200) return answer
+      if (answer?.status === 200 || (answer !== undefined && answer.status === gone)) return answer
       if (answer !== undefined && answer.status !== 503 && answer.status !== 409) {
         this.#refused.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
         return answer
@@ -284,6 +306,7 @@ class FaultRun {
         this.#postgres = by
         for (const proxy of this.#proxies.values()) proxy.pointTo(by.port)
       },
+      store: this.#store,
       databaseLink: ({ name }) => this.#proxies.get(name)!,
       away: () => pause(this.#random.between(...awayMillis)),
       object: (text) => void this.#refused.push(text)

@@ -2,6 +2,7 @@
 import type { NodeProcess } from "../../../scripts/cluster/ClusterProcesses.ts"
 import type { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import type { CutProxy } from "../../support/CutProxy.ts"
+import type { ObjectStore } from "../../support/ObjectStore.ts"
 
 export interface Fault {
   readonly name: string
@@ -29,6 +30,8 @@ export interface Scene {
   readonly postgres: PostgresServer
   /** From now on nodes find another one in its place. */
   readonly replacePostgres: (by: PostgresServer) => void
+  /** Of the bases of all nodes. */
+  readonly store: ObjectStore
   /** Between a node and the database. */
   readonly databaseLink: (node: NodeProcess) => CutProxy
   /** Begins now: longer than a lease of 5 s, and sometimes than locks of 15 s. */
