@@ -22,6 +22,10 @@ export interface Asker {
 type Headers = Readonly<Record<string, string | undefined>>
 
 const strangerWeight = turnWeights.free
+const strangerPrefix = "address:"
+
+/** Whether an asker's `account` is an address. */
+export const isStranger = (account: string): boolean => account.startsWith(strangerPrefix)
 
 export class Askers {
   /** Claim -> who it belongs to. */
@@ -33,7 +37,7 @@ export class Askers {
     const claim = this.#claimOf(headers, addressOf)
     const known = claim === undefined ? undefined : this.#known.get(claim)
     if (claim === undefined || known === undefined) {
-      return { account: `address:${addressOf()}`, weight: strangerWeight, isKnown: false }
+      return { account: `${strangerPrefix}${addressOf()}`, weight: strangerWeight, isKnown: false }
     }
     return known
   }

@@ -1,6 +1,7 @@
 /**
  * Bytes of request bodies that have not been answered, for each account and in all: a body in work takes several times
- * its size in memory. Small bodies have room of their own, so that large ones never keep them out.
+ * its size in memory. Small bodies have room of their own, so that large ones never keep them out; an account has its
+ * share of it, and strangers half of it together, or one sender of bodies that never end would hold it all.
  *
  * A large body that was served rests: it keeps its room, or some of what else its account may have, as long again as the
  * work on it took. Its garbage (some 25 times its bytes) stays until it is collected, and the busier the machine the
@@ -8,6 +9,7 @@
  * refused for its bodies rests longer, in its own room only: who sends one after the other never is.
  */
 import { Limits } from "@muniment/domain/Limits"
+import { isStranger } from "./Askers.ts"
 
 export type ByteBound = "account_bytes" | "bytes"
 
@@ -32,7 +34,9 @@ export class Bytes {
   #resting: Array<Rest> = []
   #largeBytes = 0
   #restingBytes = 0
+  readonly #small = new Map<string, number>()
   #smallBytes = 0
+  #strangersBytes = 0
 
   /** Without those that rest. */
   get inFlight(): number {
@@ -41,11 +45,7 @@ export class Bytes {
 
   /** The bound that it would exceed; undefined: reserved, until `release` or `rest` of the same. */
   reserve(account: string, bytes: number, nowMillis: number): ByteBound | undefined {
-    if (isSmall(bytes)) {
-      if (this.#smallBytes + bytes > Limits.smallBodiesBytesMax) return "bytes"
-      this.#smallBytes += bytes
-      return undefined
-    }
+    if (isSmall(bytes)) return this.#reserveSmall(account, bytes)
     this.#endRests(nowMillis)
     const { inFlight, resting } = this.#large.get(account) ?? noRoom
     const isAboveOwn =
@@ -62,10 +62,7 @@ export class Bytes {
   }
 
   release(account: string, bytes: number): void {
-    if (isSmall(bytes)) {
-      this.#smallBytes -= bytes
-      return
-    }
+    if (isSmall(bytes)) return this.#changeSmall(account, -bytes)
     this.#largeBytes -= bytes
     this.#change(account, -bytes, 0)
   }
@@ -79,6 +76,22 @@ export class Bytes {
       this.#change(account, 0, bytes)
     }
     this.release(account, bytes)
+  }
+
+  #reserveSmall(account: string, bytes: number): ByteBound | undefined {
+    if ((this.#small.get(account) ?? 0) + bytes > Limits.accountBodiesBytesMax) return "account_bytes"
+    if (isStranger(account) && this.#strangersBytes + bytes > Limits.smallBodiesBytesMax / 2) return "bytes"
+    if (this.#smallBytes + bytes > Limits.smallBodiesBytesMax) return "bytes"
+    this.#changeSmall(account, bytes)
+    return undefined
+  }
+
+  #changeSmall(account: string, bytes: number): void {
+    this.#smallBytes += bytes
+    if (isStranger(account)) this.#strangersBytes += bytes
+    const left = (this.#small.get(account) ?? 0) + bytes
+    if (left > 0) this.#small.set(account, left)
+    else this.#small.delete(account)
   }
 
   #endRests(nowMillis: number): void {

@@ -191,7 +191,9 @@ export class Gate {
       bound = this.#bytes.reserve(account, bytes, nowMillis)
     }
     if (bound !== undefined) {
-      const waitMillis = bound === "account_bytes" ? Limits.crowdedBodyRestMillis : Limits.queueWaitMillis
+      // Small bodies do not rest.
+      const isCrowd = bound === "account_bytes" && bytes > Limits.smallBodyBytesMax
+      const waitMillis = isCrowd ? Limits.crowdedBodyRestMillis : Limits.queueWaitMillis
       this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis })
       return false
     }

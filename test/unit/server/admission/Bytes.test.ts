@@ -36,6 +36,48 @@ it("keeps room for small bodies", () => {
   expect(bytes.inFlight).toBe(0)
 })
 
+const small = Limits.smallBodyBytesMax
+const smallPerAccount = Math.floor(Limits.accountBodiesBytesMax / small)
+
+/** As many as it takes; what stops it. */
+const fillSmall = (bytes: Bytes, account: string): string => {
+  for (let count = 0; count <= smallPerAccount; count++) {
+    const bound = bytes.reserve(account, small, 0)
+    if (bound !== undefined) return bound
+  }
+  throw new Error("small bodies of an account have no bound")
+}
+
+it("lets no account take the room for small bodies", () => {
+  const bytes = new Bytes()
+  expect(fillSmall(bytes, "a")).toBe("account_bytes")
+  expect(bytes.inFlight).toBe(smallPerAccount * small)
+  expect(bytes.reserve("a", large, 0)).toBeUndefined()
+  expect(bytes.reserve("b", small, 0)).toBeUndefined()
+  bytes.release("a", small)
+  expect(bytes.reserve("a", small, 0)).toBeUndefined()
+})
+
+it("keeps half of the room for small bodies for callers who are known", () => {
+  const bytes = new Bytes()
+  const strangers = Array.from({ length: 9 }, (_, at) => `address:192.0.2.${at}`)
+  const bounds = strangers.map((stranger) => fillSmall(bytes, stranger))
+  expect(new Set(bounds)).toEqual(new Set(["account_bytes", "bytes"]))
+  expect(bytes.inFlight).toBe(Limits.smallBodiesBytesMax / 2)
+  expect(fillSmall(bytes, "known")).toBe("account_bytes")
+  bytes.release(strangers[0]!, small)
+  expect(bytes.reserve("address:198.51.100.1", small, 0)).toBeUndefined()
+  expect(bytes.reserve("address:198.51.100.1", small, 0)).toBe("bytes")
+})
+
+it("bounds the small bodies of all accounts", () => {
+  const bytes = new Bytes()
+  const accounts = Math.floor(Limits.smallBodiesBytesMax / Limits.accountBodiesBytesMax)
+  for (let count = 0; count < accounts; count++) fillSmall(bytes, `account${count}`)
+  expect(bytes.inFlight).toBe(Limits.smallBodiesBytesMax)
+  expect(bytes.reserve("late", small, 0)).toBe("bytes")
+})
+
 it("keeps room for large bodies that were served, until their rest is over", () => {
   const bytes = new Bytes()
   serveAsManyAsMayRest(bytes, "a")
