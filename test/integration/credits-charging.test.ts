@@ -171,6 +171,21 @@ describe("empty purses", () => {
     expect([paying.status, paying.body.code]).toEqual([403, "insufficient_credits"])
   })
 
+  it("demand nothing for a change of a version that is gone", async () => {
+    const who = await payer()
+    const made = await create(who)
+    for (let count = 0; count < 3; count++) await create(who)
+    const path = `/v1/memories/${made.body.created[0].id}`
+    const bodies = [{ tags: ["late"] }, { data: fact("a", "late").data }]
+    for (const body of bodies) {
+      const { body: refusal, status } = await who.call("PATCH", path, { body, headers: { "if-match": '"gone"' } })
+      expect([status, refusal.code]).toEqual([412, "version_mismatch"])
+      expect((await who.call("PATCH", path, { body, headers: { "if-match": "*" } })).status).toBe(403)
+    }
+    const removed = await who.call("DELETE", path, { headers: { "if-match": '"gone"' } })
+    expect(removed.status).toBe(412)
+  })
+
   it("are not overdrawn by calls at the same time", async () => {
     const who = await payer(7)
     const answers = await Promise.all(Array.from({ length: 40 }, () => create(who)))

@@ -54,7 +54,7 @@ import {
   validMemories
 } from "./MemoryPreparation.ts"
 import { changeData } from "./DataChange.ts"
-import { type IfMatch, versionMismatch } from "./IfMatch.ts"
+import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 
@@ -230,20 +230,28 @@ const lookup = traced("MemoryService.lookup")(function* (
   return memory
 })
 
-/** Namespace of a memory that exists, or existed until a commit with the token of this call. */
-const holderOf = Effect.fnUntraced(function* (parts: Parts, { caller, token }: PricedCall, id: string) {
+/**
+ * Namespace of a memory that is there in a version of `ifMatch`, or was until a commit with the token of this call.
+ * Whether it still is when the change is committed, the actor decides; here nobody pays for what would be refused.
+ */
+const holderOf = Effect.fnUntraced(function* (
+  parts: Parts,
+  { caller, token }: PricedCall,
+  id: string,
+  ifMatch: IfMatch
+) {
   yield* requireChange(caller)
   const key = parts.directory.holding(caller.account.id, id)
   if (key === undefined || !seesAgent(caller, key.agentId)) return yield* memoryNotFound()
   const found = yield* find(parts, key, id)
   if (found !== undefined && !sees(caller, found)) return yield* memoryNotFound()
-  const exists = found !== undefined
+  const isThere = found !== undefined && (ifMatch === undefined || ifMatch.includes(versionOf(found)))
   const isRepeat = Effect.suspend(() =>
     token === undefined
       ? Effect.succeed(false)
       : parts.host.answer(key, { _tag: "IsCommitted", idempotencyKey: token.key })
   )
-  if (!exists && !(yield* isRepeat)) return yield* memoryNotFound()
+  if (!isThere && !(yield* isRepeat)) return yield* found === undefined ? memoryNotFound() : versionMismatch
   return key
 })
 
@@ -273,7 +281,7 @@ const patchOne = traced("MemoryService.patch")(function* (
   { data, ...patch }: MemoryChange,
   ifMatch: IfMatch
 ) {
-  const key = yield* holderOf(parts, call, id)
+  const key = yield* holderOf(parts, call, id, ifMatch)
   if (data !== undefined) return yield* changeData(parts, call, { key, id, change: { ...patch, data }, ifMatch })
   yield* call.reserve({ changes: [key.agentId] })
   const [memory] = yield* patchIn(parts, key, [id], patch, call, expectedOf(id, ifMatch))
@@ -307,7 +315,7 @@ const removeOne = traced("MemoryService.remove")(function* (
   id: string,
   ifMatch: IfMatch
 ) {
-  const key = yield* holderOf(parts, call, id)
+  const key = yield* holderOf(parts, call, id, ifMatch)
   yield* call.reserve({ changes: [key.agentId], isErasure: true })
   const expected = expectedOf(id, ifMatch)
   const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], expected, idempotency: call.token })
