@@ -67,7 +67,8 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
       if (isRead(request) || at % requestsBetweenCleanups === 0) continue
       const after = await holdings(server)
       const isRefused = answers.every(({ status }) => status >= 400)
-      if (isRefused && before.isSettled && after.text !== before.text)
+      const isChanged = after.text !== before.text || after.bytes > before.bytes
+      if (isRefused && before.isSettled && isChanged)
         leftovers.push(`${textOf(request)} -> ${answers[0]?.status}: ${changeOf(before.text, after.text)}`)
       before = after
     }
@@ -173,6 +174,8 @@ const send = async (server: TestServer, request: Hostile): Promise<ReadonlyArray
 interface Holdings {
   /** Agents, schemas, the newest memories whole. */
   readonly text: string
+  /** Of memories, expired ones too until they are swept in the background: less is no trace of a request. */
+  readonly bytes: number
   /** No conversation awaits its reading, whose memories come without a further request. */
   readonly isSettled: boolean
 }
@@ -186,7 +189,11 @@ const holdings = async (server: TestServer): Promise<Holdings> => {
   for (const { status, body } of answers) {
     if (status !== 200) throw new Error(`the account cannot be read any more: ${status} ${JSON.stringify(body)}`)
   }
-  return { text: JSON.stringify(answers.map(({ body }) => body)), isSettled }
+  const [account, ...others] = answers.map(({ body }) => body)
+  const isBytes = ({ name }: { readonly name: string }) => name === "bytes"
+  const quotas = account.quotas.filter((quota: { readonly name: string }) => !isBytes(quota))
+  const text = JSON.stringify([{ ...account, quotas }, ...others])
+  return { text, bytes: account.quotas.find(isBytes).used, isSettled }
 }
 
 /** The text around the first difference, as it was and as it is. */
