@@ -191,6 +191,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     eachPassage: (visit) => file.eachPassage(visit),
     eachVector: (visit, ranges) => file.eachVector(visit, ranges),
     vectors: (slots) => file.vectors(slots),
+    slotsOfData: (range, wanted) => file.slotsOfData(range, wanted),
     segments: file.segments,
     commit: (seq, group, at) => probe.around({ name: "commit", key, group }, file.commit(seq, group, at)),
     storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),

@@ -4,16 +4,37 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
+import fc from "fast-check"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
-import { NamespaceStore, type SlotRange, type StoredVector } from "@muniment/engine/store/NamespaceStore"
+import { hasValues } from "@muniment/engine/namespace/DataMatches"
+import {
+  NamespaceStore,
+  type OpenNamespace,
+  type SlotRange,
+  type StoredVector
+} from "@muniment/engine/store/NamespaceStore"
 import type { MemoryRow } from "@muniment/engine/store/MemoryRow"
 import type { MemoryChange, CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "./EngineFixtures.ts"
 
 const key = namespaceKey()
+
+/** Values that JSON writes in ways of its own, in fields and in lists. */
+const scalar = fc.oneof(
+  fc.constantFrom("Oslo", "", "30", "true", "null", 'a "quoted" \\ text', "é\u2028", "\u0000", "%_*?["),
+  fc.constantFrom(30, 0, -0, 1e21, 0.1),
+  fc.boolean(),
+  fc.constant(null)
+)
+const fieldName = fc.constantFrom("city", "age", "likes", "toString", "a\u0000", 'a"b', "")
+const dataOf = fc.dictionary(
+  fieldName,
+  fc.oneof(scalar, fc.array(scalar, { maxLength: 4 }), fc.constant({ city: "Oslo" }))
+)
+const filterOf = fc.dictionary(fieldName, scalar, { minKeys: 1, maxKeys: 3 })
 
 export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): MemoryChange => ({
   _tag: "Put",
@@ -118,6 +139,30 @@ export const storeConformance = (
           { slot: 7, createdSeq: 2, eventAt: undefined }
         ])
         expect(found).toMatchObject({ seq: 2, lengths: [0, 7] })
+      })
+    )
+
+    it.effect("is found by values of the data, at once and after a restart", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const records = fc.sample(dataOf, { numRuns: 400, seed: 1 }).map((data, at) => memoryRecord(at, "", { data }))
+        const filters = fc.sample(filterOf, { numRuns: 100, seed: 2 })
+        const find = Effect.fnUntraced(function* (file: OpenNamespace) {
+          for (const wanted of filters) {
+            const found = yield* file.slotsOfData({ from: 100, to: 300 }, wanted)
+            const right = records.flatMap(({ data }, at) => (hasValues(data, wanted) ? [at] : []))
+            expect(found.every((slot) => slot >= 100 && slot < 300)).toBe(true)
+            expect(found).toEqual(expect.arrayContaining(right.filter((slot) => slot >= 100 && slot < 300)))
+          }
+        })
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit(records.map((record, slot) => put(slot, record)))], 1)
+            yield* find(file)
+          })
+        )
+        yield* find(yield* opened(directory))
       })
     )
 

@@ -86,7 +86,8 @@ export const Limits = {
   tagFiltersMax: 32,
   dataFieldsMax: 8,
   dataPageMemories: 256,
-  dataRowsPerTurn: 8_192,
+  dataSlotsPerTurn: 4_096,
+  dataTextRowsMin: 128,
   dataMatchesKept: 8,
 
   idempotencyKeyLengthMax: 128,

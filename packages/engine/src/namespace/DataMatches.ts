@@ -1,10 +1,10 @@
 /**
- * Memories whose data has certain values (contract: Search, `data`). Data is in the file, not in the image: what the other
- * filters leave is read in pages, between which other fibers run. Of each memory that was read a mark stays, by which most
- * of those without the values are left out the next time.
+ * Memories whose data has certain values (contract: Search, `data`). Data is in the file, not in the image: where the other
+ * filters leave many, the file leaves out those whose text cannot have the values, and the rest is read in pages, between
+ * which other fibers run.
  *
- * Invariants: a mark never leaves out a memory that has the values; marks and verdicts hang on rows of the image, which
- * every change of a memory replaces; what was found is kept until the next change, so that one search looks once.
+ * Invariants: verdicts hang on rows of the image, which every change of a memory replaces; what was found is kept until the
+ * next change, so that one search looks once.
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
@@ -14,7 +14,6 @@ import { Bitmap } from "../bitmap/Bitmap.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { dataMark, mayHave } from "./dataMark.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 
 type Verdicts = WeakMap<MemoryRow, boolean>
@@ -25,8 +24,7 @@ export class DataMatches {
   /** By filter, of the state after `#seq`. */
   readonly #known = new Map<string, Bitmap>()
   #seq = 0
-  readonly #marks = new WeakMap<MemoryRow, number>()
-  /** By values, of the rows that were read for them. */
+  /** By values, of the rows that were looked at for them. */
   readonly #verdicts = new Map<string, Verdicts>()
 
   constructor(store: OpenNamespace, state: NamespaceState) {
@@ -55,19 +53,17 @@ export class DataMatches {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#state
       const verdicts = this.#verdictsOf(data)
-      const candidates: Array<number> = []
-      table.allowed(others).forEach((slot) => candidates.push(slot))
       const found: Array<MemoryRow> = []
-      const wanted = dataMark(data)
-      for (let at = 0; at < candidates.length; at += Limits.dataRowsPerTurn) {
-        const unread: Array<MemoryRow> = []
-        for (const slot of candidates.slice(at, at + Limits.dataRowsPerTurn)) {
+      for (const slots of slotsByTurn(table.allowed(others))) {
+        const unknown: Array<MemoryRow> = []
+        for (const slot of slots) {
           const row = table.row(slot)
           if (row === undefined) continue
           const verdict = verdicts.get(row)
           if (verdict === true) found.push(row)
-          else if (verdict === undefined && mayHave(this.#marks.get(row), wanted)) unread.push(row)
+          else if (verdict === undefined) unknown.push(row)
         }
+        const unread = yield* this.#withText(unknown, data, verdicts)
         found.push(...(yield* this.#read(unread, data, verdicts)))
         yield* Effect.yieldNow
       }
@@ -79,6 +75,21 @@ export class DataMatches {
         for (const passage of table.passagesOf(slot)) matching.set(passage.slot)
       }
       return matching
+    })
+  }
+
+  /** -> The rows whose stored text may have the values; all of them where a look at the text would not pay. */
+  #withText(
+    unknown: ReadonlyArray<MemoryRow>,
+    data: DataFilter,
+    verdicts: Verdicts
+  ): Effect.Effect<ReadonlyArray<MemoryRow>, StoreError> {
+    if (unknown.length < Limits.dataTextRowsMin) return Effect.succeed(unknown)
+    const range = { from: unknown[0]!.slot, to: unknown.at(-1)!.slot + 1 }
+    return Effect.map(this.#store.slotsOfData(range, data), (slots) => {
+      const mayHave = new Set(slots)
+      for (const row of unknown) if (!mayHave.has(row.slot)) verdicts.set(row, false)
+      return unknown.filter(({ slot }) => mayHave.has(slot))
     })
   }
 
@@ -96,7 +107,6 @@ export class DataMatches {
           const row = page.get(slot)
           if (row?.id !== record.id) continue
           const isMatch = hasValues(record.data, data)
-          this.#marks.set(row, dataMark(record.data))
           verdicts.set(row, isMatch)
           if (isMatch) found.push(row)
         }
@@ -115,6 +125,18 @@ export class DataMatches {
     this.#verdicts.set(key, verdicts)
     return verdicts
   }
+}
+
+/** The slots of each turn's range, ascending; none is empty. */
+const slotsByTurn = (allowed: Bitmap): ReadonlyArray<ReadonlyArray<number>> => {
+  const turns = new Map<number, Array<number>>()
+  allowed.forEach((slot) => {
+    const turn = Math.floor(slot / Limits.dataSlotsPerTurn)
+    const slots = turns.get(turn)
+    if (slots === undefined) turns.set(turn, [slot])
+    else slots.push(slot)
+  })
+  return [...turns.values()]
 }
 
 /** Each named field has the value, or is a list that has it. */

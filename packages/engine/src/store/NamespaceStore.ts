@@ -9,6 +9,7 @@
 import { Context, type Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { DataFilter } from "@muniment/domain/Search"
 import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
@@ -111,6 +112,11 @@ export interface OpenNamespace {
   readonly record: (slot: number) => Effect.Effect<MemoryRecord | undefined, StoreError>
   /** In the order of `slots`; slots without a row are left out. */
   readonly records: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredRecord>, StoreError>
+  /**
+   * Slots of a range whose data may have the values of the filter: all that have them, and few others. What is left out
+   * is compared with no hash.
+   */
+  readonly slotsOfData: (range: SlotRange, wanted: DataFilter) => Effect.Effect<ReadonlyArray<number>, StoreError>
   readonly slotOf: (id: string) => Effect.Effect<number | undefined, StoreError>
   /** Slots with this content and subject (undefined: no subject), live or not, the last inserted first. */
   readonly slotsOfContent: (

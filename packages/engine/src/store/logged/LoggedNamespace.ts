@@ -8,6 +8,7 @@
  */
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { DataFilter } from "@muniment/domain/Search"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
 import type { EventPage } from "../MemoryEvents.ts"
@@ -118,6 +119,14 @@ export class LoggedNamespace implements OpenNamespace {
       if (overlay.isEmpty) return this.#noticing(this.#file.records(slots))
       const stored = this.#noticing(this.#file.records(slots.filter((slot) => overlay.record(slot) === undefined)))
       return Effect.map(stored, (found) => overlay.records(slots, found))
+    })
+  }
+
+  slotsOfData(range: SlotRange, wanted: DataFilter): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return Effect.suspend(() => {
+      const held = this.#line.overlay.slotsIn(range)
+      const stored = this.#noticing(this.#file.slotsOfData(range, wanted))
+      return held.length === 0 ? stored : Effect.map(stored, (found) => [...new Set([...found, ...held])])
     })
   }
 

@@ -8,6 +8,7 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import { memoryBytes } from "../memoryBytes.ts"
 import { COLUMNS, columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
+import type { SlotRange } from "../NamespaceStore.ts"
 import type { TermOccurrences } from "../Postings.ts"
 
 interface HeldRecord {
@@ -62,6 +63,10 @@ export class Overlay {
 
   record(slot: number): MemoryRecord | undefined {
     return this.#slots.get(slot)?.record
+  }
+
+  slotsIn({ from, to }: SlotRange): ReadonlyArray<number> {
+    return [...this.#slots.keys()].filter((slot) => slot >= from && slot < to)
   }
 
   slotOf(id: string): number | undefined {

@@ -10,10 +10,12 @@ import { rmSync } from "node:fs"
 import type { SQLOutputValue } from "node:sqlite"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { DataFilter } from "@muniment/domain/Search"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import {
+  dataCondition,
   passageOf,
   passagesSql,
   recordOf,
@@ -195,6 +197,16 @@ export class NamespaceFile implements OpenNamespace {
         const row = found.get(slot)
         return row === undefined ? [] : [{ slot, record: recordOf(this.key.agentId, row) }]
       })
+    })
+  }
+
+  slotsOfData({ from, to }: SlotRange, wanted: DataFilter): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return guarded(() => {
+      const { condition, values } = dataCondition(wanted)
+      const rows = this.#database
+        .prepare(`SELECT slot FROM memory WHERE slot >= ? AND slot < ? AND ${condition}`)
+        .allArrays(from, to, ...values)
+      return rows.map(([slot]) => Number(slot))
     })
   }
 

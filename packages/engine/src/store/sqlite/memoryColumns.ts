@@ -4,6 +4,7 @@
  */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
+import type { DataFilter } from "@muniment/domain/Search"
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
 import { memorySumColumns, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
@@ -52,6 +53,18 @@ const withSums = "LEFT JOIN fulltext_length ON fulltext_length.slot ="
 /** Rows of `recordOf`, of those in `from` that meet a condition. */
 export const recordsSql = (from: string, where: string): string =>
   `SELECT ${rowColumns}, fulltext_length.sum, memory.data FROM ${from} ${withSums} memory.slot WHERE ${where}`
+
+/**
+ * What the stored text of data with the values of a filter fulfils, and the parameters of it. Both texts are of
+ * `JSON.stringify`, so a field with a value reads alike in both.
+ */
+export const dataCondition = (wanted: DataFilter) => {
+  const fields = Object.entries(wanted).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)] as const)
+  return {
+    condition: fields.map(() => "instr(data, ?) > 0 AND (instr(data, ?) > 0 OR instr(data, ?) > 0)").join(" AND "),
+    values: fields.flatMap(([name, value]) => [value, `${name}:${value}`, `${name}:[`])
+  }
+}
 
 /** Throws unless the hash is that of the content. */
 export const contentOf = (agentId: string, kind: unknown, data: unknown, contentHash: unknown): JsonObject => {
