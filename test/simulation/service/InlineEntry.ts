@@ -3,7 +3,6 @@
 export type Answer = (request: unknown) => unknown
 
 let starting: { readonly settings: unknown; answer: Answer | undefined } | undefined
-let lives = 0
 
 export const settingsOf = (): unknown => starting?.settings
 
@@ -11,12 +10,12 @@ export const serve = (answer: Answer): void => {
   if (starting !== undefined) starting.answer = answer
 }
 
-/** A module of its own for every start, as a thread has. */
+/** With a state of its own for every start, as a thread has: `wiring.ts` makes a function of the entry. */
 export const startEntry = async (entry: URL, settings: unknown): Promise<Answer> => {
+  const { start } = (await import(`${entry.href}?start`)) as { readonly start: () => void }
   const started: NonNullable<typeof starting> = { settings, answer: undefined }
   starting = started
-  lives += 1
-  await import(`${entry.href}?life=${lives}`)
+  start()
   starting = undefined
   if (started.answer === undefined) throw new Error(`${entry.href} serves nothing`)
   return started.answer

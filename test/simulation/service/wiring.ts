@@ -36,34 +36,29 @@ const standOf = (specifier: string, parent: string): string | undefined => {
 
 /** Call it before the first module of the service is loaded. */
 export const wire = (mutation: Mutation | undefined): void => {
-  // The entries of threads are loaded once a life, under another query: found, read and stripped of types once.
-  const urls = new Map<string, string>()
-  const sources = new Map<string, string>()
   registerHooks({
     resolve: (specifier, context, next) => {
-      const parent = context.parentURL?.split("?")[0] ?? ""
-      const known = urls.get(`${parent} ${specifier}`)
-      if (known !== undefined) return { url: known, shortCircuit: true }
-      const stand = stands.get(specifier) ?? standOf(specifier, parent)
-      if (stand === undefined && !isEntry(context.parentURL)) return next(specifier, context)
-      const url = stand ?? next(specifier, context).url
-      urls.set(`${parent} ${specifier}`, url)
-      return { url, shortCircuit: true }
+      const stand = stands.get(specifier) ?? standOf(specifier, context.parentURL?.split("?")[0] ?? "")
+      return stand === undefined ? next(specifier, context) : { url: stand, shortCircuit: true }
     },
     load: (url, context, next) => {
       const path = url.split("?")[0]!
-      const known = sources.get(path)
-      if (known !== undefined) return { format: "module", source: known, shortCircuit: true }
       const changes = [...settings, ...(mutation === undefined ? [] : [mutation])]
       const changed = changes.filter(({ file }) => path.endsWith(`/${file}`))
-      if (changed.length === 0 && !isEntry(url)) return next(url, context)
+      if (changed.length === 0 && path === url) return next(url, context)
       const loaded = next(url, context)
       const source = changed.reduce(mutated, String(loaded.source))
-      if (!isEntry(url)) return { ...loaded, source }
-      sources.set(path, stripTypeScriptTypes(source))
-      return { format: "module", source: sources.get(path)!, shortCircuit: true }
+      if (path === url) return { ...loaded, source }
+      return { format: "module", source: startable(stripTypeScriptTypes(source)), shortCircuit: true }
     }
   })
+}
+
+/** An entry of threads, whose state a module holds once, as a function that begins with a state of its own. */
+const startable = (entry: string): string => {
+  const imports = entry.match(/^import [^"]*"[^"]+"$/gm) ?? []
+  const body = imports.reduce((rest, line) => rest.replace(line, ""), entry)
+  return `${imports.join("\n")}\nexport const start = () => {${body}\n}`
 }
 
 const settings: ReadonlyArray<Mutation> = [
@@ -86,8 +81,6 @@ const settings: ReadonlyArray<Mutation> = [
     to: 'calibrationDelay = "1000 days"'
   }
 ]
-
-const isEntry = (url = ""): boolean => url.includes("?life=")
 
 const mutated = (text: string, { file, from, name, to }: Mutation): string => {
   if (text.split(from).length !== 2) throw new Error(`mutation ${name}: its text is not once in ${file}`)
