@@ -84,9 +84,9 @@ const cutRun = async (
   })
   const before = structuredClone(told)
   lines.on("line", toldBy(told))
-  if (!(await isReady)) faults.push({ refused: complaint.slice(-2_000) })
+  if (!(await isReady)) faults.push({ refused: shortened(complaint) })
   await new Promise((wake) => setTimeout(wake, random.between(runMillis.least, runMillis.most)))
-  if (child.exitCode !== null) faults.push({ ended: complaint.slice(-2_000) })
+  if (child.exitCode !== null) faults.push({ ended: shortened(complaint) })
   await disk.cut(async () => {
     child.kill("SIGKILL")
     await closed
@@ -97,3 +97,6 @@ const cutRun = async (
   }
   return faults
 }
+
+/** A bundled program is one line, which Node shows whole with an error in it. */
+const shortened = (complaint: string): string => complaint.replace(/(.{200}).+/g, "$1...").slice(-2_000)

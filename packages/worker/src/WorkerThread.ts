@@ -225,7 +225,8 @@ export class WorkerThread<Request, Reply> {
       entry.id = id
       entry.life = life
       life.underWay.set(id, entry)
-      life.port.ref()
+      // The thread, and not its port, which closes before the thread's exit is told.
+      life.worker.ref()
     } catch (cause) {
       entry.settle(Effect.die(cause))
     }
@@ -264,7 +265,7 @@ export class WorkerThread<Request, Reply> {
     }
     const entry = life.underWay.get(message.id)
     life.underWay.delete(message.id)
-    if (life.underWay.size === 0) life.port.unref()
+    if (life.underWay.size === 0) life.worker.unref()
     entry?.settle(
       "error" in message ? Effect.fail(this.#failure("failed", message.error)) : Effect.succeed(message.reply)
     )

@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process"
 import { getPriority } from "node:os"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import { openWorkerThread, type WorkerFailure, type WorkerOptions } from "@muniment/worker/WorkerThread"
 import { Effect, Exit, Fiber, Scope } from "effect"
@@ -120,6 +122,15 @@ describe("a worker thread", () => {
       expect(yield* thread.ask(echo(1))).toBe(1)
     }).pipe(Effect.scoped)
   )
+
+  it.each([
+    { order: "exit", reason: "crash" },
+    { order: "fill", reason: "memory" }
+  ])("fails its request with $reason also in a process that has nothing else to wait for", ({ order, reason }) => {
+    const program = fileURLToPath(new URL("./askOne.ts", import.meta.url))
+    const { status, stdout } = spawnSync(process.execPath, [program, order], { encoding: "utf8" })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(`${reason}$`) })
+  })
 
   it.live("ends with an abandoned request if it is told to, and otherwise finishes it", () =>
     Effect.gen(function* () {
