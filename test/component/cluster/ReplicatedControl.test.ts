@@ -68,7 +68,8 @@ const usesOf = (context: Context.Context<ControlDatabase | ControlTenure | Ledge
       Effect.map(sql<{ id: string }>`SELECT id FROM account ORDER BY id`, (rows) => rows.map(({ id }) => id))
     ),
     gift: (key: string) => ledger.adjust({ account, amount: credits(10), key, reason: "a gift" }),
-    balances: ledger.balances
+    balances: ledger.balances,
+    pragma: (name: string) => read(Effect.map(sql.unsafe(`PRAGMA ${name}`), ([row]) => row))
   }
 }
 
@@ -111,6 +112,17 @@ it.live("the next owner has everything, by the log alone or by a base and what c
         expect(Math.max(...gifts.map(({ credits }) => credits))).toBe(credits(10 * 5 * (tenure + 1)))
         yield* owner.stop
       }
+    })
+  )
+)
+
+it.live("an owner's changes do not wait for a sync of its copy, which no later start uses", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* withoutControl
+      const owner = yield* own(temporaryDirectory())
+      // NORMAL: at checkpoints only.
+      expect(yield* owner.pragma("synchronous")).toEqual({ synchronous: 1 })
     })
   )
 )
