@@ -24,6 +24,8 @@ export interface ClusterOptions {
   readonly freePort?: () => Promise<number>
   /** For each node where it finds a database that is there; default: a PostgreSQL of the cluster's own. */
   readonly databaseOf?: (node: string) => Redacted.Redacted
+  /** Before the first start of `nodes`, which have their ports. */
+  readonly prepare?: (nodes: ReadonlyArray<NodeProcess>) => Promise<void>
 }
 
 export class ClusterProcesses {
@@ -56,6 +58,7 @@ export class ClusterProcesses {
     try {
       const made = Array.from({ length: options.nodes }, () => cluster.#makeNode())
       for (const node of made) node.ports = await cluster.#freePorts()
+      await options.prepare?.(made)
       await Promise.all(made.map(async (node) => onNode(await node.startAgain())))
     } catch (cause) {
       await cluster.stop()
@@ -114,16 +117,21 @@ interface NodePorts {
 export class NodeProcess {
   ports: NodePorts = { port: 0, nodePort: 0 }
   readonly name: string
-  readonly directory: string
   url = ""
+  /** From here on to `wrapper`: of its next start. */
+  directory: string
+  environment: Readonly<Record<string, string | undefined>>
+  /** The file of the command line: of which build it is. */
+  entry = join(repository, "packages/cli/src/bin.ts")
+  /** Words before the command. */
+  wrapper: ReadonlyArray<string> = []
   #process: ChildProcess | undefined
   #output = ""
-  readonly #environment: Readonly<Record<string, string | undefined>>
 
   constructor(name: string, directory: string, environment: Readonly<Record<string, string | undefined>>) {
     this.name = name
     this.directory = directory
-    this.#environment = environment
+    this.environment = environment
   }
 
   get pid(): number | undefined {
@@ -140,12 +148,13 @@ export class NodeProcess {
     const { nodePort, port } = this.ports
     this.url = `http://127.0.0.1:${port}`
     this.#output = ""
-    const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), "serve"], {
+    const [command = process.execPath, ...words] = [...this.wrapper, process.execPath]
+    const child = spawn(command, [...words, this.entry, "serve"], {
       cwd: repository,
       env: {
         ...process.env,
         MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
-        ...this.#environment,
+        ...this.environment,
         MUNIMENT_HOST: "127.0.0.1",
         MUNIMENT_PORT: String(port),
         MUNIMENT_DATA_DIR: this.directory,
