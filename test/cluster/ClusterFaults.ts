@@ -8,14 +8,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
+import { bundledEntry } from "../support/BundledService.ts"
 import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
 import { CutProxy } from "../support/CutProxy.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { ObjectStore } from "../support/ObjectStore.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
-import { type Answer, freePort, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { type Answer, freePort, patienceMillis, repository, serverCalls } from "../support/TestServer.ts"
 import type { Fault, Scene } from "./faults/Fault.ts"
 import { faults } from "./faults/faults.ts"
+import { NodeMeans } from "./NodeMeans.ts"
 
 const operatorToken = "the operator's token of the faults"
 const nodeCount = 3
@@ -27,6 +29,8 @@ const memoriesPerAgentMax = 40
 const writesPerRemoval = 8
 /** A frozen or cut node is longer away than its lease of 5 s, and sometimes than its locks of 15 s. */
 const awayMillis = [7_000, 18_000] as const
+/** Of a rolling upgrade, beside this source as it is published: the command line of an earlier build, or of the source. */
+const otherBuild = process.env["MUNIMENT_OTHER_BUILD"] ?? join(repository, "packages/cli/src/bin.ts")
 /** Between two writes of a client. */
 const pauseMillis = 100
 /** For a caller of a node that stands still. */
@@ -125,6 +129,8 @@ class FaultRun {
   readonly #store: ObjectStore
   readonly #proxies: ReadonlyMap<string, CutProxy>
   readonly #cluster: ClusterProcesses
+  readonly #means: NodeMeans
+  readonly #builds: ReadonlyArray<string>
   readonly #random: SeededRandom
   readonly #clients: Array<Client> = []
   readonly #acknowledgements: Array<Acknowledgement> = []
@@ -138,6 +144,8 @@ class FaultRun {
   #writes = 0
   #repeated = 0
   #turn = 0
+  /** Of this round. */
+  #fault: Fault | undefined
   #isOver = false
 
   private constructor(
@@ -146,6 +154,7 @@ class FaultRun {
     store: ObjectStore,
     proxies: ReadonlyMap<string, CutProxy>,
     cluster: ClusterProcesses,
+    means: NodeMeans,
     seed: number
   ) {
     this.#directory = directory
@@ -153,6 +162,8 @@ class FaultRun {
     this.#store = store
     this.#proxies = proxies
     this.#cluster = cluster
+    this.#means = means
+    this.#builds = [cluster.nodes[0]!.entry, otherBuild]
     this.#random = new SeededRandom(seed)
   }
 
@@ -163,14 +174,20 @@ class FaultRun {
     const store = await ObjectStore.start(join(directory, "store"))
     const proxies = new Map<string, CutProxy>()
     for (let node = 1; node <= nodeCount; node++) proxies.set(`node-${node}`, await CutProxy.start(postgres.port))
+    let means: NodeMeans | undefined
     const cluster = await ClusterProcesses.start({
       directory,
       nodes: nodeCount,
       freePort,
       databaseOf: (name) => postgres.url("postgres", proxies.get(name)?.port),
-      environment: { ...clusterEnvironment(operatorToken), ...store.environment }
+      environment: { ...clusterEnvironment(operatorToken), ...store.environment },
+      prepare: async (nodes) => {
+        means = await NodeMeans.prepare(nodes, directory)
+        const entry = await bundledEntry()
+        for (const node of nodes) node.entry = entry
+      }
     })
-    return new FaultRun(directory, postgres, store, proxies, cluster, seed)
+    return new FaultRun(directory, postgres, store, proxies, cluster, means!, seed)
   }
 
   async stop(): Promise<void> {
@@ -179,6 +196,7 @@ class FaultRun {
     this.#store.mend()
     await Promise.all(this.#cluster.nodes.map((node) => node.kill()))
     for (const proxy of this.#proxies.values()) proxy.stop()
+    await this.#means.stop()
     await this.#postgres.stop()
     await this.#store.stop()
     rmSync(this.#directory, { recursive: true, force: true })
@@ -258,12 +276,14 @@ class FaultRun {
       const late = pause(answerMillis).then(() => undefined)
       const answer = await Promise.race([call.catch(() => undefined), late])
       if (answer?.status === 200 || (answer !== undefined && answer.status === gone)) return answer
-      if (answer !== undefined && answer.status !== 503 && answer.status !== 409) {
+      if (answer !== undefined && ![409, 503, this.#fault?.again].includes(answer.status)) {
         this.#refused.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
         return answer
       }
       if (Date.now() > until)
-        throw new Error(`no answer to ${method} ${path}: ${answer?.status} ${JSON.stringify(answer?.body)}`)
+        throw new Error(
+          `no answer to ${method} ${path} (${this.#fault?.name}): ${answer?.status} ${JSON.stringify(answer?.body)}`
+        )
       this.#repeated++
       await pause(pauseMillis)
     }
@@ -281,10 +301,12 @@ class FaultRun {
     const before = this.#acknowledgements.length
     const repeated = this.#repeated
     const begunMillis = performance.now()
+    this.#fault = fault
     const { exitMillis, heal, sinceMillis = begunMillis } = await fault.strike(scene)
     const lasts = await this.#next(before, sinceMillis)
     await heal()
     await this.#next(this.#acknowledgements.length, performance.now())
+    this.#fault = undefined
     this.#takeovers.push({
       fault: fault.name,
       firstMillis: Math.min(...lasts) - sinceMillis,
@@ -308,6 +330,9 @@ class FaultRun {
       },
       store: this.#store,
       databaseLink: ({ name }) => this.#proxies.get(name)!,
+      means: this.#means,
+      servingNow: () => this.#serving(),
+      builds: this.#builds,
       away: () => pause(this.#random.between(...awayMillis)),
       object: (text) => void this.#refused.push(text)
     }
@@ -323,7 +348,8 @@ class FaultRun {
         return found === undefined ? [] : [found.atMillis]
       })
       if (firsts.length === clientCount) return firsts
-      if (Date.now() > until) throw new Error(`no write is acknowledged any more:\n${this.#outputs()}`)
+      if (Date.now() > until)
+        throw new Error(`no write is acknowledged any more (${this.#fault?.name}):\n${this.#outputs()}`)
       await pause(pauseMillis)
     }
   }
@@ -335,10 +361,11 @@ class FaultRun {
   async #serving(): Promise<NodeProcess> {
     for (const until = Date.now() + patienceMillis; Date.now() < until; await pause(pauseMillis)) {
       const found = this.#cluster.nodes.filter((node) => {
+        if (node.pid === undefined) return false
         const said = node.output()
         return said.lastIndexOf("this node serves the cluster") > said.lastIndexOf("another node may serve")
       })
-      if (found.length === 1 && found[0]?.pid !== undefined) return found[0]
+      if (found.length === 1) return found[0]!
     }
     throw new Error(`no node serves:\n${this.#outputs()}`)
   }

@@ -3,9 +3,12 @@ import type { NodeProcess } from "../../../scripts/cluster/ClusterProcesses.ts"
 import type { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import type { CutProxy } from "../../support/CutProxy.ts"
 import type { ObjectStore } from "../../support/ObjectStore.ts"
+import type { NodeMeans } from "../NodeMeans.ts"
 
 export interface Fault {
   readonly name: string
+  /** The status that answers "again" while it lasts, beside 409 and 503. */
+  readonly again?: number
   /** Resolves when it has happened. */
   readonly strike: (scene: Scene) => Promise<Struck>
 }
@@ -34,6 +37,11 @@ export interface Scene {
   readonly store: ObjectStore
   /** Between a node and the database. */
   readonly databaseLink: (node: NodeProcess) => CutProxy
+  readonly means: NodeMeans
+  /** Resolves when a node that runs owns `control.db`. */
+  readonly servingNow: () => Promise<NodeProcess>
+  /** Files of two command lines; nodes begin with the first one. */
+  readonly builds: ReadonlyArray<string>
   /** Begins now: longer than a lease of 5 s, and sometimes than locks of 15 s. */
   readonly away: () => Promise<unknown>
   /** Counts as an answer that is neither right nor "again". */
@@ -43,9 +51,11 @@ export interface Scene {
 /** A fault of one node: once for the owner of `control.db`, once for another. */
 export const ofEachNode = (
   name: (which: "serving" | "other") => string,
-  strike: (node: NodeProcess, scene: Scene) => Promise<Struck>
+  strike: (node: NodeProcess, scene: Scene) => Promise<Struck>,
+  more: Pick<Fault, "again"> = {}
 ): ReadonlyArray<Fault> =>
   (["serving", "other"] as const).map((which) => ({
+    ...more,
     name: name(which),
     strike: (scene) => strike(scene[which], scene)
   }))
