@@ -13,6 +13,8 @@ const isCluster = testNodes > 1
 const exclude = includesLong ? [] : ["**/*.long.test.ts"]
 /** Far above what any test takes: a busy machine must not fail one. */
 const timeoutMillis = includesLong ? 3_600_000 : 600_000
+/** Of one wait for a condition, as `patienceMillis` of the tests. */
+const pollMillis = 150_000
 
 export default defineConfig({
   test: {
@@ -23,6 +25,7 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     testTimeout: timeoutMillis,
     hookTimeout: timeoutMillis,
+    expect: { poll: { timeout: pollMillis } },
     projects: [
       {
         extends: true,

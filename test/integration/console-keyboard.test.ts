@@ -177,6 +177,37 @@ describe("axe", () => {
     await page.setViewportSize({ width: 1_280, height: 860 })
   })
 
+  it.each([
+    ["#/accounts", "New account …"],
+    ["#/accounts?account=research", "Change plan …"],
+    ["#/accounts?account=research", "Limit …"],
+    ["#/accounts?account=research", "New key …"],
+    ["#/accounts?account=research", "Suspend …"],
+    ["#/accounts?account=research", /^Revoke /],
+    ["#/accounts?account=research", "Erase …"],
+    ["#/subjects?subjectId=alice", "Erase …"],
+    ["#/conversations?threadId=hello", "Erase …"],
+    ["#/memories?agentId=shelves", "Delete all of these …"],
+    ["#/money?account=research", "Adjust …"],
+    ["#/system?show=jobs", "Dry run …"],
+    ["#/system?show=sessions", /^End the session/]
+  ])("finds nothing in the dialog of %s, %s, light and dark, narrow and wide", async (hash, opener) => {
+    for (const width of [380, 1_280]) {
+      await page.setViewportSize({ width, height: 860 })
+      await open(hash, "main button")
+      await page.getByRole("main").getByRole("button", { name: opener }).first().click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByRole("button", { name: "Cancel" }).waitFor()
+      await expect.poll(() => dialog.locator(".spinner").count()).toBe(0)
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+        expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
+      }
+      await page.keyboard.press("Escape")
+      await dialog.waitFor({ state: "detached" })
+    }
+  })
+
   it("leaves nothing in the console of the browser", () => {
     expect([watched.complaints, watched.foreign]).toEqual([[], []])
   })

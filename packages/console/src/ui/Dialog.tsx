@@ -23,8 +23,13 @@ export const Dialog = (given: {
       current?.close()
     }
   }, [])
+  /** Escape: at once, before the browser closes it and tells of that later, when it may have been opened anew. */
+  const cancel = (event: Event): void => {
+    event.preventDefault()
+    given.onClose()
+  }
   return (
-    <dialog ref={dialog} onClose={() => !isGone.current && given.onClose()} aria-label={given.title}>
+    <dialog ref={dialog} onCancel={cancel} onClose={() => !isGone.current && given.onClose()} aria-label={given.title}>
       <div class="body">
         <h2>{given.title}</h2>
         {given.children}
