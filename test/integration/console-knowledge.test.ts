@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core"
 import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
 let browser: Browser
@@ -28,7 +28,7 @@ const total = async (query: string): Promise<number> =>
   (await server.call("GET", `/v1/memories?limit=1&includeSuperseded=true&${query}`, { key })).body.total
 
 /** What is waited for is done soon, but for a machine with more to do. */
-const patience = { timeout: 30_000 }
+const patience = { timeout: patienceMillis }
 
 const topics = ["sailing on the lake", "baking rye bread", "repairing old clocks"]
 
@@ -114,7 +114,8 @@ it("exports all that is known of a subject, and erases it after saying how much 
   await dialog.getByText("This deletes 12 memories for good").waitFor()
   expect(await total("subjectId=bob")).toBe(12)
   await dialog.getByRole("button", { name: "Erase" }).click()
-  await expect.poll(() => total("subjectId=bob"), patience).toBe(0)
+  await page.getByText("12 memories about bob are erased.").waitFor()
+  expect(await total("subjectId=bob")).toBe(0)
   await page.getByRole("heading", { name: "No subjects" }).waitFor()
   expect(await total("subjectId=carol")).toBe(24)
 })

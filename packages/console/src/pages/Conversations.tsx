@@ -1,6 +1,8 @@
 /** Threads: the messages of one, and beside each what was made of it; and the reader, tried on a text. */
 import { useState } from "preact/hooks"
 import { change, parameters } from "../service/route.ts"
+import { count } from "../service/text.ts"
+import { Notice } from "../ui/Notice.tsx"
 import { ValueList } from "../ui/ValueList.tsx"
 import { ReaderTrial } from "./ReaderTrial.tsx"
 import { Thread } from "./Thread.tsx"
@@ -9,6 +11,7 @@ export const Conversations = () => {
   const given = parameters.value
   const threadId = given.get("threadId") ?? undefined
   const [round, setRound] = useState(0)
+  const [outcome, tell] = useState("")
   return (
     <>
       <div class="head">
@@ -21,6 +24,7 @@ export const Conversations = () => {
           )}
         </div>
       </div>
+      {outcome !== "" && <Notice tone="good">{outcome}</Notice>}
       <div class={`pages ${threadId === undefined ? "" : "chosen"}`}>
         <ValueList
           facet="threads"
@@ -39,7 +43,10 @@ export const Conversations = () => {
             key={threadId}
             threadId={threadId}
             onClose={() => change({ threadId: "" })}
-            onErased={() => {
+            onErased={(memories) => {
+              tell(
+                `${count(memories)} ${memories === 1 ? "memory" : "memories"} of the thread ${threadId} ${memories === 1 ? "is" : "are"} erased.`
+              )
               change({ threadId: "" })
               setRound((value) => value + 1)
             }}

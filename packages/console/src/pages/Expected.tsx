@@ -58,7 +58,7 @@ const find = async (id: string, question: AskedQuestion, signal: AbortSignal): P
     signal
   })
   const place = memories.findIndex((hit) => hit.id === id)
-  return { memory, reasons: [...leftOutBy(memory, question), ...standing(memories[place], place, question)] }
+  return { memory, reasons: [...leftOutBy(memory, question), ...standing(memories, place, question)] }
 }
 
 /** Filters, and its own state, that keep it out of every answer. */
@@ -81,13 +81,17 @@ const leftOutBy = (memory: Memory, { agentId, kind, subjectId, tags }: AskedQues
 
 /** Where it stands without filters. */
 const standing = (
-  hit: Hit | undefined,
+  hits: ReadonlyArray<Hit>,
   place: number,
   { limit, minRelevance }: AskedQuestion
 ): ReadonlyArray<string> => {
+  const hit = hits[place]
   if (hit === undefined) {
+    const meaning = hits.some(({ explain }) => typeof explain?.dense === "number")
+      ? "others are nearer in meaning"
+      : "the search was by words alone"
     return [
-      `Without filters it is not among the first ${resultsMax} either: no word of the question is in it, and others are nearer in meaning.`
+      `Without filters it is not among the first ${resultsMax} either: others have more of its words, and ${meaning}.`
     ]
   }
   const { explain, quality } = hit

@@ -11,6 +11,7 @@ import {
   systemText,
   versionsOf
 } from "../service/memories.ts"
+import { lastQuestion } from "../service/question.ts"
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
@@ -121,7 +122,7 @@ const Details = (given: {
             Edit data
           </button>
         )}
-        <a class="button" href={linkTo("search", { expected: memory.id })}>
+        <a class="button" href={linkTo("search", { query: lastQuestion.value, expected: memory.id })}>
           Why is it not found?
         </a>
         <button type="button" class="danger" onClick={() => setDeleting(true)}>

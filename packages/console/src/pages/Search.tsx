@@ -1,8 +1,9 @@
 /** Why a question finds what it finds: hits with their scores, the answer with its sources, the same call to copy. */
-import { useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
 import { type Answered, type Found, type Hit, systemText } from "../service/memories.ts"
+import { lastQuestion } from "../service/question.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
 import { callTexts } from "../service/callTexts.ts"
@@ -37,6 +38,9 @@ export const Search = () => {
         : call<Result>("GET", "/v1/memories/search", { query: { ...request, explain: true }, signal }),
     [JSON.stringify(request)]
   )
+  useEffect(() => {
+    if (query !== "") lastQuestion.value = query
+  }, [query])
   return (
     <>
       <form
@@ -106,33 +110,40 @@ export const Search = () => {
         />
       </section>
       {expected !== undefined && query !== "" && <Expected id={expected} question={request} />}
-      <Results loaded={loaded} query={query} />
+      {query === "" ? <Unasked isExpecting={expected !== undefined} /> : <Results loaded={loaded} />}
       {query !== "" && <CopyCall request={request} />}
     </>
   )
 }
 
-const Results = ({ loaded, query }: { readonly loaded: Loaded<Result | undefined>; readonly query: string }) =>
-  query === "" ? (
-    <section class="card">
+const Unasked = ({ isExpecting }: { readonly isExpecting: boolean }) => (
+  <section class="card">
+    {isExpecting ? (
+      <Empty title="Ask the question that should find it">
+        <p>The page then says what keeps the expected memory out, or where it stands.</p>
+      </Empty>
+    ) : (
       <Empty title="Ask something">
         <p>Every hit shows which words, which meaning and which other terms brought it where it stands.</p>
         <p>For a memory that should be found, put its id into “Expected memory”.</p>
       </Empty>
-    </section>
-  ) : (
-    <Show of={loaded}>
-      {(result) =>
-        result === undefined ? null : (
-          <>
-            {"answer" in result && <Answer result={result} />}
-            <Hits title={"answer" in result ? "Made of" : "Found"} hits={hitsOf(result)} />
-            <IndexFacts result={result} />
-          </>
-        )
-      }
-    </Show>
-  )
+    )}
+  </section>
+)
+
+const Results = ({ loaded }: { readonly loaded: Loaded<Result | undefined> }) => (
+  <Show of={loaded}>
+    {(result) =>
+      result === undefined ? null : (
+        <>
+          {"answer" in result && <Answer result={result} />}
+          <Hits title={"answer" in result ? "Made of" : "Found"} hits={hitsOf(result)} />
+          <IndexFacts result={result} />
+        </>
+      )
+    }
+  </Show>
+)
 
 const hitsOf = (result: Result): ReadonlyArray<Hit> =>
   "answer" in result && result.memories.length === 0 ? (result.hits ?? []) : result.memories
@@ -167,10 +178,7 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
     </div>
     {hits.length === 0 ? (
       <Empty title="Nothing found">
-        <p>
-          If it is stored (<a href={linkTo("memories")}>Memories</a>), put its id into “Expected memory”: the page says
-          what keeps it out.
-        </p>
+        <WayToMissing />
       </Empty>
     ) : (
       <ol>
@@ -179,7 +187,14 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
         ))}
       </ol>
     )}
+    {hits.length > 0 && <WayToMissing />}
   </section>
+)
+
+const WayToMissing = () => (
+  <p class="small muted">
+    Is one missing? Choose it under <a href={linkTo("memories")}>Memories</a>, then “Why is it not found?”.
+  </p>
 )
 
 const HitRow = ({ hit }: { readonly hit: Hit }) => {

@@ -14,7 +14,7 @@ import { Refused, Show } from "../ui/Notice.tsx"
 export const Subject = (given: {
   readonly subjectId: string
   readonly onClose: () => void
-  readonly onErased: () => void
+  readonly onErased: (memories: number) => void
 }) => {
   const { subjectId } = given
   return (

@@ -1,7 +1,8 @@
 /** People and things that memories are about: everything known of one, by time; export; erase after a dry run. */
 import { useState } from "preact/hooks"
 import { change, parameters } from "../service/route.ts"
-import { Empty } from "../ui/Notice.tsx"
+import { count } from "../service/text.ts"
+import { Empty, Notice } from "../ui/Notice.tsx"
 import { ValueList } from "../ui/ValueList.tsx"
 import { Subject } from "./Subject.tsx"
 
@@ -9,11 +10,13 @@ export const Subjects = () => {
   const given = parameters.value
   const subjectId = given.get("subjectId") ?? undefined
   const [round, setRound] = useState(0)
+  const [outcome, tell] = useState("")
   return (
     <>
       <div class="head">
         <h2>Subjects</h2>
       </div>
+      {outcome !== "" && <Notice tone="good">{outcome}</Notice>}
       <div class={`pages ${subjectId === undefined ? "" : "chosen"}`}>
         <ValueList
           facet="subjects"
@@ -36,7 +39,10 @@ export const Subjects = () => {
             key={subjectId}
             subjectId={subjectId}
             onClose={() => change({ subjectId: "" })}
-            onErased={() => {
+            onErased={(memories) => {
+              tell(
+                `${count(memories)} ${memories === 1 ? "memory" : "memories"} about ${subjectId} ${memories === 1 ? "is" : "are"} erased.`
+              )
               change({ subjectId: "" })
               setRound((value) => value + 1)
             }}

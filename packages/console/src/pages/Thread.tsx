@@ -31,7 +31,7 @@ const load = async (threadId: string, signal: AbortSignal): Promise<Loaded> => {
 export const Thread = (given: {
   readonly threadId: string
   readonly onClose: () => void
-  readonly onErased: () => void
+  readonly onErased: (memories: number) => void
 }) => {
   const { threadId } = given
   const { loaded } = useLoad((signal) => load(threadId, signal), [threadId])

@@ -13,7 +13,7 @@ export const ErasableHead = (given: {
   readonly filters: Readonly<Record<string, string>>
   /** What goes with the memories, and what stays; a sentence goes on. */
   readonly extent: string
-  readonly onErased: () => void
+  readonly onErased: (memories: number) => void
   readonly onClose: () => void
   readonly children: ComponentChildren
 }) => {
@@ -39,12 +39,13 @@ export const ErasableHead = (given: {
           preview={() => removeAll(given.filters, true)}
           describe={({ deleted }) => (
             <p>
-              This deletes <strong>{count(deleted)}</strong> memories for good: {given.extent}
+              This deletes <strong>{count(deleted)}</strong> {deleted === 1 ? "memory" : "memories"} for good:{" "}
+              {given.extent}
             </p>
           )}
           run={async () => {
-            await removeAll(given.filters, false)
-            given.onErased()
+            const { deleted } = await removeAll(given.filters, false)
+            given.onErased(deleted)
           }}
           onClose={() => setErasing(false)}
         />
