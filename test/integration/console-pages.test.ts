@@ -8,7 +8,7 @@ import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
 import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const memories = 1_200
 let server: TestServer
@@ -41,6 +41,9 @@ const open = async (hash: string): Promise<void> => {
   await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
 }
 
+/** What is waited for is done soon, but for a machine with more to do. */
+const patience = { timeout: patienceMillis }
+
 const stored = async (id: string) => server.call("GET", `/v1/memories/${id}`, { key })
 
 it("keeps the one-time link out of the address", () => {
@@ -51,6 +54,22 @@ it("says on the overview how the service is, in words", async () => {
   await open("#/overview")
   await watched.page.getByText("The service takes requests.").waitFor()
   await watched.page.getByText("Every agent's file is whole.").waitFor()
+})
+
+it("shows on the overview what is stored now, of how many accounts, and what was written last", async () => {
+  const { page } = watched
+  await open("#/overview")
+  const { accounts } = (await server.call("GET", "/admin/accounts", { key: server.operatorToken })).body
+  const tile = (title: string) =>
+    page
+      .locator(".tile")
+      .filter({ has: page.getByText(title, { exact: true }) })
+      .locator("dd")
+  await expect.poll(() => tile("Memories").innerText(), patience).toContain(memories.toLocaleString("en-US"))
+  expect(await tile("Accounts").innerText()).toMatch(new RegExp(`^${accounts.length}\\b`))
+  const writes = page.getByRole("region", { name: "Calls that wrote last" })
+  await writes.getByText("memories.create").first().waitFor()
+  await writes.getByText("research", { exact: true }).first().waitFor()
 })
 
 it("shows a long list without holding it, its end from the other side and then its middle", async () => {
@@ -115,7 +134,6 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   }
   const newer = { email: "ann@example.com", city: "Bergen" }
   await edit(version.id, newer)
-  const patience = { timeout: 30_000 }
   const older = async () => (await stored(version.id)).body.memory
   await expect.poll(older, patience).toMatchObject({ data: contact.data, context: { isLatest: false } })
   const latest = async () => (await stored((await older()).metadata.supersededBy)).body.memory
@@ -211,6 +229,44 @@ it("shows why a question found what it found, and the same call for programs", a
   await page.getByRole("searchbox").press("Enter")
   await page.getByRole("region", { name: "Found" }).getByText("Why it stands here").first().click()
   await page.getByRole("region", { name: "The same call" }).getByText("curl").first().waitFor()
+})
+
+it("says of a memory that a question did not find what kept it out, without the question typed again", async () => {
+  const { page } = watched
+  const body = { agentId: "missing", memories: [fact("ladder", "behind the shed")] }
+  const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
+  await open("#/search?query=item+7+shelf&agentId=shelves")
+  await page.getByRole("region", { name: "Found" }).getByRole("link", { name: "Memories" }).click()
+  await open(`#/memories?agentId=missing&id=${id}`)
+  await page.getByRole("link", { name: "Why is it not found?" }).click()
+  const reasons = page.getByRole("region", { name: "The memory that you expect" })
+  await reasons.getByText("behind the shed").waitFor()
+  await reasons.getByText("others have more of its words, and the search was by words alone").waitFor()
+  await open(`#/search?query=ladder&agentId=shelves&expected=${id}`)
+  await reasons.getByText("The filter agent “shelves” leaves it out: it has “missing”.").waitFor()
+  await reasons.getByText("Without filters it stands at place 1").waitFor()
+})
+
+it("opens a dialog anew at once after Escape", async () => {
+  const { page } = watched
+  await open("#/accounts")
+  const button = page.getByRole("button", { name: "New account …" })
+  await button.waitFor()
+  // Between the key and the browser's own event of the closed dialog nothing else runs.
+  const isOpen = await page.evaluate(`(async () => {
+    const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "New account …")
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+    button.click()
+    await frame()
+    document.querySelector("dialog").requestClose()
+    button.click()
+    await frame()
+    await frame()
+    return document.querySelector("dialog")?.open === true
+  })()`)
+  expect(isOpen).toBe(true)
+  await page.keyboard.press("Escape")
+  await page.getByRole("dialog").waitFor({ state: "detached" })
 })
 
 it("shows a refusal of the service as it is", async () => {

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { call } from "./service/api.ts"
 import { useLoad } from "./service/load.ts"
 import { linkTo, page } from "./service/route.ts"
-import { account, chooseAccount, endedBecause, session } from "./service/session.ts"
+import { account, accountCount, chooseAccount, endedBecause, session } from "./service/session.ts"
 import { switchTheme, theme } from "./service/theme.ts"
 import { useDraft } from "./ui/draft.ts"
 import { Icon, type IconName } from "./ui/Icon.tsx"
@@ -148,6 +148,7 @@ const AccountChoice = () => {
   const names = useMemo(() => (loaded.value?.accounts ?? []).map(({ name }) => name), [loaded.value])
   useEffect(() => {
     if (loaded.state !== "ready") return
+    accountCount.value = names.length
     const first = names[0]
     if (first !== undefined && !names.includes(account.value)) chooseAccount(first)
   }, [loaded])

@@ -40,7 +40,8 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
         {({ agents, from, to, total }) => (
           <>
             <p class="small muted">
-              {from} to {to}, the dearest first. On the owner's plan: what calls would have cost.
+              {from} to {to}, the dearest first. On the owner's plan, and of operators who looked on: what calls would
+              have cost.
             </p>
             <GrowingTable
               label="Costs by agent"

@@ -74,7 +74,7 @@ export const Memories = () => {
           onValue={(threadId) => change({ threadId })}
         />
         <FacetField facet="kinds" label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
-        <Field label="Tags, any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
+        <Field label="Tags" placeholder="any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
         <Field
           label="Data"
           placeholder="city=Oslo"
@@ -114,26 +114,36 @@ export const Memories = () => {
             </Empty>
           </section>
         ) : (
-          <LongList<Memory>
-            label="Memories"
-            total={pages.total ?? pageSize}
-            rowOf={pages.rowOf}
-            rowsBefore={pages.rowsBefore}
-            keyOf={({ id }) => id}
-            isCurrent={({ id }) => id === chosen}
-            classOf={({ context }) => (context.isLatest ? "" : "superseded")}
-            onChoose={({ id }) => change({ id })}
-            onView={pages.view}
-          >
-            {(memory) => (
-              <>
-                <span class="what">{summary(memory.data)}</span>
-                <span class="muted wide">{memory.kind}</span>
-                <span class="muted wide">{systemText(memory, "subjectId") ?? systemText(memory, "agentId") ?? ""}</span>
-                <span class="muted number">{dayOf(memory)}</span>
-              </>
-            )}
-          </LongList>
+          <div class="list">
+            <div class="titles" aria-hidden="true">
+              <span>Memory</span>
+              <span class="wide">Kind</span>
+              <span class="wide">Subject</span>
+              <span class="wide">Agent</span>
+              <span class="number">Stored</span>
+            </div>
+            <LongList<Memory>
+              label="Memories"
+              total={pages.total ?? pageSize}
+              rowOf={pages.rowOf}
+              rowsBefore={pages.rowsBefore}
+              keyOf={({ id }) => id}
+              isCurrent={({ id }) => id === chosen}
+              classOf={({ context }) => (context.isLatest ? "" : "superseded")}
+              onChoose={({ id }) => change({ id })}
+              onView={pages.view}
+            >
+              {(memory) => (
+                <>
+                  <span class="what">{summary(memory.data)}</span>
+                  <span class="muted wide">{memory.kind}</span>
+                  <span class="muted wide">{systemText(memory, "subjectId") ?? ""}</span>
+                  <span class="muted wide">{systemText(memory, "agentId") ?? ""}</span>
+                  <span class="muted number">{dayOf(memory)}</span>
+                </>
+              )}
+            </LongList>
+          </div>
         )}
         {chosen !== undefined && (
           <MemoryPanel

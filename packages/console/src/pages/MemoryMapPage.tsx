@@ -88,7 +88,10 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
     return (
       <section class="card">
         <Empty title="Nothing is on this map">
-          <p>No memory matches. Without an embedding model only memories with words of the question do.</p>
+          <p>
+            No memory matches. Without an embedding model, write words under “About”: the memories that have them are
+            drawn.
+          </p>
         </Empty>
       </section>
     )

@@ -179,10 +179,14 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   },
   {
     title: "Account",
-    cell: ({ account }) => <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+    cell: ({ account }) => (
+      <a class="nowrap" href={linkTo("money", { show: "movements", account })}>
+        {account}
+      </a>
+    )
   },
   { title: "USD", isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
-  { title: "Network", cell: ({ network }) => network },
+  { title: "Network", cell: ({ network }) => <span class="nowrap">{network}</span> },
   { title: "Why", cell: ({ reason, state }) => reason ?? <span class="muted">{waitsFor[state] ?? ""}</span> },
   {
     title: "Transaction",

@@ -5,10 +5,12 @@ import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { linkTo } from "../service/route.ts"
 import { getSeries } from "../service/series.ts"
+import { accountCount } from "../service/session.ts"
 import { bytes, count, decimal, duration, millis } from "../service/text.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
 import { Charts } from "./Charts.tsx"
+import { LastWrites } from "./LastWrites.tsx"
 
 const refreshMillis = 5_000
 
@@ -26,11 +28,12 @@ export const Overview = () => {
           <>
             {value.warnings.map((warning) => (
               <Notice key={warning} tone="warn">
-                {warning}
+                {warning.charAt(0).toUpperCase() + warning.slice(1)}.
               </Notice>
             ))}
             <Tiles status={value} series={series.loaded.value} />
             <Charts of="service" first="hour" />
+            <LastWrites refreshMillis={refreshMillis} />
             <div class="grid">
               <Checks status={value} />
               <Facts status={value} />
@@ -60,6 +63,7 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
         value={shownIf(latest?.memories, count)}
         more={latest === undefined ? "" : bytes(latest.bytes)}
       />
+      <Tile title="Accounts" value={shownIf(accountCount.value, count)} more="that may store" />
       <Tile title="Agents" value={count(status.namespaces.total)} more={`${count(status.namespaces.open)} open`} />
       <Tile
         title="Calls a second"
@@ -112,6 +116,8 @@ const Tile = (given: { readonly title: string; readonly value: string; readonly 
 interface Check {
   readonly tone: "good" | "warn" | "bad"
   readonly text: string
+  /** What mends it, to be typed into a terminal. */
+  readonly command?: string
   /** Where more is said, as page and parameters. */
   readonly more?: string
 }
@@ -141,7 +147,7 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
         ? { tone: "bad", text: "The disk is full: only deletes are accepted." }
         : { tone: "good", text: `The commit log is whole (${bytes(status.commitLog.bytes)}).` },
   status.backup.ageSeconds === null
-    ? { tone: "warn", text: "No backup is known. `muniment backup create --to DIR` makes one." }
+    ? { tone: "warn", text: "No backup is known; this makes one:", command: "muniment backup create --to DIR" }
     : {
         tone: status.backup.ageSeconds > 2 * day ? "warn" : "good",
         text: `The last backup was made ${duration(status.backup.ageSeconds)} ago.`
@@ -186,12 +192,12 @@ const Checks = ({ status }: { readonly status: ServiceStatus }) => (
       <h2>Checks</h2>
     </div>
     <ul class="checks">
-      {checksOf(status).map(({ more, text, tone }) => (
+      {checksOf(status).map(({ command, more, text, tone }) => (
         <li key={text}>
           <Icon name={tone} className={`${tone}-ink`} />
           <span>
             <span class="hidden">{tone === "good" ? "Good: " : tone === "warn" ? "Warning: " : "Wrong: "}</span>
-            {more === undefined ? text : <a href={more}>{text}</a>}
+            {more === undefined ? text : <a href={more}>{text}</a>} {command !== undefined && <code>{command}</code>}
           </span>
         </li>
       ))}
@@ -223,8 +229,9 @@ const Facts = ({ status }: { readonly status: ServiceStatus }) => (
         <>
           <dt>Commit log</dt>
           <dd>
-            {count(status.commitLog.segments)} segments, {bytes(status.commitLog.bytes)}, ordinals{" "}
-            {count(status.commitLog.firstOrdinal)} to {count(status.commitLog.lastOrdinal)}
+            {bytes(status.commitLog.bytes)} in {count(status.commitLog.segments)}{" "}
+            {status.commitLog.segments === 1 ? "segment" : "segments"}, ordinals {count(status.commitLog.firstOrdinal)}{" "}
+            to {count(status.commitLog.lastOrdinal)}
           </dd>
         </>
       )}

@@ -78,7 +78,11 @@ const credits = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 })
 /** Of credits, with as many decimals as it has. */
 export const amount = (value: number): string => credits.format(value)
 
-export const dollars = (value: number): string => value.toFixed(value !== 0 && Math.abs(value) < 0.01 ? 6 : 2)
+const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const fractions = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+
+/** Less than a cent has as many decimals as it has. */
+export const dollars = (value: number): string => (Math.abs(value) < 0.01 ? fractions : cents).format(value)
 
 const unfinished: ReadonlyArray<PaymentState> = ["broadcasting", "verified"]
 const paymentsAtMost = 1_000

@@ -15,6 +15,9 @@ export const chooseAccount = (name: string): void => {
   sessionStorage.setItem(accountKey, name)
 }
 
+/** How many accounts an operator may choose from; undefined: not known yet. */
+export const accountCount = signal<number | undefined>(undefined)
+
 /** Said at the sign-in page. */
 export const endedBecause = signal<string | undefined>(undefined)
 

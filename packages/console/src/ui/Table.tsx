@@ -1,4 +1,4 @@
-/** A table of some rows; wide ones scroll sideways. */
+/** A table of some rows: in a narrow window each row is a card, whose lines begin with the titles of the columns. */
 import type { ComponentChildren } from "preact"
 
 export interface Column<A> {
@@ -14,21 +14,21 @@ export const Table = <A,>(given: {
   readonly keyOf: (row: A) => string
 }) => (
   <div class="table-wrap" role="region" aria-label={given.label} tabIndex={0}>
-    <table>
-      <thead>
-        <tr>
+    <table role="table">
+      <thead role="rowgroup">
+        <tr role="row">
           {given.columns.map(({ isNumber, title }) => (
-            <th key={title} scope="col" class={isNumber === true ? "number" : undefined}>
+            <th key={title} role="columnheader" scope="col" class={isNumber === true ? "number" : undefined}>
               {title}
             </th>
           ))}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         {given.rows.map((row) => (
-          <tr key={given.keyOf(row)}>
+          <tr key={given.keyOf(row)} role="row">
             {given.columns.map(({ cell, isNumber, title }) => (
-              <td key={title} class={isNumber === true ? "number" : undefined}>
+              <td key={title} role="cell" data-title={title} class={isNumber === true ? "number" : undefined}>
                 {cell(row)}
               </td>
             ))}

@@ -159,12 +159,12 @@ const sentence = (title: string, lines: ReadonlyArray<ChartLine>, text: (value: 
     })
     .join(". ")}.`
 
-/** The next of 1, 2, 5, 10, 20, ...; where all is 0, one. */
+/** The next of 2, 4, 10, 20, ..., whose halves are round, too; where all is 0, two. */
 const roundTop = (highest: number, isBinary: boolean): number => {
-  if (highest <= 0) return 1
+  if (highest <= 0) return 2
   if (isBinary) return 2 ** Math.ceil(Math.log2(highest))
   const ten = 10 ** Math.floor(Math.log10(highest))
-  return [1, 2, 5, 10].map((step) => step * ten).find((step) => step >= highest) ?? highest
+  return [1, 2, 4, 10].map((step) => step * ten).find((step) => step >= highest) ?? highest
 }
 
 const nearest = (times: ReadonlyArray<number>, time: number): number =>
@@ -190,12 +190,14 @@ const runsOf = (
 
 const rounded = (value: number): string => value.toFixed(1)
 
+const shortStroke = 5
+
 /** A single step is drawn as a short stroke. */
 const pathOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
   runsOf(frame, values)
     .map((run) => {
       const points = run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`)
-      return `M${points.join("L")}${run.length === 1 ? "h0.1" : ""}`
+      return `M${points.join("L")}${run.length === 1 ? `h${shortStroke}` : ""}`
     })
     .join("")
 
