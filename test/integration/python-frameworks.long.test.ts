@@ -27,9 +27,34 @@ beforeAll(async () => {
 })
 afterAll(() => models?.close())
 
-const frameworks = [{ name: "llamaindex", example: "llamaindex_memory.py", shown: "Remembered from earlier" }]
+/** `said`: runs of the example, what the model answers in each, and what each prints. The last one's model was told `shown`. */
+const frameworks = [
+  {
+    name: "llamaindex",
+    example: "llamaindex_memory.py",
+    said: [
+      { words: ["one", "I live in Lisbon"], replies: ["Noted."], printed: "Noted.\n" },
+      { words: ["two", "Where do I live?"], replies: ["In Lisbon."], printed: "In Lisbon.\n" }
+    ],
+    shown: ["Remembered from earlier", "I live in Lisbon"]
+  },
+  {
+    name: "crewai",
+    example: "crewai_crew.py",
+    // The second answer of a run is what is to be remembered of it.
+    said: [
+      {
+        words: ["I live in Lisbon"],
+        replies: ["Noted.", '{"memories": ["The home of the user is Lisbon"]}'],
+        printed: "Noted.\n"
+      },
+      { words: ["Where do I live?"], replies: ["In Lisbon.", '{"memories": []}'], printed: "In Lisbon.\n" }
+    ],
+    shown: ["The home of the user is Lisbon"]
+  }
+]
 
-describe.each(frameworks)("the adapter for $name", ({ example, name, shown }) => {
+describe.each(frameworks)("the adapter for $name", ({ example, name, said, shown }) => {
   const { directory, missing, run } = pythonVenv(`packages/python/requirements-${name}.txt`)
 
   it.skipIf(missing !== "")(`passes the strict type check, with its tests and example${missing}`, async () => {
@@ -56,14 +81,14 @@ describe.each(frameworks)("the adapter for $name", ({ example, name, shown }) =>
 
   it.skipIf(missing !== "")(`lets its example remember across sessions${missing}`, async () => {
     const environment = await asAccount(`${name}-example`)
-    const said = (...words: ReadonlyArray<string>) =>
-      run([join(source, "examples", "adapters", example), ...words], { environment })
-    models.script(text("Noted."), text("In Lisbon."))
-    expect(await said("one", "I live in Lisbon")).toBe("Noted.\n")
-    expect(await said("two", "Where do I live?")).toBe("In Lisbon.\n")
-    const asked = JSON.stringify(models.requests.at(-1)!.body)
-    expect(asked).toContain("I live in Lisbon")
-    expect(asked).toContain(shown)
+    for (const { printed, replies, words } of said) {
+      models.script(...replies.map(text))
+      // What the framework complains of comes after it.
+      const output = await run([join(source, "examples", "adapters", example), ...words], { environment })
+      expect(output.slice(0, printed.length)).toBe(printed)
+    }
+    const asked = JSON.stringify(models.requests.map(({ body }) => body).at(-said.at(-1)!.replies.length))
+    for (const words of shown) expect(asked).toContain(words)
   })
 
   it.skipIf(missing !== "")(`is shown by code on its page that runs${missing}`, async () => {
