@@ -291,6 +291,20 @@ describe("paths and headers", () => {
     expect((await server.call("GET", "/health/live")).status).toBe(200)
   })
 
+  it("with several hosts are refused, whichever comes first, and the connection ends", async () => {
+    for (const hosts of ["host: localhost\r\nHost: evil.example", "HOST: evil.example\r\nhost: localhost"]) {
+      const token = `authorization: Bearer ${server.operatorToken}`
+      const request = `GET /admin/status HTTP/1.1\r\n${hosts}\r\n${token}\r\n\r\n`
+      const { status, text } = await sendRaw(server.url, [request])
+      expect(status).toBe(400)
+      expect(text).toMatch(/\r\nconnection: close\r\n/i)
+      expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n")))).toMatchObject({
+        success: false,
+        code: "invalid_request"
+      })
+    }
+  })
+
   it("with an Idempotency-Key that is empty or longer than 128 characters are refused", async () => {
     for (const key of ["", "k".repeat(129)]) {
       const { status } = await server.call("POST", "/v1/memories", {

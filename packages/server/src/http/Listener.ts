@@ -78,6 +78,10 @@ class GatedServer extends Server {
     if (name !== "request" && name !== "checkContinue") return super.emit(name, ...given)
     const [request, response] = given as [IncomingMessage, ServerResponse<IncomingMessage>]
     super.emit("arrival", request, response)
+    if (hasSeveralHosts(request)) {
+      refuseHosts(response)
+      return true
+    }
     const before = this.#latest.get(request.socket)
     this.#latest.set(request.socket, response)
     const enter = () => this.#gate.enter(request, response, () => this.#route(request, response))
@@ -97,6 +101,18 @@ class GatedServer extends Server {
     }
     this.on("newListener", attached)
   }
+}
+
+/** Node takes the first, a proxy before it perhaps the last (RFC 9112, 3.2: 400). */
+const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1
+
+/** What follows on the connection may be another's. */
+const refuseHosts = (response: ServerResponse): void => {
+  const body = JSON.stringify({ success: false, error: "send one Host header", code: "invalid_request" })
+  response
+    .writeHead(400, { "content-type": "application/json", "content-length": body.length, connection: "close" })
+    .end(body)
 }
 
 const allowUnpolled = (
