@@ -77,7 +77,7 @@ describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, (
     const page = readFileSync(join(source, "docs", "adapters.md"), "utf8")
     const blocks = [...page.matchAll(/```python\n([^]*?)```/g)]
       .map(([, code = ""]) => code)
-      .filter((code) => !/adapters\.(?:llamaindex) /.test(code))
+      .filter((code) => !/adapters\.(?:crewai|llamaindex) /.test(code))
     models.script(text("Noted."))
     expect(blocks.length).toBeGreaterThan(2)
     expect(await run(["-c", blocks.join("\n")], { environment })).toBe(
