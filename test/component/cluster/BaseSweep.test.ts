@@ -66,6 +66,12 @@ it.live("bases that nothing points to go a day after they were seen, and none th
     // The one before it waits for its own day.
     expect((yield* clusterStatus).strays).toMatchObject({ waiting: 1, sweep: { looked: 6, removed: 3 } })
 
+    // The namespace is removed, and its node killed before the base went.
+    yield* log.remove(tag)
+    expect(yield* sweepBases(bases)).toEqual({ looked: 3, removed: 1 })
+    expect((yield* names()).toSorted()).toEqual([counts, foreign].toSorted())
+    yield* log.claim(tag)
+
     // A node that stood still all the while: what it put is gone, and nothing points there.
     expect((yield* Effect.flip(log.rebase(tag, 1, strays[1]!)))._tag).toBe("LogFenced")
   }).pipe(Effect.scoped, Effect.provide(Layer.fresh(Layer.unwrap(Effect.sync(() => logDatabase(server.url(), 1))))))

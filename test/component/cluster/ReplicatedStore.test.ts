@@ -268,6 +268,29 @@ it.live("nothing of a removed namespace comes back, not even from another node's
   )
 )
 
+it.live("a removal that ends half-way leaves no row whose base is gone, and its repetition no base", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
+      yield* first.use((file) => insert(file, 0, 100))
+      const unheard = proxy.arm("muniment_log.remove(", "beforeStatement")
+      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+      yield* Effect.promise(() => unheard)
+      // Nothing was removed yet: the namespace is whole.
+      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
+
+      const unanswered = proxy.arm("muniment_log.remove(", "afterStatement")
+      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+      yield* Effect.promise(() => unanswered)
+      expect(yield* second.use(slotsIn)).toEqual([])
+      expect(basesIn(directory)).toHaveLength(1)
+      yield* second.store.remove(key.tag)
+      expect(basesIn(directory)).toEqual([])
+    })
+  )
+)
+
 it.live("an empty namespace that was written elsewhere meanwhile is not removed", () =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -220,10 +220,26 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
       )
     )
 
+  /** Its base is condemned in the same step. */
   readonly remove = (tag: NamespaceTag): Effect.Effect<void, LogFenced | LogFault> =>
     this.#asOwner(tag, (sql, tenure) =>
       Effect.map(sql<OwnerRow>`SELECT * FROM muniment_log.remove(${tag}, ${tenure})`, ([row]) => row)
     ).pipe(Effect.andThen(Effect.sync(() => void this.#owned.delete(tag))))
+
+  /** Bases of the namespace to which no row points, now or ever again. */
+  readonly condemned = (tag: NamespaceTag): Effect.Effect<ReadonlyArray<string>, LogFault> => {
+    const sql = this.#sql
+    const rows = asked(
+      sql<{ object: string }>`SELECT object FROM muniment_log.stray WHERE tag = ${tag} AND is_condemned`
+    )
+    return Effect.map(rows, (found) => found.map(({ object }) => object))
+  }
+
+  /** By the owner of its namespace, after a condemned base was removed: what an earlier owner points to is fenced. */
+  readonly forgetCondemned = (object: string): Effect.Effect<void, LogFault> => {
+    const sql = this.#sql
+    return Effect.asVoid(asked(sql`DELETE FROM muniment_log.stray WHERE object = ${object} AND is_condemned`))
+  }
 
   /** From now on no node opens this tag for that agent; another agent that gets the tag is not concerned. */
   readonly eraseAgent = (tag: NamespaceTag, agent: string): Effect.Effect<void, LogFault> => {

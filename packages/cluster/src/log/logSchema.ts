@@ -172,6 +172,22 @@ BEGIN
   RETURN QUERY SELECT o.base_object;
 END $$`
 
+/** In one step with the end of its row's pointer, the base is written down as one that is to be removed. */
+const removals = `
+CREATE OR REPLACE FUNCTION muniment_log.remove(a_tag text, a_tenure bigint)
+RETURNS SETOF muniment_log.namespace_owner LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM muniment_log.namespace_owner WHERE tag = a_tag AND tenure = a_tenure FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO muniment_log.stray (object, tag, is_condemned)
+    SELECT base_object, tag, true FROM muniment_log.namespace_owner WHERE tag = a_tag AND base_object IS NOT NULL
+    ON CONFLICT (object) DO UPDATE SET is_condemned = true;
+  DELETE FROM muniment_log.namespace_log WHERE tag = a_tag;
+  RETURN QUERY UPDATE muniment_log.namespace_owner o SET epoch = NULL, seq = NULL, tenure = o.tenure + 1,
+    node = NULL, incarnation = NULL, base_object = NULL, base_ordinal = o.ordinal, erased_through = 0
+    WHERE o.tag = a_tag RETURNING o.*;
+END $$`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -184,7 +200,8 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
   [2, "secrets", Effect.succeed(steps([secrets]))],
   [3, "moves", Effect.succeed(steps([marks]))],
   [4, "erased agents", Effect.succeed(steps([erased]))],
-  [5, "strays", Effect.succeed(steps(statementsOf(strays)))]
+  [5, "strays", Effect.succeed(steps(statementsOf(strays)))],
+  [6, "removals", Effect.succeed(steps([removals]))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

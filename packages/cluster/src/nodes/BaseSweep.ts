@@ -2,9 +2,10 @@
  * Removes bases that no row points to: a node that was killed between putting a base and pointing to it left one, or
  * between pointing and removing the one before. They may hold text that was erased since.
  *
- * Invariants: a base is removed a day after it was first seen without a row that points to it, and only after the database
- * has condemned it under the lock of its namespace's row; a condemned base is never pointed to. Only bases of namespaces
- * that this cluster knows are looked at: another cluster in the same bucket keeps its own.
+ * Invariants: a base is removed a day after it was first seen without a row that points to it, or at once if its namespace
+ * was removed, and only after the database has condemned it under the lock of its namespace's row; a condemned base is
+ * never pointed to. Only bases of namespaces that this cluster knows are looked at: another cluster in the same bucket
+ * keeps its own.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -62,7 +63,7 @@ const sweepNames = Effect.fnUntraced(function* (bases: BaseStoreShape, names: Re
     WHERE o.base_object IS DISTINCT FROM t.object ON CONFLICT DO NOTHING`)
   const old = yield* asked(sql<{ object: string; tag: string }>`SELECT object, tag FROM muniment_log.stray
     WHERE object = ANY(${names}::text[])
-      AND seen_at <= clock_timestamp() - ${strayAfterMillis}::int8 * interval '1 millisecond'`)
+      AND (is_condemned OR seen_at <= clock_timestamp() - ${strayAfterMillis}::int8 * interval '1 millisecond')`)
   let removed = 0
   // Each by itself: an append waits for one row at most.
   for (const { object, tag } of old) {

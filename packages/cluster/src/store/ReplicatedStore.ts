@@ -12,6 +12,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Deferred, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { LogFault } from "@muniment/engine/log/LogError"
 import { CopyLine } from "@muniment/engine/store/logged/CopyLine"
 import { followLog } from "@muniment/engine/store/logged/followLog"
 import { logged } from "@muniment/engine/store/logged/logged"
@@ -34,7 +35,7 @@ import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import { StoreDamaged, StoreErased, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
 import type { Database } from "@muniment/sqlite/Database"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
-import type { BaseStoreShape } from "../bases/BaseStore.ts"
+import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
 import { type SnapshotRequest, TenuredLog } from "./TenuredLog.ts"
 
@@ -153,18 +154,21 @@ class ReplicatedStore {
   readonly files = (tags: ReadonlyArray<NamespaceTag>) =>
     guarded(() => tags.flatMap((tag) => filesOf(this.#parts.folder, tag)))
 
-  /** The base first: once the log has forgotten it, nothing names it any more. Fails if the namespace has moved since. */
+  /**
+   * The row that points to the base first, which condemns the base; what of that was not done to its end is finished by a
+   * repetition, or by the sweep. Fails if the namespace has moved since.
+   */
   readonly remove = (tag: NamespaceTag): Effect.Effect<ReadonlyArray<string>, StoreError> =>
     Effect.gen({ self: this }, function* () {
-      const { bases, folder, log } = this.#parts
+      const { folder, log } = this.#parts
       yield* this.#enter(tag)
       const claim = yield* this.#claimed(tag)
       const left = this.#copies.get(tag)
       this.#copies.delete(tag)
       if (left !== undefined && claim.tenure !== left + 1n)
         return yield* new StoreFault({ cause: new Error("the namespace has moved to another node") })
-      if (claim.base !== undefined) yield* Effect.mapError(bases.remove(claim.base.object), faultOf)
       yield* Effect.mapError(log.remove(tag), faultOf)
+      yield* Effect.mapError(this.#removeCondemned(tag), faultOf)
       return yield* guarded(() => removeFiles(folder, tag))
     }).pipe(Effect.scoped)
 
@@ -293,6 +297,15 @@ class ReplicatedStore {
       }
       return Effect.asVoid(this.open(key))
     })
+  }
+
+  #removeCondemned(tag: NamespaceTag): Effect.Effect<void, BaseFault | LogFault> {
+    const { bases, log } = this.#parts
+    return Effect.flatMap(log.condemned(tag), (objects) =>
+      Effect.forEach(objects, (object) => Effect.andThen(bases.remove(object), log.forgetCondemned(object)), {
+        discard: true
+      })
+    )
   }
 
   #dropCopy(tag: NamespaceTag): Effect.Effect<void, StoreError> {
