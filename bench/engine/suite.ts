@@ -3,6 +3,7 @@
  * searches during an import, thousands of namespaces. No encoder and no HTTP: vectors are given.
  *
  *   node bench/engine/suite.ts [--long] [--only writes,searches,mixed,namespaces] [--sizes 10000,1000000]
+ *     [--cases "64 agents"]: of the writes, those whose names contain it
  */
 import { parseArgs } from "node:util"
 import { barChart, lineChart } from "../kit/Chart.ts"
@@ -21,6 +22,7 @@ interface EngineOptions {
   readonly short: boolean
   readonly only?: ReadonlyArray<string>
   readonly sizes?: ReadonlyArray<number>
+  readonly cases?: string
 }
 
 /** Where the goal for the whole search is set, and where growth is counted from. */
@@ -32,14 +34,16 @@ const longSizes = [1_000, goalSize, 100_000, 300_000, largestSize]
 
 export const run = ({ short }: SuiteOptions): Promise<SuiteReport> => measure({ short })
 
-const measure = async ({ only = partNames, short, sizes }: EngineOptions): Promise<SuiteReport> => {
+const measure = async ({ cases = "", only = partNames, short, sizes }: EngineOptions): Promise<SuiteReport> => {
   const machine = machineFacts()
   const runs = (part: (typeof partNames)[number]) => {
     const isAsked = only.includes(part)
     if (isAsked) process.stderr.write(`engine: ${part} ...\n`)
     return isAsked
   }
-  const written = runs("writes") ? await measureWrites({ rounds: short ? 3 : 5, scale: short ? 1 : 4 }) : undefined
+  const written = runs("writes")
+    ? await measureWrites({ rounds: short ? 3 : 5, scale: short ? 1 : 4, named: cases })
+    : undefined
   const searches = runs("searches")
     ? await measureSearches(sizes ?? (short ? shortSizes : longSizes), { questions: 500, rounds: short ? 3 : 5 })
     : []
@@ -250,11 +254,17 @@ Prints its report; npm run bench -- --suite engine also writes it to bench/resul
 if (import.meta.main) {
   answerHelp(usage)
   const { values } = parseArgs({
-    options: { long: { type: "boolean", default: false }, only: { type: "string" }, sizes: { type: "string" } }
+    options: {
+      long: { type: "boolean", default: false },
+      only: { type: "string" },
+      sizes: { type: "string" },
+      cases: { type: "string" }
+    }
   })
   const report = await measure({
     short: !values.long,
     ...(values.only !== undefined && { only: values.only.split(",") }),
+    ...(values.cases !== undefined && { cases: values.cases }),
     ...(values.sizes !== undefined && { sizes: values.sizes.split(",").map(Number) })
   })
   process.stdout.write(reportText(report, new Date(), []))

@@ -49,15 +49,22 @@ const cases = (scale: number): ReadonlyArray<WriteCase> => [
   { name: "500 agents in turn, 8 writers", writers: 8, agents: 500, memoriesPerWrite: 1, writes: 500 * scale }
 ]
 
-/** `rounds` of all cases; `scale` multiplies the writes. */
-export const measureWrites = async (options: { readonly rounds: number; readonly scale: number }) => {
+export interface WritesOptions {
+  readonly rounds: number
+  /** Multiplies the writes. */
+  readonly scale: number
+  /** Only cases whose names contain this. */
+  readonly named: string
+}
+
+export const measureWrites = async (options: WritesOptions) => {
   const { stores, notes } = await openWriteStores(agentsMax)
   const source = new MemorySource()
   const results: Array<WriteResult> = []
   try {
     for (const store of stores)
       for (let agent = 0; agent < agentsMax; agent++) await verifyStore(store, agent, source.take(verified, agent))
-    for (const writeCase of cases(options.scale)) {
+    for (const writeCase of cases(options.scale).filter(({ name }) => name.includes(options.named))) {
       const rounds = stores.map((): Array<WriteRound> => [])
       const isMeasured = ({ doesSameJob }: WriteStore) => doesSameJob || writeCase.agents <= agentsMax
       for (let round = 0; round < options.rounds; round++) {

@@ -1,8 +1,9 @@
 /**
  * Records on their way to the log thread, and who waits for their sync.
  *
- * Invariants: ordinals ascend without gaps in the order of `put`; what one turn of the loop puts is one message; a
- * waiter is told once its ordinal is synced, or that the log has ended; after the end nothing is sent.
+ * Invariants: ordinals ascend without gaps in the order of `put`; the thread writes one message at a time, and what comes
+ * meanwhile is the next one; a waiter is told once its ordinal is synced, or that the log has ended; after the end nothing
+ * is sent.
  */
 import { Effect } from "effect"
 import type { WorkerThread } from "@muniment/worker/WorkerThread"
@@ -31,6 +32,8 @@ export class LogQueue {
   #records: Array<PlacedRecord> = []
   #isSyncWanted = false
   #isSendDue = false
+  /** The thread has a message to write. */
+  #isWriting = false
   #unsyncedBytes = 0
   #waiters: Array<Waiter> = []
   #ended: LogFault | undefined
@@ -121,7 +124,7 @@ export class LogQueue {
   }
 
   #sendSoon(): void {
-    if (this.#isSendDue) return
+    if (this.#isSendDue || this.#isWriting) return
     this.#isSendDue = true
     queueMicrotask(() => this.#send())
   }
@@ -136,6 +139,7 @@ export class LogQueue {
     const through = this.#nextOrdinal - 1
     const bytes = records.reduce((sum, { place }) => sum + place.length, 0)
     const transfer = records.map((record) => record.bytes.buffer as ArrayBuffer)
+    this.#isWriting = true
     const asked = this.#thread.ask({ _tag: "Write", records, isSync }, { transfer })
     Effect.runFork(
       Effect.match(asked, {
@@ -150,6 +154,8 @@ export class LogQueue {
   #written(through: number, bytes: number, isSynced: boolean, syncs: number): void {
     this.#unsyncedBytes -= bytes
     this.#syncs = syncs
+    this.#isWriting = false
+    if (this.#records.length > 0 || this.#isSyncWanted) this.#sendSoon()
     if (!isSynced) return
     this.#syncedOrdinal = through
     const ready = this.#waiters.filter(({ ordinal }) => ordinal <= through)

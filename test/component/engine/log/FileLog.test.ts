@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { cpSync, readFileSync } from "node:fs"
+import { setImmediate as turnOfTheLoop } from "node:timers/promises"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
 import { processTag, recordKinds } from "@muniment/engine/log/logFormat"
 import { scanLog } from "@muniment/engine/log/LogScan"
@@ -102,6 +103,24 @@ describe("the commit log", () => {
         })
       )
     })
+  )
+
+  it.live("syncs at most .15 times a write of 64 writers that the loop serves one after the other", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        const [writers, writes] = [64, 20]
+        const write = Effect.fnUntraced(function* (number: number) {
+          yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
+          for (let seq = 0; seq < writes; seq++) {
+            yield* Effect.promise(() => turnOfTheLoop())
+            const { ordinal } = yield* log.append(logCommit(number, seq))
+            yield* log.whenSynced(ordinal)
+          }
+        })
+        yield* Effect.forEach(upTo(writers), write, { concurrency: "unbounded" })
+        expect(log.syncs).toBeLessThanOrEqual(writers * writes * 0.15)
+      })
+    )
   )
 
   it.live("takes a record that is larger than a segment", () =>
