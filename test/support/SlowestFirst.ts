@@ -10,6 +10,7 @@ const slow = [
   "crash/KillNine",
   "integration/shutdown",
   "integration/errors",
+  "integration/console-large",
   "component/engine/vectors/HnswConformance",
   "component/engine/vectors/PlannedConformance",
   "crash/PaymentChargeKills",

@@ -1,7 +1,7 @@
 /** Threads: the messages of one, and beside each what was made of it; and the reader, tried on a text. */
 import { useState } from "preact/hooks"
 import { change, parameters } from "../service/route.ts"
-import { count } from "../service/text.ts"
+import { countOfMemories } from "../service/text.ts"
 import { Notice } from "../ui/Notice.tsx"
 import { ValueList } from "../ui/ValueList.tsx"
 import { ReaderTrial } from "./ReaderTrial.tsx"
@@ -44,9 +44,7 @@ export const Conversations = () => {
             threadId={threadId}
             onClose={() => change({ threadId: "" })}
             onErased={(memories) => {
-              tell(
-                `${count(memories)} ${memories === 1 ? "memory" : "memories"} of the thread ${threadId} ${memories === 1 ? "is" : "are"} erased.`
-              )
+              tell(`${countOfMemories(memories)} of the thread ${threadId} ${memories === 1 ? "is" : "are"} erased.`)
               change({ threadId: "" })
               setRound((value) => value + 1)
             }}

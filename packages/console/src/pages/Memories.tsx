@@ -5,7 +5,7 @@ import { dataFilterOf, type Filters, type Memory, systemNumber, systemText } fro
 import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
-import { count, moment, summary } from "../service/text.ts"
+import { countOfMemories, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
@@ -38,11 +38,7 @@ export const Memories = () => {
   return (
     <>
       <div class="head">
-        <h2>
-          {pages.total === undefined
-            ? "Memories"
-            : `${count(pages.total)} ${pages.total === 1 ? "memory" : "memories"}`}
-        </h2>
+        <h2>{pages.total === undefined ? "Memories" : countOfMemories(pages.total)}</h2>
         <div class="actions">
           <button
             type="button"
@@ -185,7 +181,7 @@ const DeleteAll = (given: { readonly filters: Filters; readonly onClose: () => v
       preview={() => remove(true)}
       describe={({ deleted }) => (
         <p>
-          This deletes <strong>{count(deleted)}</strong> memories for good, older versions too.
+          This deletes <strong>{countOfMemories(deleted)}</strong> for good, older versions too.
         </p>
       )}
       run={async () => {

@@ -4,7 +4,7 @@ import { type MapOfMemories, mapOf } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { type Colouring, colourings, type Group, groupPoints } from "../service/mapGroups.ts"
 import { change, parameters } from "../service/route.ts"
-import { count } from "../service/text.ts"
+import { count, countOfMemories } from "../service/text.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Show } from "../ui/Notice.tsx"
@@ -113,7 +113,7 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
           </div>
         </div>
         <PointCanvas
-          label={`Map of ${count(points.length)} memories in ${count(clusters.length)} topics`}
+          label={`Map of ${countOfMemories(points.length)} in ${count(clusters.length)} ${clusters.length === 1 ? "topic" : "topics"}`}
           points={points}
           groupOf={groupOf}
           colours={groups.map(({ colour }, group) => (hidden.has(group) ? undefined : colour))}

@@ -4,7 +4,7 @@ import { ApiError } from "../service/api.ts"
 import { registerSchema, removeSchema, saveSchema, type Schema, type Tried, tryData } from "../service/knowledge.ts"
 import { asApiError } from "../service/load.ts"
 import { change, linkTo } from "../service/route.ts"
-import { count, moment } from "../service/text.ts"
+import { count, countOfMemories, moment } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Notice, Refused } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
@@ -38,9 +38,7 @@ export const SchemaPage = (given: {
             unique on {field}
           </span>
         ))}
-        <a href={linkTo("memories", { kind: schema.name })}>
-          {count(memories)} {memories === 1 ? "memory" : "memories"}
-        </a>
+        <a href={linkTo("memories", { kind: schema.name })}>{countOfMemories(memories)}</a>
         {schema.updatedAt !== undefined && <span>changed {moment(schema.updatedAt)}</span>}
       </div>
       <Fields text={schema.schema} />

@@ -6,7 +6,7 @@ import { allOf, type Facets, facetsOf, pageOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
-import { count, moment, summary } from "../service/text.ts"
+import { count, countOfMemories, moment, summary } from "../service/text.ts"
 import { ErasableHead } from "../ui/ErasableHead.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
@@ -131,9 +131,7 @@ const Pages = (given: { readonly first: MemoryPage; readonly query: Parameters<t
   }
   return (
     <>
-      <p class="small muted">
-        {count(given.first.total)} {given.first.total === 1 ? "memory" : "memories"}, superseded versions too
-      </p>
+      <p class="small muted">{countOfMemories(given.first.total)}, superseded versions too</p>
       {[...days].map(([day, ofDay]) => (
         <section key={day} class="stack day" aria-label={day}>
           <h3>{day}</h3>

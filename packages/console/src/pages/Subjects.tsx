@@ -1,7 +1,7 @@
 /** People and things that memories are about: everything known of one, by time; export; erase after a dry run. */
 import { useState } from "preact/hooks"
 import { change, parameters } from "../service/route.ts"
-import { count } from "../service/text.ts"
+import { countOfMemories } from "../service/text.ts"
 import { Empty, Notice } from "../ui/Notice.tsx"
 import { ValueList } from "../ui/ValueList.tsx"
 import { Subject } from "./Subject.tsx"
@@ -40,9 +40,7 @@ export const Subjects = () => {
             subjectId={subjectId}
             onClose={() => change({ subjectId: "" })}
             onErased={(memories) => {
-              tell(
-                `${count(memories)} ${memories === 1 ? "memory" : "memories"} about ${subjectId} ${memories === 1 ? "is" : "are"} erased.`
-              )
+              tell(`${countOfMemories(memories)} about ${subjectId} ${memories === 1 ? "is" : "are"} erased.`)
               change({ subjectId: "" })
               setRound((value) => value + 1)
             }}

@@ -5,7 +5,7 @@ import { allOf, type Extracted, tryReading } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, systemList, systemNumber, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
-import { count, moment, summary } from "../service/text.ts"
+import { count, countOfMemories, moment, summary } from "../service/text.ts"
 import { ErasableHead } from "../ui/ErasableHead.tsx"
 import { Empty, Refused, Show } from "../ui/Notice.tsx"
 import { FoundItem, RejectedItem } from "../ui/Readings.tsx"
@@ -75,8 +75,8 @@ const Messages = ({ thread: { made, messages, total } }: { readonly thread: Load
     <>
       <p class="small muted">
         {count(total)} {total === 1 ? "message" : "messages"}
-        {total > messages.length && `, the first ${messages.length} are shown`}, {count(made.length)}{" "}
-        {made.length === 1 ? "memory" : "memories"} made of them
+        {total > messages.length && `, the first ${messages.length} are shown`}, {countOfMemories(made.length)} made of
+        them
       </p>
       {messages.length > 0 && (
         <div class="actions">

@@ -7,6 +7,8 @@ const whole = new Intl.NumberFormat("en-US")
 
 export const count = (value: number): string => whole.format(value)
 
+export const countOfMemories = (value: number): string => `${count(value)} ${value === 1 ? "memory" : "memories"}`
+
 /** What came of an action, as a notice shows it. */
 export type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
 

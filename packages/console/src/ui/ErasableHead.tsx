@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { removeAll } from "../service/knowledge.ts"
-import { count } from "../service/text.ts"
+import { countOfMemories } from "../service/text.ts"
 import { Confirm } from "./Dialog.tsx"
 
 export const ErasableHead = (given: {
@@ -39,8 +39,7 @@ export const ErasableHead = (given: {
           preview={() => removeAll(given.filters, true)}
           describe={({ deleted }) => (
             <p>
-              This deletes <strong>{count(deleted)}</strong> {deleted === 1 ? "memory" : "memories"} for good:{" "}
-              {given.extent}
+              This deletes <strong>{countOfMemories(deleted)}</strong> for good: {given.extent}
             </p>
           )}
           run={async () => {
