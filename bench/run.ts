@@ -12,7 +12,7 @@ import { answerHelp } from "./Usage.ts"
 
 /** Compared with peers or a baseline; run unless others are named. */
 const comparisons = ["index", "engine", "http", "retrieval"] as const
-const suites = [...comparisons, "request", "abuse"] as const
+const suites = [...comparisons, "request", "abuse", "console"] as const
 /** Ends a suite that hangs: on an idle machine all four short suites take 15 minutes together. */
 const suiteMillisMax = { short: 900_000, long: 4 * 3_600_000 }
 
