@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
-import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
 import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
@@ -33,6 +33,7 @@ type Host = NamespaceHost["Service"]
 interface Node {
   readonly host: Host
   readonly local: Host
+  readonly log: PostgresLog
   /** A planned stop. */
   readonly stop: Effect.Effect<void>
 }
@@ -68,6 +69,7 @@ const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
     return {
       host: Context.get(context, NamespaceHost),
       local: Context.get(context, LocalHost),
+      log,
       stop: Scope.close(scope, Exit.void)
     }
   })
@@ -154,9 +156,21 @@ it.live(
           )
         for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
         for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
+
+        // One that comes again is another one, wherever it was erased from.
+        const accounts = namespaceKey("the accounts").tag
+        yield* first.log.claim(accounts)
+        for (const [at, key] of keys.slice(6, 15).entries()) {
+          yield* [first, third, fourth][at % 3]!.host.erase(key)
+          yield* refusal(third.host, key)
+          yield* first.log.readmitAgent(accounts, key.tag, agentDigest(key))
+          const again = { ...key }
+          yield* store(first.host, again, 1)
+          expect(yield* rowsOf(fourth.host, again)).toBe(1)
+        }
         yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
         for (const key of erased) yield* refusal(third.host, key)
-        expect(yield* rowsOf(third.host, keys[6]!)).toBe(21)
+        expect(yield* rowsOf(third.host, keys[15]!)).toBe(21)
       })
     ),
   120_000

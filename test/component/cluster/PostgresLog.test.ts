@@ -155,6 +155,26 @@ describe("the commit log in PostgreSQL", () => {
     )
   )
 
+  it.live("lets an agent that was erased come again when the owner of the accounts says so, and nobody else", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [owner, other] = [yield* node(), yield* node()]
+        const [accounts, agent] = [logTag(6), logTag(7)]
+        yield* other.claim(accounts)
+        // It does not know yet that it is the owner no more.
+        yield* freezeAll
+        yield* owner.claim(accounts)
+        yield* other.eraseAgent(agent, "digest")
+        const erased = Effect.map(other.claim(agent), (claim) => claim.erased)
+        yield* other.readmitAgent(accounts, agent, "digest")
+        yield* owner.readmitAgent(accounts, agent, "digest of another agent")
+        expect(yield* erased).toBe("digest")
+        yield* owner.readmitAgent(accounts, agent, "digest")
+        expect(yield* erased).toBeUndefined()
+      })
+    )
+  )
+
   it.live("refuses a database of a later release, and leaves it as it is", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(node())

@@ -251,6 +251,23 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   }
 
   /**
+   * By the owner of `owner`, who knows that the agent has come again: nodes open it from now on. Both rows are locked in the order of their tags, as by appends.
+   */
+  readonly readmitAgent = (owner: NamespaceTag, tag: NamespaceTag, agent: string): Effect.Effect<void, LogFault> =>
+    Effect.suspend(() => {
+      const sql = this.#sql
+      const tenure = this.#owned.get(owner)?.tenure
+      if (tenure === undefined) return Effect.void
+      const readmitted = sql`WITH held AS MATERIALIZED (
+          SELECT tag, tenure, erased FROM muniment_log.namespace_owner WHERE tag IN (${owner}, ${tag})
+          ORDER BY tag FOR UPDATE)
+        UPDATE muniment_log.namespace_owner o SET erased = NULL FROM held agent, held owner
+          WHERE o.tag = ${tag} AND agent.tag = ${tag} AND agent.erased = ${agent}
+            AND owner.tag = ${owner} AND owner.tenure = ${tenure}`
+      return Effect.asVoid(asked(readmitted))
+    })
+
+  /**
    * Points to a base that holds everything up to `ordinal`, and drops the records that it covers; the base that counts
    * no more.
    */

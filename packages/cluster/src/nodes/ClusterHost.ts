@@ -2,13 +2,15 @@
  * The engine's host for all namespaces of a cluster: those whose entities are on this node are asked at once, the others
  * by messages to their nodes. Files, logs, housekeeping and status are this node's own.
  *
- * Invariant: a message without an answer is `namespace_unavailable`; what it changed is unknown, and the repetition under
- * the same Idempotency-Key finds out.
+ * Invariants: a message without an answer is `namespace_unavailable`; what it changed is unknown, and the repetition under
+ * the same Idempotency-Key finds out. A command that may take room is sent with what its account has left, which is held
+ * until it is known what its namespace takes.
  */
-import { Clock, Effect, Exit, Layer, Schema } from "effect"
+import { Clock, Effect, Exit, Layer, Option, Schema } from "effect"
 import { Unavailable } from "@muniment/domain/Errors"
-import { inPortions, isRemoval, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import { inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
+import { growthMax, mayGrow } from "@muniment/engine/namespace/commandGrowth"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { CommitSignal } from "@muniment/engine/namespace/CommitSignal"
 import { StorageMeter, type StorageMeterService, StoredBytes } from "@muniment/engine/namespace/StorageMeter"
@@ -94,10 +96,7 @@ interface Taken<C extends Command> {
   readonly taken: number | undefined
 }
 
-/**
- * A namespace's node knows no quotas: an account that has used its bytes up is refused here, as if by one byte more. Nor
- * does it know who follows the account.
- */
+/** A namespace's node knows no quotas but what its command says, nor who follows the account. */
 const metered =
   (
     { meter, signal }: { readonly meter: StorageMeterService; readonly signal: (key: NamespaceKey) => void },
@@ -105,18 +104,23 @@ const metered =
   ) =>
   <C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> =>
     Effect.gen(function* () {
-      const held = isRemoval(command) ? 0 : yield* meter.hold(key, () => 1)
       yield* meter.changing(key)
-      return yield* send(key, command).pipe(
-        Effect.onExit((exit) =>
+      return yield* Effect.acquireUseRelease(
+        mayGrow(command) ? meter.reserve(key, () => growthMax(command)) : Effect.undefined,
+        (reservation) => send(key, reservation === undefined ? command : { ...command, room: reservation.room }),
+        (reservation, exit) =>
           Effect.sync(() => {
-            meter.settle(key, held, Exit.isSuccess(exit) ? exit.value.taken : undefined)
+            meter.settle(key, reservation?.held ?? 0, takenAfter(exit))
             signal(key)
           })
-        ),
-        Effect.map(({ reply }) => reply)
-      )
+      ).pipe(Effect.map(({ reply }) => reply))
     })
+
+const takenAfter = (exit: Exit.Exit<{ readonly taken: number | undefined }, CommandError>) => {
+  if (Exit.isSuccess(exit)) return exit.value.taken
+  const refusal = Exit.findErrorOption(exit)
+  return Option.isSome(refusal) && refusal.value._tag !== "Unavailable" ? undefined : "unknown"
+}
 
 /** Provides `StoredBytes`, by what the nodes say. */
 export const clusterBytesLayer = Layer.effect(

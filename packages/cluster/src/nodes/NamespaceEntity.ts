@@ -68,6 +68,8 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
         Effect.suspend(() => (key === undefined ? Effect.void : host.close(key)))
       )
     )
+    /** An agent that returns under its tag is another one to the engine. */
+    const forgetKey = Effect.sync(() => void (key = undefined))
     /** Carries a message out, and notes that it came. */
     const serving = <A>(
       { account, agentId }: { readonly account: string; readonly agentId: string },
@@ -95,11 +97,14 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
       // Any look opens it, and its actor says what it takes.
       Taken: ({ payload }) =>
         serving(payload, (to) => Effect.map(host.answer(to, { _tag: "Counts" }), () => meter.bytesOf(tag))),
-      Erase: ({ payload }) => serving(payload, (to) => host.erase(to)),
+      Erase: ({ payload }) =>
+        Effect.tap(
+          serving(payload, (to) => host.erase(to)),
+          () => forgetKey
+        ),
       Retire: ({ payload }) =>
         serving(payload, (to) => host.retire(to, payload.atMillis, Effect.void)).pipe(
-          // An agent that returns under its tag is another one to the engine.
-          Effect.tap((isGone) => Effect.sync(() => void (isGone ? (key = undefined) : undefined)))
+          Effect.tap((isGone) => (isGone ? forgetKey : Effect.void))
         )
     })
   }),

@@ -17,8 +17,9 @@ export class NodeMeter extends Context.Service<
     const bytes = new Map<NamespaceTag, number>()
     return {
       hold: () => Effect.succeed(0),
+      reserve: () => Effect.undefined,
       changing: () => Effect.void,
-      settle: ({ tag }, _, now) => void (now === undefined ? undefined : bytes.set(tag, now)),
+      settle: ({ tag }, _, now) => void (typeof now === "number" ? bytes.set(tag, now) : undefined),
       forget: ({ tag }) => void bytes.delete(tag),
       bytesOf: (tag) => bytes.get(tag)
     }

@@ -28,6 +28,8 @@ const vector = Schema.UndefinedOr(Vector)
 const skipsDuplicates = Schema.optional(Schema.Boolean)
 const expected = Schema.optional(Schema.Struct({ id: Text, versions: Texts }))
 
+const room = Schema.optional(Schema.Struct({ limit: Schema.Number, used: Schema.Number }))
+
 const conversation = Schema.Struct({
   scope: Scope,
   processed: Texts,
@@ -54,14 +56,16 @@ const commands = {
     idempotency: token,
     skipsDuplicates,
     conversation: Schema.optional(conversation),
-    expected
+    expected,
+    room
   }),
   PatchMemories: Schema.TaggedStruct("PatchMemories", {
     ids,
     patch: MemoryPatch,
     atMillis: Schema.Number,
     expected,
-    idempotency: token
+    idempotency: token,
+    room
   }),
   RemoveMemories: Schema.TaggedStruct("RemoveMemories", { ids, expected, idempotency: token }),
   RemoveMatching: Schema.TaggedStruct("RemoveMatching", { filter: Filter }),
@@ -70,7 +74,8 @@ const commands = {
   }),
   ImportRecords: Schema.TaggedStruct("ImportRecords", {
     records: Schema.Array(Schema.Struct({ record: Record, vector })),
-    skipsDuplicates
+    skipsDuplicates,
+    room
   }),
   Sweep: Schema.TaggedStruct("Sweep", { expiredBy: Schema.optionalKey(Schema.Number) }),
   RemoveCreatedBefore: Schema.TaggedStruct("RemoveCreatedBefore", { beforeMillis: Schema.Number })

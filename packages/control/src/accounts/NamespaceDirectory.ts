@@ -30,6 +30,12 @@ const tagDigits = 12
 /** Collisions of 48 bits are rare; this many in a row mean a broken hash. */
 const tagAttemptsMax = 16
 
+/** Runs before a new entry is written; an agent of an account that was erased may come again. Default: nothing. */
+export const AgentArrival = Context.Reference<(entry: NamespaceEntry) => Effect.Effect<void>>(
+  "muniment/control/AgentArrival",
+  { defaultValue: () => () => Effect.void }
+)
+
 export class NamespaceDirectory extends Context.Service<
   NamespaceDirectory,
   {
@@ -71,6 +77,7 @@ export class NamespaceDirectory extends Context.Service<
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
       const quotas = yield* Quotas
+      const arrival = yield* AgentArrival
       const known = yield* read(knownIn(sql))
 
       // The commit and the map must not diverge: one writer at a time, uninterruptible.
@@ -83,12 +90,13 @@ export class NamespaceDirectory extends Context.Service<
         const limits = yield* read(limitsOf(sql, quotas, accountId))
         yield* requireQuota("agents", limits, known.list(accountId).length, 1)
         const tag = yield* read(tagFor(sql, accountId, agentId))
+        const entry: NamespaceEntry = { tag, account: accountId, agentId }
+        yield* arrival(entry)
         const now = yield* Clock.currentTimeMillis
         yield* write(
           sql`INSERT INTO namespace (tag, account, agent_id, created_at) VALUES (${tag}, ${accountId}, ${agentId}, ${now})
             ON CONFLICT (tag) DO UPDATE SET retired_at = NULL, created_at = ${now}`
         )
-        const entry: NamespaceEntry = { tag, account: accountId, agentId }
         known.add(entry)
         const aliases = yield* read(
           sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias WHERE namespace_tag = ${tag}`

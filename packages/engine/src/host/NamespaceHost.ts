@@ -451,7 +451,7 @@ export const inPortions = Effect.fnUntraced(function* <E>(removal: Effect.Effect
 })
 
 /** Frees room, so no want of it refuses it. */
-export const isRemoval = (command: Command): boolean =>
+const isRemoval = (command: Command): boolean =>
   command._tag === "RemoveMemories" ||
   command._tag === "RemoveMatching" ||
   command._tag === "Sweep" ||

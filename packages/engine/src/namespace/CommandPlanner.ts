@@ -7,7 +7,9 @@ import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Conflict, memoryNotFound, type NotFound, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import { requireQuota } from "@muniment/domain/Quotas"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import type { GrowingCommand } from "./commandGrowth.ts"
 import type {
   Command,
   ConversationCommit,
@@ -19,6 +21,7 @@ import type {
   RemoveMatching,
   RemoveMemories,
   Replies,
+  Room,
   StoredMemories,
   StoreMemories,
   StoreVectors,
@@ -66,7 +69,7 @@ export class CommandPlanner {
       case "StoreVectors":
         return storeVectors(command, draft)
       case "ImportRecords":
-        return importRecords(command, draft, this.#hold)
+        return importRecords(command, draft, this.#holdOf(command))
       case "Sweep":
         return this.#sweep(command, draft)
       case "RemoveCreatedBefore":
@@ -74,9 +77,14 @@ export class CommandPlanner {
     }
   }
 
-  #store({ conversation, expected, memories, skipsDuplicates = false }: StoreMemories, draft: Draft) {
+  #holdOf({ room }: GrowingCommand): HoldRoom {
+    return room === undefined ? this.#hold : within(room)
+  }
+
+  #store(command: StoreMemories, draft: Draft) {
+    const { conversation, expected, memories, skipsDuplicates = false } = command
     const state = this.#state
-    const hold = this.#hold
+    const hold = this.#holdOf(command)
     return Effect.gen(function* () {
       if (conversation !== undefined && (yield* isStale(conversation, draft)))
         return { reply: () => staleReply, result: undefined }
@@ -84,7 +92,8 @@ export class CommandPlanner {
       // All or nothing: every replacement must be possible before the first change is drafted.
       const replaced = yield* Effect.forEach(
         memories.filter(({ isReplacement }) => isReplacement),
-        (memory) => Effect.map(requireReplaceable(memory, draft), ({ record }) => growth(record, memory.record))
+        (memory) =>
+          Effect.map(requireReplaceable(memory, draft), ({ record }) => growth(record, replacement(record, memory)))
       )
       const added = memories.filter(({ isReplacement }) => !isReplacement)
       const isKnown = ({ record }: PreparedMemory) =>
@@ -133,7 +142,7 @@ export class CommandPlanner {
   #patch(command: PatchMemories, draft: Draft) {
     const { patch, atMillis } = command
     const state = this.#state
-    const hold = this.#hold
+    const hold = this.#holdOf(command)
     return Effect.gen(function* () {
       if (!(yield* isExpected(command.expected, draft))) return { reply: () => [], result: undefined }
       const { tags } = patch
@@ -321,8 +330,14 @@ const holdFor = <A extends { readonly record: MemoryRecord }>(
   )
 }
 
+/** The room is held by the sender of the command. */
+const within =
+  ({ limit, used }: Room): HoldRoom =>
+  (growth) =>
+    Effect.suspend(() => Effect.as(requireQuota("bytes", { bytes: limit }, used, growth()), 0))
+
 const growth = (before: MemoryRecord, after: MemoryRecord): number =>
-  Math.max(0, memoryBytes({ ...before, data: after.data }) - memoryBytes(before))
+  Math.max(0, memoryBytes(after) - memoryBytes(before))
 
 const tagGrowth = ({ tags: before }: MemoryRecord, tags: ReadonlyArray<string>): number =>
   Math.max(0, tagBytes([...new Set(tags)]) - tagBytes(before))

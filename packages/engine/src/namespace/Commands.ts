@@ -32,6 +32,12 @@ export interface Replies {
   readonly RemoveCreatedBefore: number
 }
 
+/** What an account's quota of bytes has left for a command; its sender holds it. */
+export interface Room {
+  readonly limit: number
+  readonly used: number
+}
+
 export type ReplyOf<C extends Command> = Replies[C["_tag"]]
 
 /**
@@ -50,6 +56,8 @@ export interface StoreMemories {
   readonly conversation?: ConversationCommit | undefined
   /** Stores nothing, and is stale, unless this memory is as expected. */
   readonly expected?: ExpectedMemory | undefined
+  /** Absent: the namespace's own meter decides. */
+  readonly room?: Room | undefined
 }
 
 /** A memory that has one of these version tags (`versionTag.ts`). */
@@ -119,6 +127,8 @@ export interface PatchMemories {
   /** Changes nothing unless this memory is as expected. */
   readonly expected?: ExpectedMemory | undefined
   readonly idempotency: IdempotencyToken | undefined
+  /** As of `StoreMemories`. */
+  readonly room?: Room | undefined
 }
 
 export interface RemoveMemories {
@@ -144,6 +154,8 @@ export interface ImportRecords {
   readonly records: ReadonlyArray<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }>
   /** Skips a record, unless it is a message, whose content a live latest memory of its subject and kind has. */
   readonly skipsDuplicates?: boolean | undefined
+  /** As of `StoreMemories`. */
+  readonly room?: Room | undefined
 }
 
 /**

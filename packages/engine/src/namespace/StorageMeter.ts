@@ -4,23 +4,39 @@
  */
 import { Context, Effect } from "effect"
 import type { PayloadTooLarge } from "@muniment/domain/Errors"
+import type { Room } from "./Commands.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
 export interface StorageMeterService {
   /** Holds room for `growth` bytes, if the account has a quota; the number of bytes held. */
   readonly hold: (key: NamespaceKey, growth: () => number) => Effect.Effect<number, PayloadTooLarge>
+  /**
+   * Holds room for a command that another node plans: `most()` bytes, or what there is. Undefined: the account has no
+   * quota.
+   */
+  readonly reserve: (key: NamespaceKey, most: () => number) => Effect.Effect<Reservation | undefined>
   /** A commit follows: a count that is kept elsewhere is outdated. */
   readonly changing: (key: NamespaceKey) => Effect.Effect<void>
-  /** Ends `held` bytes of holds; `bytes`, `memories`: what the namespace takes and holds now, undefined: as before. */
-  readonly settle: (key: NamespaceKey, held: number, bytes: number | undefined, memories?: number) => void
+  /**
+   * Ends `held` bytes of holds; `bytes`, `memories`: what the namespace takes and holds now, undefined: as before;
+   * unknown: perhaps with what was held.
+   */
+  readonly settle: (key: NamespaceKey, held: number, bytes: number | "unknown" | undefined, memories?: number) => void
   /** The namespace is erased. */
   readonly forget: (key: NamespaceKey) => void
+}
+
+export interface Reservation {
+  /** With what is held for others. */
+  readonly room: Room
+  readonly held: number
 }
 
 /** Without a meter nothing is bounded. */
 export const StorageMeter = Context.Reference<StorageMeterService>("muniment/engine/StorageMeter", {
   defaultValue: () => ({
     hold: () => Effect.succeed(0),
+    reserve: () => Effect.undefined,
     changing: () => Effect.void,
     settle: () => undefined,
     forget: () => undefined

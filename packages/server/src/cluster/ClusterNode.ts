@@ -27,6 +27,7 @@ import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
 import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { AgentArrival } from "@muniment/control/accounts/NamespaceDirectory"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { Embedder } from "@muniment/models/Embedder"
@@ -225,7 +226,14 @@ const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]
       Effect.andThen(node.log.withDatabase(demandHere), bringKeys(node)),
       Effect.flatMap(ControlTenure, (mine) => Deferred.succeed(tenure, mine))
     )
-  ).pipe(Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases }))),
+  ).pipe(
+    Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases })),
+    Layer.merge(
+      Layer.succeed(AgentArrival, (entry) =>
+        Effect.orDie(node.log.readmitAgent(controlTag, entry.tag, agentDigest(entry)))
+      )
+    )
+  ),
   namespaces: node.namespaces,
   bytes: node.bytes,
   directory: Layer.succeed(DataDirectory, node.directory),

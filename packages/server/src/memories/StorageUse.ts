@@ -6,6 +6,9 @@
  * number in `control.db` is removed, and written again when the process stops; what a kill left without one is read
  * from its file when the account is next asked about. So a sum is exact after a kill, and a write looks at one number.
  *
+ * Of a command that another node plans (`reserve`) so much is held as it may take at most, and settled by what its
+ * namespace takes afterwards. One without an answer may have taken it: it counts so until its namespace is heard again.
+ *
  * Invariant: bytes in the files and bytes held for commands under way never exceed the quota together.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
@@ -71,6 +74,20 @@ class AccountSum {
   held = 0
   readonly byTag = new Map<NamespaceTag, number>()
   readonly heldByTag = new Map<NamespaceTag, number>()
+  /** What commands without an answer may have taken. */
+  readonly doubts = new Map<NamespaceTag, { readonly key: NamespaceKey; readonly bytes: number }>()
+
+  /** What the namespace takes, as its owner says: nothing about it is in doubt any more. */
+  heard(tag: NamespaceTag, bytes: number): void {
+    this.set(tag, bytes)
+    this.hold(tag, -(this.doubts.get(tag)?.bytes ?? 0))
+    this.doubts.delete(tag)
+  }
+
+  /** What was held for a command stays held, as nobody knows whether it was carried out. */
+  doubt(key: NamespaceKey, held: number): void {
+    if (held > 0) this.doubts.set(key.tag, { key, bytes: (this.doubts.get(key.tag)?.bytes ?? 0) + held })
+  }
 
   set(tag: NamespaceTag, bytes: number): void {
     this.total += bytes - (this.byTag.get(tag) ?? 0)
@@ -89,6 +106,7 @@ class AccountSum {
   forget(tag: NamespaceTag): void {
     this.set(tag, 0)
     this.byTag.delete(tag)
+    this.doubts.delete(tag)
     this.hold(tag, -Infinity)
   }
 }
@@ -132,6 +150,21 @@ const meterOf = (parts: Parts): StorageMeterService => ({
       })
     )
   }),
+  reserve: Effect.fnUntraced(function* (key, most) {
+    const account = yield* parts.accounts.byId(key.account)
+    const limit = account === undefined ? undefined : parts.quotas.of(account).bytes
+    if (limit === undefined) return undefined
+    const sum = yield* counted(parts, key.account)
+    const more = most()
+    if (sum.total + sum.held + more > limit) yield* settleDoubts(parts, sum)
+    // No other fiber runs between the look and the hold.
+    return yield* Effect.sync(() => {
+      const used = sum.total + sum.held
+      const held = Math.max(0, Math.min(more, limit - used))
+      sum.hold(key.tag, held)
+      return { room: { limit, used }, held }
+    })
+  }),
   changing: ({ tag }) =>
     parts.directory.bytesOf(tag) === undefined
       ? Effect.void
@@ -139,17 +172,19 @@ const meterOf = (parts: Parts): StorageMeterService => ({
           // An erasure goes on: the file's own count is read when it is next opened.
           Effect.catch(() => Effect.logWarning("the disk is full: a count of bytes is outdated", { namespace: tag }))
         ),
-  settle: ({ account, tag }, held, bytes, memories) => {
+  settle: (key, held, bytes, memories) => {
+    const { account, tag } = key
     const sum = sumOf(parts, account)
     if (memories !== undefined) parts.memories.set(tag, memories)
+    if (bytes === "unknown") return sum.doubt(key, held)
     sum.hold(tag, -held)
-    if (bytes !== undefined) sum.set(tag, bytes)
+    if (bytes !== undefined) sum.heard(tag, bytes)
   },
   forget: ({ account, tag }) => {
     const sum = sumOf(parts, account)
     parts.memories.delete(tag)
     sum.forget(tag)
-    if (sum.byTag.size === 0) parts.sums.delete(account)
+    if (sum.byTag.size === 0 && sum.held === 0) parts.sums.delete(account)
   }
 })
 
@@ -176,6 +211,15 @@ const count = Effect.fn("StorageUse.count")(function* (parts: Parts, accountId: 
   for (const [tag, bytes] of read) if (sum.byTag.get(tag) !== bytes) read.delete(tag)
   yield* Effect.ignore(directory.saveBytes(read))
 })
+
+/** Asks namespaces with commands without an answer what they take; one that cannot say is asked again another time. */
+const settleDoubts = (parts: Parts, sum: AccountSum): Effect.Effect<void> =>
+  Effect.forEach(
+    [...sum.doubts.values()],
+    ({ key }) =>
+      Effect.map(bytesIn(parts, key), (bytes) => (bytes === undefined ? undefined : sum.heard(key.tag, bytes))),
+    { discard: true }
+  )
 
 /** Undefined if the file cannot be read: it counts from its next open on. */
 const bytesIn = ({ stored }: Parts, key: NamespaceKey) =>
