@@ -237,7 +237,8 @@ it("says of an account without memories that there is nothing yet, and what to d
     ["conversations", "No memory of this account names a thread yet."],
     ["subjects", "No memory of this account names a subject yet."],
     ["schemas", "The built-in kinds below need no registration."],
-    ["map", "Nothing is on this map"]
+    ["map", "Nothing is on this map"],
+    ["map", "finds by words alone"]
   ] as const) {
     await open(`#/${name}`)
     await page.getByText(said).waitFor()

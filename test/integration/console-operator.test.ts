@@ -311,7 +311,7 @@ it("shows who changed what, filtered as the API filters it", async () => {
   await open("#/audit")
   const rows = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
   await rows.first().waitFor()
-  await page.getByLabel("Action or its group").fill("accounts")
+  await page.getByLabel("Action or group").fill("accounts")
   const { events } = await asOperator("GET", "/admin/audit?action=accounts&limit=200")
   await expect.poll(() => rows.count()).toBe(events.length)
   await expect.poll(() => page.evaluate("location.hash")).toContain("action=accounts")

@@ -101,6 +101,18 @@ it("shows a long list without holding it, its end from the other side and then i
   expect(rows).toBeLessThan(120)
 })
 
+it.each([380, 1_280, 2_560])("shows what each memory says in a list that is %i pixels wide", async (width) => {
+  const { page } = watched
+  await page.setViewportSize({ width, height: 860 })
+  await open("#/memories?agentId=shelves")
+  const said = page.locator(".rows .line .what").first()
+  await said.waitFor()
+  expect((await said.boundingBox())!.width).toBeGreaterThan(width / 4)
+  const stored = (await page.locator(".rows .line .number").first().boundingBox())!
+  expect(stored.x + stored.width).toBeLessThan(width)
+  await page.setViewportSize({ width: 1_280, height: 860 })
+})
+
 it("changes tags of a memory, and deletes it after a question", async () => {
   const { page } = watched
   const body = { agentId: "single", memories: [fact("lamp", "on the desk")] }

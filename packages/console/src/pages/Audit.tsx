@@ -110,7 +110,7 @@ const Events = () => {
     <section class="stack">
       <div class="facets">
         <Field
-          label="Action or its group"
+          label="Action or group"
           placeholder="accounts"
           value={filters.action ?? ""}
           onValue={(action) => change({ action })}
@@ -176,7 +176,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
         {!isOwn && <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />}
         <Field label="Key or wallet" value={filters.caller ?? ""} onValue={(caller) => change({ caller })} />
         <Field
-          label="Operation or its group"
+          label="Operation or group"
           placeholder="memories"
           value={filters.operation ?? ""}
           onValue={(operation) => change({ operation })}

@@ -1,13 +1,13 @@
 /** The map: memories as points that lie near what is alike, coloured by topic, kind, subject or age; choices beside it. */
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { type MapOfMemories, mapOf } from "../service/knowledge.ts"
+import { isByWordsAlone, type MapOfMemories, mapOf } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { type Colouring, colourings, type Group, groupPoints } from "../service/mapGroups.ts"
 import { change, parameters } from "../service/route.ts"
 import { count, countOfMemories } from "../service/text.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
-import { Empty, Show } from "../ui/Notice.tsx"
+import { Empty, Notice, Show } from "../ui/Notice.tsx"
 import { PointCanvas } from "../ui/PointCanvas.tsx"
 import { ChosenMemories } from "./ChosenMemories.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
@@ -28,6 +28,7 @@ export const MemoryMapPage = () => {
   }
   const key = JSON.stringify(query)
   const { loaded } = useLoad((signal) => mapOf(query, signal), [key])
+  const { loaded: byWords } = useLoad(isByWordsAlone, [])
   return (
     <>
       <section class="facets" aria-label="Filters">
@@ -63,6 +64,12 @@ export const MemoryMapPage = () => {
           onValue={(colour) => change({ colour: colour === "topic" ? "" : colour })}
         />
       </section>
+      {text("query") === "" && byWords.value === true && (
+        <Notice tone="warn">
+          This service has no embedding model and finds by words alone. Write some under “About”: memories that have
+          them are drawn, not all.
+        </Notice>
+      )}
       <Show of={loaded}>{(map) => <Drawn key={key} map={map} by={colouringOf(text("colour"))} />}</Show>
     </>
   )
@@ -84,14 +91,12 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
     () => clusters.slice(0, labelsMax).map(({ position, topic }) => ({ ...position, text: topic })),
     [clusters]
   )
+  const size = `${countOfMemories(points.length)}, ${count(clusters.length)} ${clusters.length === 1 ? "topic" : "topics"}`
   if (points.length === 0) {
     return (
       <section class="card">
         <Empty title="Nothing is on this map">
-          <p>
-            No memory matches. Without an embedding model, write words under “About”: the memories that have them are
-            drawn.
-          </p>
+          <p>No memory matches.</p>
         </Empty>
       </section>
     )
@@ -101,9 +106,7 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
     <div class="pages map">
       <section class="card stack" aria-label="Map">
         <div class="head">
-          <h2>
-            {count(points.length)} memories, {count(clusters.length)} topics
-          </h2>
+          <h2>{size}</h2>
           <div class="actions" role="group" aria-label="What a drag does">
             {(["pan", "lasso"] as const).map((name) => (
               <button key={name} type="button" aria-pressed={name === tool} onClick={() => setTool(name)}>
@@ -113,7 +116,7 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
           </div>
         </div>
         <PointCanvas
-          label={`Map of ${countOfMemories(points.length)} in ${count(clusters.length)} ${clusters.length === 1 ? "topic" : "topics"}`}
+          label={`Map of ${size}`}
           points={points}
           groupOf={groupOf}
           colours={groups.map(({ colour }, group) => (hidden.has(group) ? undefined : colour))}

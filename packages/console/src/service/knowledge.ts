@@ -85,3 +85,13 @@ export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly 
 
 export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
   call("GET", "/v1/memories/search", { query: { mode: "map", scope: "own", ...query }, signal })
+
+interface Readiness {
+  readonly checks: { readonly embedding: { readonly state: string } }
+}
+
+/** Without an embedding model there is nothing to search or to draw by but words. */
+export const isByWordsAlone = async (signal: AbortSignal): Promise<boolean> => {
+  const { checks } = await call<Readiness>("GET", "/health/ready", { signal })
+  return checks.embedding.state === "unavailable"
+}

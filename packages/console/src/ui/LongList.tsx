@@ -7,6 +7,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { count } from "../service/text.ts"
 
 const rowPixels = 44
+/** Above the first and below the last row. */
+const borderPixels = 2
 /** Rows kept above and below the view, so that a fast scroll shows no gap. */
 const spareRows = 20
 
@@ -61,6 +63,7 @@ export const LongList = <A,>(given: {
       ref={box}
       role="group"
       aria-label={given.label}
+      style={{ maxHeight: `${given.total * rowPixels + borderPixels}px` }}
       tabIndex={given.rowOf(tabStop) === undefined ? 0 : -1}
       onKeyDown={move}
     >

@@ -87,7 +87,10 @@ export const TimeChart = (given: {
             ))}
             {isArea && lines[0] !== undefined && <path class="area" d={areaOf(frame, lines[0].values, x, y)} />}
             {lines.toReversed().map(({ name, tone, values }) => (
-              <path key={name} class={`line-${tone}`} d={pathOf(frame, values, x, y)} />
+              <g key={name}>
+                <path class={`line-${tone}`} d={pathOf(frame, values, x, y)} />
+                <path class={`line-${tone} dot`} d={dotsOf(frame, values, x, y)} />
+              </g>
             ))}
             {at !== undefined && frame.times[shown] !== undefined && (
               <line class="at" x1={x(frame.times[shown])} x2={x(frame.times[shown])} y1="0" y2={height} />
@@ -190,15 +193,19 @@ const runsOf = (
 
 const rounded = (value: number): string => value.toFixed(1)
 
-const shortStroke = 5
-
-/** A single step is drawn as a short stroke. */
 const pathOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
   runsOf(frame, values)
-    .map((run) => {
-      const points = run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`)
-      return `M${points.join("L")}${run.length === 1 ? `h${shortStroke}` : ""}`
-    })
+    .map((run) => `M${run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`).join("L")}`)
+    .join("")
+
+/** Steps between two gaps, which have no line: strokes without a length, whose round ends are seen. */
+const dotsOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
+  runsOf(frame, values)
+    .flatMap(([at, next]) =>
+      at === undefined || next !== undefined
+        ? []
+        : `M${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}h0`
+    )
     .join("")
 
 const areaOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
