@@ -20,8 +20,25 @@ const kinds = [
   { kind: "note", data: { text: "fuzzed" } }
 ]
 
+/** Of a kind whose memories are found by a field. */
+const lookup = { kind: "fuzzed_contact", key: { email: "fuzzed@example.com" } }
+
+const schemas = [
+  {
+    name: "note",
+    description: "A text of any kind",
+    schema: '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}'
+  },
+  {
+    name: lookup.kind,
+    description: "Somebody with an address",
+    schema: '{"type":"object","properties":{"email":{"type":"string"}},"required":["email"]}',
+    uniqueOn: ["email"]
+  }
+]
+
 /** Statuses that depend on the state of an account or of a chain, and not on the request. */
-const acceptedOfValid = ["2xx", "401", "402", "403", "404", "409", "413", "429", "503"]
+const acceptedOfValid = ["2xx", "401", "402", "403", "404", "409", "412", "413", "429", "503"]
 
 const main = async (): Promise<number> => {
   const directory = mkdtempSync(join(tmpdir(), "muniment-fuzz-"))
@@ -45,15 +62,10 @@ const main = async (): Promise<number> => {
 
 const fuzz = async (server: TestServer, directory: string): Promise<number> => {
   const key = await server.newAccount(accountName, "owner")
-  const { body: registered } = await server.call("POST", "/v1/schemas", {
-    key,
-    body: {
-      name: "note",
-      description: "A text of any kind",
-      schema: '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}'
-    }
-  })
-  if (registered.success !== true) throw new Error(JSON.stringify(registered))
+  for (const body of schemas) {
+    const { body: registered } = await server.call("POST", "/v1/schemas", { key, body })
+    if (registered.success !== true) throw new Error(JSON.stringify(registered))
+  }
   const { body: who } = await server.call("GET", "/v1/account", { key })
   const { body: own } = await server.call("GET", "/v1/keys", { key })
   const configuration = join(directory, "schemathesis.toml")
@@ -77,6 +89,7 @@ const fuzz = async (server: TestServer, directory: string): Promise<number> => {
         ...process.env,
         FUZZ_ACCOUNTS: [accountName, who.account.id].join(","),
         FUZZ_KEYS: own.keys.map(({ id }: { readonly id: string }) => id).join(","),
+        FUZZ_LOOKUP: JSON.stringify(lookup),
         FUZZ_KINDS: JSON.stringify(kinds)
       }
     }

@@ -9,7 +9,8 @@ export const HookState = Schema.Literals(["active", "paused"])
 export type HookState = typeof HookState.Type
 
 export const HookUrl = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.hookUrlLengthMax)).annotate({
-  description: "An https URL without credentials or fragment, on a host that everybody can reach."
+  description: "An https URL without credentials or fragment, on a host that everybody can reach.",
+  format: "webhook-url"
 })
 
 export const HookTypes = Schema.Array(AccountEventType)

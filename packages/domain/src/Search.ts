@@ -43,7 +43,7 @@ const dataFilterIn = Schema.decodeUnknownOption(Schema.fromJsonString(DataFilter
 export const DataFilterText = Schema.String.check(
   Schema.makeFilter((text: string) => Option.isSome(dataFilterIn(text)), {
     expected: `a JSON object of 1 to ${Limits.dataFieldsMax} fields whose values are texts, numbers, true, false or null`,
-    toJsonSchema: () => ({})
+    toJsonSchema: () => ({ format: "data-filter" })
   })
 ).annotate({
   description: "JSON: each of these fields of the data has the value, or is a list that has it.",

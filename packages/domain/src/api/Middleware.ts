@@ -152,7 +152,11 @@ export const WriteHeaders = {
 export const ChangeHeaders = {
   ...WriteHeaders,
   "if-match": Schema.optionalKey(
-    Schema.String.annotate({ description: "The `ETag` of a read, or several; another version is left as it is: 412." })
+    Schema.String.check(
+      Schema.isPattern(/^(?:\*|(?:W\/)?"[!#-~]*"(?:[ \t]*,[ \t]*(?:W\/)?"[!#-~]*")*)$/u, {
+        expected: "an ETag in quotes, several with commas between, or *"
+      })
+    ).annotate({ description: "The `ETag` of a read, or several; another version is left as it is: 412." })
   )
 }
 

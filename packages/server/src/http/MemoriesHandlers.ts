@@ -69,11 +69,11 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return yield* one(yield* memories.get(yield* CurrentCall, params.id))
       }),
       update: Effect.fnUntraced(function* ({ headers, params, payload }) {
-        const ifMatch = yield* ifMatchOf(headers["if-match"])
+        const ifMatch = ifMatchOf(headers["if-match"])
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
       }),
       delete: Effect.fnUntraced(function* ({ headers, params }) {
-        yield* memories.remove(yield* CurrentCall, params.id, yield* ifMatchOf(headers["if-match"]))
+        yield* memories.remove(yield* CurrentCall, params.id, ifMatchOf(headers["if-match"]))
         return { success: true as const }
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
