@@ -31,6 +31,12 @@ describe("the image", () => {
     expect(last.at(-1)).toBe('CMD ["muniment", "serve"]')
   })
 
+  it("asks the service where it listens, and begins with a directory that is its own", () => {
+    const check = last.find((line) => line.startsWith("HEALTHCHECK ")) ?? ""
+    expect(check).toContain("process.env.MUNIMENT_PORT || 8787")
+    expect(last.some((line) => line.includes("mkdir --mode 700 /data && chown node:node /data"))).toBe(true)
+  })
+
   it("leaves data, models and installed packages of the clone out", () => {
     for (const name of ["**/node_modules", "data", "models", ".git"]) {
       expect(read("Dockerfile.dockerignore").split("\n")).toContain(name)
