@@ -1,6 +1,7 @@
 /** Routes at the origin, without credentials or charge (contract: Health and documents). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, fact } from "../support/MemoryCalls.ts"
+import { testNodes } from "../support/OneBox.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
@@ -97,7 +98,8 @@ describe("metrics", () => {
     const { body } = await get("/metrics")
     expect(valueOf(body, "muniment_process_resident_bytes")).toBeGreaterThan(10_000_000)
     expect(valueOf(body, "muniment_scrub_files")).toBeGreaterThanOrEqual(0)
-    expect(valueOf(body, "muniment_namespaces_open")).toBeGreaterThanOrEqual(1)
+    // Of this machine: the agents of a cluster may be open on other nodes.
+    expect(valueOf(body, "muniment_namespaces_open")).toBeGreaterThanOrEqual(testNodes > 1 ? 0 : 1)
     expect(valueOf(body, "muniment_namespaces_quarantined")).toBe(0)
     expect(valueOf(body, "muniment_event_loop_delay_p99_seconds")).toBeGreaterThanOrEqual(0)
   })

@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
 import { fact } from "../support/MemoryCalls.ts"
+import { runsOnOneBox } from "../support/OneBox.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, fullHeaders, grantsHeader, signedGrant, solWallet, walletHeaders } from "../support/TrustCalls.ts"
 
@@ -45,7 +46,7 @@ describe("a service without a public URL", () => {
     return [answer.status, answer.body.code]
   }
 
-  it("is what it listens on, and the names of loopback", async () => {
+  it.runIf(runsOnOneBox("ownPort"))("is what it listens on, and the names of loopback", async () => {
     const { port } = new URL(server.url)
     for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
       expect([host, ...(await status(`http://${host}:${port}`))]).toEqual([host, 200, undefined])
@@ -166,7 +167,7 @@ describe("a service behind a proxy that wants to be named", () => {
     expect(refusal.error).toContain(publicUrl)
   })
 
-  it("is called on its own machine by its own address too", async () => {
+  it.runIf(runsOnOneBox("ownPort"))("is called on its own machine by its own address too", async () => {
     const headers = await fullHeaders(signer, "GET", path, { audience: server.url })
     expect((await server.call("GET", path, { key: null, headers })).status).toBe(200)
   })

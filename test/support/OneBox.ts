@@ -35,6 +35,8 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
 /** Of files that run otherwise. */
 const oneBoxTests = {
   directoryFiles: "looks into, or changes, the files of the data directory",
+  backups,
+  ownPort: "a node is called by the port of its balancer, which its settings name",
   faultyDisk: "the disk refuses `control.db`, which on nodes is a copy"
 } as const satisfies Readonly<Record<string, string>>
 

@@ -87,6 +87,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
       environment: environmentOf(options),
       freePort
     })
+    await untilReady(cluster.url, () => null, cluster.output)
     return {
       ...callsOf(cluster),
       ...cluster,
@@ -118,7 +119,11 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
   child.stderr?.on("data", collect)
   const exited = once(child, "exit")
   const url = `http://127.0.0.1:${port}`
-  await untilReady(url, child, () => output)
+  await untilReady(
+    url,
+    () => child.exitCode,
+    () => output
+  )
 
   const tokenFile = join(dataDirectory, "operator-token")
   const operatorToken = existsSync(tokenFile) ? readFileSync(tokenFile, "utf8").trim() : ""
@@ -229,10 +234,11 @@ const workerNumber = Number(process.env["VITEST_POOL_ID"] ?? 0) % workersMax
 /** Begins anywhere, so that two clones that test on one machine do not go through a block in step. */
 let portsTaken = randomInt(portsPerWorker)
 
-const untilReady = async (url: string, child: ChildProcess, output: () => string): Promise<void> => {
+/** With its model, if it has one. */
+const untilReady = async (url: string, exitCode: () => number | null, output: () => string): Promise<void> => {
   const deadline = Date.now() + patienceMillis
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output()}`)
+    if (exitCode() !== null) throw new Error(`the server ended with ${exitCode()}:\n${output()}`)
     if (Date.now() > deadline) throw new Error(`the server did not start:\n${output()}`)
     const isReady = await fetch(`${url}/health/ready`)
       .then(async (response) => {
