@@ -61,7 +61,9 @@ const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
-        Layer.provide(clusterNodeLayer({ databaseUrl: server.url(), secret, host: "127.0.0.1", port })),
+        Layer.provide(
+          clusterNodeLayer({ databaseUrl: server.url(), secret, host: "127.0.0.1", port, signals: log.signals })
+        ),
         Layer.fresh
       ),
       scope

@@ -2,7 +2,7 @@
  * Connections to the database of the log. Every statement has a deadline here and a shorter one there, and every
  * failure is a `LogFault`: what a statement changed is unknown then.
  */
-import { layerFrom, make } from "@effect/sql-pg/PgClient"
+import { layerFrom, make, type PgClient } from "@effect/sql-pg/PgClient"
 import { Effect, type Layer, type Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
@@ -14,7 +14,10 @@ const answerMillis = 5_000
 /** Below the above, so that a statement that is given up here has ended there, or never begins. */
 const statementMillis = 4_000
 
-export const logDatabase = (url: Redacted.Redacted, maxConnections: number): Layer.Layer<SqlClient, SqlError> =>
+export const logDatabase = (
+  url: Redacted.Redacted,
+  maxConnections: number
+): Layer.Layer<PgClient | SqlClient, SqlError> =>
   layerFrom(
     make({
       url,

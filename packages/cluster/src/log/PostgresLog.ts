@@ -8,17 +8,19 @@
  * what was not told is unknown, and the namespace takes nothing until it is claimed again.
  */
 import { Context, Deferred, Effect, Layer, Queue, type Redacted, type Scope } from "effect"
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { CopyState, NamespaceLog, NewCommit } from "@muniment/engine/log/CommitLog"
 import { LogDamaged, LogFault, LogFenced } from "@muniment/engine/log/LogError"
-import { recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
+import { processTag, recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
 import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/RecordReader"
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
 import { type Destination, markLeft } from "./MoveMarks.ts"
 import { NodeLease } from "./NodeLease.ts"
+import { NodeSignals } from "./NodeSignals.ts"
 import { Releases } from "./Releases.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
 
@@ -78,31 +80,42 @@ const batchBytesMax = 8_388_608
 /** Of one answer; the client refuses more than 16 MiB. */
 const pageBytesMax = 4_194_304
 const pageMax = 256
-/** Between two looks whether the last owner's lease has ended. */
+/** Between two looks whether the last owner's lease has ended, of a namespace. */
 const claimEachMillis = 100
+/** After the end of a lease, so that the database finds it ended. */
+const leaseEndMillis = 10
 
 export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
   node,
   url
 }: PostgresLogOptions): Effect.fn.Return<PostgresLog, LogFault, Scope.Scope> {
   const connected = (connections: number) =>
-    Effect.map(Layer.build(logDatabase(url, connections)), (context) => Context.get(context, SqlClient))
+    Effect.map(Layer.build(logDatabase(url, connections)), (context) => Context.get(context, PgClient))
   // The lease has a connection of its own: behind appends it could end.
-  const [sql, leaseSql] = yield* Effect.mapError(
-    Effect.all([connected(writers + 2), connected(1)]),
+  const [sql, leaseSql, listeningSql] = yield* Effect.mapError(
+    Effect.all([connected(writers + 2), connected(1), connected(1)]),
     (cause) => new LogFault({ cause })
   )
   yield* Effect.mapError(Effect.provideService(migrateLog, SqlClient, sql), (cause) =>
     cause._tag === "LogFault" ? cause : new LogFault({ cause })
   )
-  const releases = yield* Releases.open(node, sql)
+  const signals = yield* NodeSignals.open(sql, listeningSql)
+  const releases = yield* Releases.open(node, sql, signals)
   const lease = yield* NodeLease.open(node, leaseSql)
-  const log = new PostgresLog(sql, lease, releases, yield* Queue.sliding<void>(1))
+  const log = new PostgresLog({ sql, lease, releases, signals }, yield* Queue.sliding<void>(1))
   for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(log.writeNext))
   return log
 })
 
+interface Parts {
+  readonly sql: SqlClient
+  readonly lease: NodeLease
+  readonly releases: Releases
+  readonly signals: NodeSignals
+}
+
 export class PostgresLog implements NamespaceLog<ReadEntry> {
+  readonly signals: NodeSignals
   readonly #sql: SqlClient
   readonly #lease: NodeLease
   readonly #releases: Releases
@@ -111,7 +124,8 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   /** Something may be waiting that no writer has seen. */
   readonly #wake: Queue.Queue<void>
 
-  constructor(sql: SqlClient, lease: NodeLease, releases: Releases, wake: Queue.Queue<void>) {
+  constructor({ lease, releases, signals, sql }: Parts, wake: Queue.Queue<void>) {
+    this.signals = signals
     this.#sql = sql
     this.#lease = lease
     this.#releases = releases
@@ -126,20 +140,35 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     Effect.suspend(() => {
       const { incarnation, node } = this.#lease
       const sql = this.#sql
+      const signal = this.signals.next()
       this.#owned.delete(tag)
       this.#releases.forget(tag)
       const rows = asked(sql<OwnerRow>`SELECT * FROM muniment_log.claim(${tag}, ${node}, ${incarnation}::int8)`)
       return Effect.flatMap(rows, ([row]) => {
-        if (row === undefined) return Effect.delay(this.claim(tag), claimEachMillis)
+        if (row === undefined) return Effect.andThen(this.#untilDue(tag, signal), this.claim(tag))
         const state =
           row.epoch === null || row.seq === null ? undefined : { epoch: Number(row.epoch), seq: Number(row.seq) }
         const lastOrdinal = Number(row.ordinal)
         this.#owned.set(tag, { tenure: row.tenure, incarnation, state, ordinal: lastOrdinal })
         const base =
           row.base_object === null ? undefined : { object: row.base_object, ordinal: Number(row.base_ordinal) }
-        return Effect.succeed({ tenure: row.tenure, state, lastOrdinal, base, erased: row.erased ?? undefined })
+        const claim = { tenure: row.tenure, state, lastOrdinal, base, erased: row.erased ?? undefined }
+        return Effect.as(tag === processTag ? this.signals.tell : Effect.void, claim)
       })
     })
+
+  /** Until the last owner may have ended. Nodes wait for `control.db` all their lives, and are told when it is free. */
+  #untilDue(tag: NamespaceTag, signal: Effect.Effect<void>): Effect.Effect<void, LogFault> {
+    if (tag !== processTag) return Effect.sleep(claimEachMillis)
+    const sql = this.#sql
+    const lasts = asked(sql<{ millis: number }>`
+      SELECT (extract(epoch FROM l.expires_at - clock_timestamp()) * 1000)::float8 AS millis
+      FROM muniment_log.namespace_owner o
+      JOIN muniment_log.node_lease l ON l.node = o.node AND l.incarnation = o.incarnation WHERE o.tag = ${tag}`)
+    return Effect.flatMap(lasts, ([lease]) =>
+      Effect.asVoid(Effect.timeoutOption(signal, Math.max(0, lease?.millis ?? 0) + leaseEndMillis))
+    )
+  }
 
   readonly attach = (tag: NamespaceTag, state: CopyState): Effect.Effect<void> =>
     Effect.sync(() => {

@@ -5,7 +5,9 @@
 import { Effect, Queue, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { processTag } from "@muniment/engine/log/logFormat"
 import { asked } from "./LogDatabase.ts"
+import type { NodeSignals } from "./NodeSignals.ts"
 
 /** After an attempt that failed. */
 const againMillis = 500
@@ -14,20 +16,23 @@ export class Releases {
   readonly #node: string
   readonly #sql: SqlClient
   readonly #tenures = new Map<NamespaceTag, bigint>()
+  readonly #signals: NodeSignals
   readonly #wake: Queue.Queue<void>
 
-  private constructor(node: string, sql: SqlClient, wake: Queue.Queue<void>) {
+  private constructor(node: string, sql: SqlClient, signals: NodeSignals, wake: Queue.Queue<void>) {
     this.#node = node
     this.#sql = sql
+    this.#signals = signals
     this.#wake = wake
   }
 
   /** Tells what is left when the scope closes, too. */
   static readonly open = Effect.fnUntraced(function* (
     node: string,
-    sql: SqlClient
+    sql: SqlClient,
+    signals: NodeSignals
   ): Effect.fn.Return<Releases, never, Scope.Scope> {
-    const releases = new Releases(node, sql, yield* Queue.sliding<void>(1))
+    const releases = new Releases(node, sql, signals, yield* Queue.sliding<void>(1))
     yield* Effect.addFinalizer(() => releases.#told)
     yield* Effect.forkScoped(Effect.forever(releases.#tellNext))
     return releases
@@ -59,12 +64,13 @@ export class Releases {
       const statement = sql`UPDATE muniment_log.namespace_owner o SET node = NULL
         FROM unnest(${told.map(([tag]) => tag)}::text[], ${told.map(([, tenure]) => tenure)}::int8[]) AS t(tag, tenure)
         WHERE o.tag = t.tag AND o.tenure = t.tenure AND o.node = ${this.#node}`
-      return Effect.match(asked(statement), {
+      return Effect.matchEffect(asked(statement), {
         onSuccess: () => {
           for (const [tag, tenure] of told) if (this.#tenures.get(tag) === tenure) this.#tenures.delete(tag)
-          return true
+          const isAwaited = told.some(([tag]) => tag === processTag)
+          return Effect.as(isAwaited ? this.#signals.tell : Effect.void, true)
         },
-        onFailure: () => false
+        onFailure: () => Effect.succeed(false)
       })
     })
   }

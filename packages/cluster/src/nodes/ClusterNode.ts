@@ -6,6 +6,7 @@ import { layerFrom, make } from "@effect/sql-pg/PgClient"
 import { Layer, Option, type Redacted } from "effect"
 import { MessageStorage, RunnerAddress, RunnerHealth, Runners, ShardingConfig, SocketRunner } from "effect/cluster"
 import { RpcSerialization } from "effect/rpc"
+import type { NodeSignals } from "../log/NodeSignals.ts"
 import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
 import { shardCount, shardSessions } from "./shardCount.ts"
 import { shardLocksLayer } from "./ShardLocks.ts"
@@ -21,6 +22,8 @@ export interface ClusterNodeOptions {
   readonly listenHost?: string
   /** Milliseconds until the shards of a node that has lost the database, or stands still, go to others; default 15 s. */
   readonly lockExpiryMillis?: number
+  /** By which nodes learn at once who joins and leaves. */
+  readonly signals: NodeSignals
 }
 
 /** Below Effect's defaults (10 s, 35 s), so that a frozen node is replaced sooner. */
@@ -43,7 +46,8 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
     shardsPerGroup: shardCount,
     shardLockRefreshInterval: expiryMillis / 3,
     shardLockExpiration: expiryMillis,
-    refreshAssignmentsInterval: 1_000,
+    // A look waits by itself (`ShardLocks.ts`).
+    refreshAssignmentsInterval: 20,
     runnerHealthCheckInterval: 2_000,
     entityTerminationTimeout: 5_000,
     sendRetryInterval: 50
@@ -56,7 +60,7 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
       applicationName: shardSessions
     })
   )
-  const runners = shardLocksLayer.pipe(Layer.provide(database))
+  const runners = shardLocksLayer(options.signals).pipe(Layer.provide(database))
   const client = nodeClientProtocol(options.secret)
   const health = RunnerHealth.layerPing.pipe(Layer.provide(Runners.layerRpc), Layer.provide(client))
   return SocketRunner.layer.pipe(

@@ -8,35 +8,51 @@
  */
 import { Effect, Layer, Semaphore } from "effect"
 import { RunnerStorage, SqlRunnerStorage } from "effect/cluster"
+import type { NodeSignals } from "../log/NodeSignals.ts"
 
 const tables = "muniment_cluster"
 
+/** Between two looks at the members that no signal has asked for: heartbeats that have ended are found so. */
+export const lookEachMillis = 1_000
+
 /** Provides `RunnerStorage` over the database of the `SqlClient`. */
-export const shardLocksLayer = Layer.effect(
-  RunnerStorage.RunnerStorage,
-  Effect.gen(function* () {
-    const storage = yield* RunnerStorage.RunnerStorage
-    const line = yield* Semaphore.make(1)
-    let isLeaving = false
-    let hasLeft = false
-    return RunnerStorage.RunnerStorage.of({
-      ...storage,
-      unregister: (address) =>
-        Effect.andThen(
-          Effect.sync(() => void (isLeaving = true)),
-          storage.unregister(address)
+export const shardLocksLayer = (signals: Pick<NodeSignals, "next" | "tell">) =>
+  Layer.effect(
+    RunnerStorage.RunnerStorage,
+    Effect.gen(function* () {
+      const storage = yield* RunnerStorage.RunnerStorage
+      const line = yield* Semaphore.make(1)
+      let hasLeft = false
+      /** Since the last look. */
+      let signal: Effect.Effect<void> = Effect.void
+      const telling = <A, E>(change: Effect.Effect<A, E>) =>
+        Effect.tap(change, () => {
+          signal = Effect.void
+          return signals.tell
+        })
+      return RunnerStorage.RunnerStorage.of({
+        ...storage,
+        // Asked again as soon as it has answered: it waits until there may be something new.
+        getRunners: Effect.suspend(() =>
+          Effect.timeoutOption(signal, lookEachMillis).pipe(
+            Effect.andThen(Effect.sync(() => void (signal = signals.next()))),
+            Effect.andThen(storage.getRunners)
+          )
         ),
-      release: (address, shardId) =>
-        line.withPermit(
-          Effect.suspend(() => {
-            if (hasLeft) return Effect.void
-            if (!isLeaving) return storage.release(address, shardId)
-            return Effect.tap(
-              storage.releaseAll(address),
-              Effect.sync(() => void (hasLeft = true))
+        register: (runner, healthy) => telling(storage.register(runner, healthy)),
+        setRunnerHealth: (address, healthy) => telling(storage.setRunnerHealth(address, healthy)),
+        // Who sees that it is gone finds its locks free: those who miss them at first try again a second later.
+        unregister: (address) =>
+          line
+            .withPermit(
+              Effect.tap(
+                storage.releaseAll(address),
+                Effect.sync(() => void (hasLeft = true))
+              )
             )
-          })
-        )
+            .pipe(Effect.ignore, Effect.andThen(telling(storage.unregister(address)))),
+        release: (address, shardId) =>
+          line.withPermit(Effect.suspend(() => (hasLeft ? Effect.void : storage.release(address, shardId))))
+      })
     })
-  })
-).pipe(Layer.provide(SqlRunnerStorage.layerWith({ prefix: tables })))
+  ).pipe(Layer.provide(SqlRunnerStorage.layerWith({ prefix: tables })))

@@ -27,6 +27,7 @@ import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
 import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { AgentArrival } from "@muniment/control/accounts/NamespaceDirectory"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
@@ -82,10 +83,15 @@ export const runNode = Effect.fn("ClusterNode.run")(function* <A, E>(options: No
       isReady = true
       return options.onReady(report)
     })
-  const watched = Effect.andThen(Effect.sleep(lookEachMillis), watchOwner(node, front, settings, ready))
-  yield* Effect.forkScoped(
-    Effect.forever(Effect.andThen(watched, Effect.timeoutOption(front.inDoubt, lookAgainMillis - lookEachMillis)))
-  )
+  const watched = Effect.suspend(() => {
+    const told = node.log.signals.next()
+    const doubted = Effect.andThen(front.inDoubt, Effect.sleep(lookEachMillis))
+    return Effect.andThen(
+      watchOwner(node, front, settings, ready),
+      Effect.timeoutOption(Effect.raceFirst(told, doubted), lookAgainMillis)
+    )
+  })
+  yield* Effect.forkScoped(Effect.forever(watched))
   const term = serveWhileOwner(node, front, options.build, ready)
   return yield* Effect.forever(
     Effect.catchCause(term, (cause) =>
@@ -144,7 +150,8 @@ const openNode = Effect.fn("ClusterNode.open")(function* (
     databaseUrl: settings.databaseUrl,
     secret: settings.secret,
     host: settings.host,
-    port: settings.port
+    port: settings.port,
+    signals: log.signals
   })
   const context = yield* Layer.build(
     namespaceEntityLayer.pipe(
@@ -230,7 +237,11 @@ const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]
     Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases })),
     Layer.merge(
       Layer.succeed(AgentArrival, (entry) =>
-        Effect.orDie(node.log.readmitAgent(controlTag, entry.tag, agentDigest(entry)))
+        // As of a change of `control.db`, which follows.
+        node.log.readmitAgent(controlTag, entry.tag, agentDigest(entry)).pipe(
+          Effect.mapError((cause) => new ChangeLogUnusable({ cause })),
+          Effect.orDie
+        )
       )
     )
   ),
