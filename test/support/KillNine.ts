@@ -3,7 +3,7 @@
  * was told: what was acknowledged must be there after the restart, and what was cut off is sent again
  * with its Idempotency-Key and must then be there once.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { auditFiles, type Audit } from "./FileAudit.ts"
@@ -133,8 +133,18 @@ const erasedWordsIn = (dataDirectory: string, ledger: Ledger): ReadonlyArray<str
   readdirSync(dataDirectory, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .flatMap(({ name, parentPath }) =>
-      ledger.erasedWordsIn(readFileSync(join(parentPath, name))).map((marker) => `${marker} in ${name}`)
+      ledger.erasedWordsIn(bytesOf(join(parentPath, name))).map((marker) => `${marker} in ${name}`)
     )
+
+/** A segment of the log may be dropped after it was listed: then it holds nothing. */
+const bytesOf = (path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    if (existsSync(path)) throw cause
+    return Buffer.alloc(0)
+  }
+}
 
 /** -> what is left after the patience of a test. */
 const untilErased = async (dataDirectory: string, ledger: Ledger): Promise<ReadonlyArray<string>> => {

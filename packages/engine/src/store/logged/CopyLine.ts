@@ -20,8 +20,12 @@ import { logged } from "./logged.ts"
 const followedTogetherMax = 64
 /** Changes that a copy lacks, from which a commit waits for it: bounds the overlay. */
 const changesBehindMax = 1_024
-/** How long a copy waits for more commits, in milliseconds, unless somebody needs it. */
+/** A copy that lacks fewer changes waits long for more, unless somebody needs it: each transaction writes some 60 KB. */
+const fewChanges = 16
+const fewAfterMillis = 10_000
+/** One that lacks more waits so long for what comes with them, and no longer once there are many. */
 const followAfterMillis = 100
+const manyChanges = 256
 
 /** What an open namespace needs of its log, on this machine or elsewhere. */
 export type CopiedLog = NamespaceLog<FollowedEntry> & Pick<CommitLogShape, "isTight">
@@ -70,7 +74,7 @@ export class CopyLine {
   hold(entry: FollowedEntry, group: ReadonlyArray<CommandChanges>): void {
     this.#enter(entry, group, true)
     this.overlay.hold(entry.ordinal, group)
-    Queue.offerUnsafe(this.#due, undefined)
+    if (this.#ahead.length === 1 || this.#changesBehind >= fewChanges) Queue.offerUnsafe(this.#due, undefined)
   }
 
   /** Fails if the copy cannot carry out the commit; then it is refused in the log too, and has not happened. */
@@ -121,7 +125,8 @@ export class CopyLine {
   /** Follows in the background until the scope ends. */
   get run(): Effect.Effect<void> {
     const round = Queue.take(this.#due).pipe(
-      Effect.andThen(Effect.sleep(followAfterMillis)),
+      Effect.andThen(this.#untilBehind(fewChanges, fewAfterMillis)),
+      Effect.andThen(this.#untilBehind(manyChanges, followAfterMillis)),
       Effect.andThen(this.followAll),
       Effect.catch((error) =>
         Effect.logError("a namespace's file does not follow the log; its next use tries again", {
@@ -132,6 +137,15 @@ export class CopyLine {
       )
     )
     return Effect.forever(round)
+  }
+
+  #untilBehind(changes: number, millisMax: number): Effect.Effect<void> {
+    const isBehind = () => this.#changesBehind >= changes
+    return Effect.suspend(() =>
+      isBehind()
+        ? Effect.void
+        : Effect.raceFirst(Effect.sleep(millisMax), Effect.repeat(Queue.take(this.#due), { until: isBehind }))
+    )
   }
 
   /** While it waited for its turn, another step may have found the disk full and refused it. */

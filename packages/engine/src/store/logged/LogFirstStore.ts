@@ -72,6 +72,9 @@ const shortenEachMillis = 60_000
 /** The same on a disk that is nearly full. */
 const shortenOftenMillis = 5_000
 
+/** Copies that follow at the same time: each has its next record on the way to the thread that follows. */
+const settledTogether = 8
+
 const archiveName = "archive"
 /** An archive that has not asked for so long is taken for ended; on a tight disk it copies the files anew. */
 const archiveHeldMillis = 600_000
@@ -218,13 +221,13 @@ class LogFirstStore {
     return Effect.gen({ self: this }, function* () {
       const log = yield* this.#log
       const damaged: Array<NamespaceTag> = []
-      for (const tag of yield* log.tags) {
-        if (this.#settled.has(tag)) continue
-        yield* Effect.catchTag(this.#followed(tag), "StoreDamaged", ({ reason }) => {
+      const settle = (tag: NamespaceTag) =>
+        Effect.catchTag(this.#followed(tag), "StoreDamaged", ({ reason }) => {
           damaged.push(tag)
           return Effect.logWarning("a namespace's file cannot follow the commit log", { namespace: tag, reason })
         })
-      }
+      const behind = (yield* log.tags).filter((tag) => !this.#settled.has(tag))
+      yield* Effect.forEach(behind, settle, { concurrency: settledTogether, discard: true })
       return damaged
     })
   }

@@ -1,5 +1,5 @@
 /** The store whose commits go to the log first: the conformance suite, copies that are behind or gone, removal, erasure. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -16,6 +16,7 @@ import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { axisVector, memoryRecord, namespaceKey } from "../../../../support/EngineFixtures.ts"
 import { logFirst, sharedLog } from "../../../../support/SharedLog.ts"
 import { put, storeConformance, unit } from "../../../../support/storeConformance.ts"
+import { patienceMillis } from "../../../../support/TestServer.ts"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 
 for (const after of ["copy", "sync"] as const)
@@ -55,6 +56,15 @@ const killed = (directory: string): string => {
   cpSync(directory, left, { recursive: true })
   return left
 }
+/** What the copy has, as another connection sees it. */
+const rowsOf = (directory: string): number => {
+  const copy = new DatabaseSync(fileOf(directory), { readOnly: true })
+  const rows = Number(copy.prepare("SELECT count(*) AS count FROM memory").get()!["count"])
+  copy.close()
+  return rows
+}
+const untilRows = (directory: string, count: number) =>
+  Effect.promise(() => vi.waitFor(() => expect(rowsOf(directory)).toBe(count), patienceMillis))
 const dropCopy = (directory: string) => {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(`${fileOf(directory)}${suffix}`, { force: true })
 }
@@ -96,6 +106,29 @@ describe("a copy", () => {
       const counted = yield* store(left, (closed) => Effect.all([closed.census(key, census), closed.storedBytes(key)]))
       expect(counted[0].live).toBe(9)
       expect(counted[1]).toBe(yield* opened(directory, (file) => Effect.succeed(file.bytes())))
+    })
+  )
+
+  it.effect("that lacks few commits waits ten seconds for more, and follows once sixteen have come", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* store(directory, ({ open }) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* open(key)
+            yield* insertAll(file, 0, 4)
+            yield* TestClock.adjust("9 seconds")
+            // The thread that follows would have been asked to before it was asked for this.
+            yield* insert(yield* open(namespaceKey("bob")), 0)
+            expect(rowsOf(directory)).toBe(1)
+            yield* TestClock.adjust("2 seconds")
+            yield* untilRows(directory, 4)
+            yield* insertAll(file, 4, 20)
+            yield* TestClock.adjust("100 millis")
+            yield* untilRows(directory, 20)
+          })
+        )
+      )
     })
   )
 
