@@ -23,9 +23,12 @@ import {
 } from "../support/PaymentChains.ts"
 import {
   depositInVain,
+  diesAt,
   holdAt,
+  type Moment,
   type MortalServer,
   newestOnDisk,
+  openChargesOnDisk,
   repeatUntilKnown,
   startMortalServer,
   type Step,
@@ -138,15 +141,55 @@ describe.skipIf(missingChains !== "")(`kill -9 at every state of a payment${miss
     caseMillisMax
   )
 
+  it.each(testNetworks)(
+    "on %s, after it is credited, before its answer is sent: who repeats it is told so, and it is credited once",
+    async (network) => {
+      await restart(diesAt("answer"))
+      const { account, headers, received } = await newCase(network)
+      await depositInVain(account, usd, headers)
+      await mortal.kill()
+      expect(newestOnDisk(mortal.dataDirectory, network)?.state).toBe("settled")
+      expect(await chains.received(network)).toBe(received + usd * unitsPerUsd)
+      await mortal.start(diesAt(undefined))
+      expect(await again(account).balance()).toBe(credits)
+      expect(await again(account).deposit(usd, headers)).toMatchObject({
+        status: 200,
+        body: { replayed: true, balance: { credits } }
+      })
+      await expectMoneyConserved(mortal.now(), chains)
+    },
+    caseMillisMax
+  )
+
+  const moments: ReadonlyArray<{ readonly moment: Moment; readonly title: string }> = [
+    { moment: "keep", title: "after its memory is stored, before it is charged and its answer kept" },
+    { moment: "answer", title: "after its answer is kept, before it is charged and answered" }
+  ]
+
+  it.each(moments.flatMap((one) => testNetworks.map((network) => ({ ...one, network }))))(
+    "of a call paid on $network, $title: it is charged once, and the repeat gets its outcome",
+    async ({ moment, network }) => {
+      await restart(diesAt(moment))
+      const paid = await newCase(network, 0.1)
+      expect(await create(paid).catch(() => undefined)).toBeUndefined()
+      await mortal.kill()
+      expect(newestOnDisk(mortal.dataDirectory, network)?.state).toBe("settled")
+      expect(openChargesOnDisk(mortal.dataDirectory)).toBe(1)
+      await mortal.start(diesAt(undefined))
+      await expectServedOnce(paid)
+      const outcome = await create(paid)
+      expect(outcome).toMatchObject({ status: 200, body: { created: [{ data: fact("paid", "on demand").data }] } })
+      expect((await create(paid)).body).toEqual(outcome.body)
+      await expectServedOnce(paid)
+      await expectMoneyConserved(mortal.now(), chains)
+    },
+    caseMillisMax
+  )
+
   it(
     "on a call with empty purses: the repeat is served, the payment credited and the call charged once",
     async () => {
       const cases = await Promise.all(testNetworks.map((network) => newCase(network, 0.1)))
-      const create = ({ account, headers, network }: Case) =>
-        again(account).call("POST", "/v1/memories", {
-          body: { agentId: "a", memories: [fact("paid", "on demand")] },
-          headers: { ...headers, "idempotency-key": network }
-        })
       const held = cases.map(({ network }) => holdAt(chains, network, "look"))
       const cut = cases.map((one) => create(one).catch(() => undefined))
       await Promise.all(held)
@@ -155,9 +198,7 @@ describe.skipIf(missingChains !== "")(`kill -9 at every state of a payment${miss
       for (const one of cases) {
         expect((await repeatUntilKnown(() => create(one))).status).toBe(200)
         expect((await create(one)).status).toBe(200)
-        const { body } = await again(one.account).call("GET", "/v1/account")
-        expect(body.agents).toEqual([{ agentId: "a", memories: 1 }])
-        expect(await again(one.account).balance()).toBe(100 - 5)
+        await expectServedOnce(one)
       }
       await expectMoneyConserved(mortal.now(), chains)
     },
@@ -187,6 +228,20 @@ const newCase = async (network: TestNetwork, amount = usd): Promise<Case> => {
 /** The account at the server that lives now. */
 const again = ({ name, secret }: Depositor): Depositor => depositor(mortal.now(), name, secret)
 
+/** A call that the payment pays for. */
+const create = ({ account, headers, network }: Case) =>
+  again(account).call("POST", "/v1/memories", {
+    body: { agentId: "a", memories: [fact("paid", "on demand")] },
+    headers: { ...headers, "idempotency-key": network }
+  })
+
+/** By `create`: a memory, a payment of 0.1 USD and a charge. */
+const expectServedOnce = async ({ account }: Case): Promise<void> => {
+  const { body } = await again(account).call("GET", "/v1/account")
+  expect(body.agents).toEqual([{ agentId: "a", memories: 1 }])
+  expect(await again(account).balance()).toBe(100 - 5)
+}
+
 /** A payment on each chain comes as far as `step`; the server is killed there and started anew. */
 const killAt = async (step: Step, onDisk: string | undefined): Promise<ReadonlyArray<Case>> => {
   const cases = await Promise.all(testNetworks.map((network) => newCase(network)))
@@ -211,15 +266,15 @@ const killAt = async (step: Step, onDisk: string | undefined): Promise<ReadonlyA
   return cases
 }
 
-const restart = async (): Promise<void> => {
+const restart = async (changed?: Readonly<Record<string, string>>): Promise<void> => {
   await mortal.kill()
-  await revive()
+  await revive(changed)
 }
 
 /** The nodes work again, and so does the server. */
-const revive = async (): Promise<void> => {
+const revive = async (changed?: Readonly<Record<string, string>>): Promise<void> => {
   for (const network of testNetworks) chains.rpc[network].up()
-  await mortal.start()
+  await mortal.start(changed)
 }
 
 const until = async (isSo: () => Promise<boolean>): Promise<void> => {

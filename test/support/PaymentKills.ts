@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { type PaymentChains, sendMethods, type TestNetwork } from "./PaymentChains.ts"
 import type { Depositor } from "./PaymentCalls.ts"
-import { type Answer, patienceMillis, startServer, type TestServer } from "./TestServer.ts"
+import { type Answer, patienceMillis, repository, startServer, type TestServer } from "./TestServer.ts"
 
 /** A server that dies and comes back over the same data. */
 export interface MortalServer {
@@ -87,6 +87,18 @@ export const holdAt = (chains: PaymentChains, network: TestNetwork, step: Step):
     )
   })
 
+/** A moment at which the server kills itself (`dyingService.mjs`). */
+export type Moment = "keep" | "answer"
+
+/** For the environment of the server; undefined: it lives. */
+export const diesAt = (moment: Moment | undefined): Readonly<Record<string, string>> =>
+  moment === undefined
+    ? { NODE_OPTIONS: "" }
+    : {
+        NODE_OPTIONS: `--import=${join(repository, "test/support/dyingService.mjs")}`,
+        MUNIMENT_TEST_DIES_AT: moment
+      }
+
 /** A payment as it lies on the disk of a dead server. */
 export interface JournalRow {
   readonly state: string
@@ -101,6 +113,12 @@ export const newestOnDisk = (dataDirectory: string, network: TestNetwork): Journ
       .get(network)
     return row && { state: String(row["state"]), hash: row["hash"] === null ? null : String(row["hash"]) }
   })
+
+/** Charges of calls that are reserved and not settled. The server is dead. */
+export const openChargesOnDisk = (dataDirectory: string): number =>
+  withJournal(dataDirectory, (database) =>
+    Number(database.prepare("SELECT count(*) AS open FROM reservation WHERE state = 'open'").get()?.["open"])
+  )
 
 /**
  * The disk as it was one commit earlier, between claim and signature: where no network call lies between
