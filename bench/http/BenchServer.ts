@@ -14,6 +14,8 @@ const idleMillisMax = 50
 
 export interface ServerOptions {
   readonly dataDirectory: string
+  /** Whose source is run; default this one. */
+  readonly checkout?: string | undefined
   readonly environment?: Readonly<Record<string, string>>
   /** Folder for V8 processor profiles, written when the server stops. */
   readonly profileDirectory?: string | undefined
@@ -34,7 +36,7 @@ export class BenchServer extends ChildServer {
       options.profileDirectory === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileDirectory}`]
     const preload = (options.preload ?? []).flatMap((path) => ["--import", path])
     const process = await started({
-      arguments: [...profiling, ...preload, join(repository, "packages/cli/src/bin.ts"), "serve"],
+      arguments: [...profiling, ...preload, join(options.checkout ?? repository, "packages/cli/src/bin.ts"), "serve"],
       environment: (port) => ({
         MUNIMENT_PORT: String(port),
         MUNIMENT_DATA_DIR: options.dataDirectory,
