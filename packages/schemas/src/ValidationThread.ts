@@ -26,8 +26,8 @@ export const threadLimits = {
 } as const
 export type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
 
-/** A thread takes some 40 MB of memory. */
-const idleMillis = 600_000
+/** A thread takes some 25 MB of memory, and its start a tenth of a second. */
+const idleMillis = 60_000
 
 export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({
   cpuMillisMax,

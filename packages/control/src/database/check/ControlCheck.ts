@@ -28,7 +28,8 @@ export interface ControlVerdict {
 const baseBehindMax = 2_000
 /** Changes that the thread carries out in one step. */
 const changesPerStep = 64
-const idleMillis = 60_000
+/** The steps of one check follow each other; a thread takes some 20 MB of memory. */
+const idleMillis = 5_000
 /** The log gets a change behind the commit. */
 const untilLogged = { schedule: Schedule.spaced(20), times: 250 }
 

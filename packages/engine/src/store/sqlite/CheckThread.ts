@@ -10,7 +10,8 @@ import type { FileVerdict, Pace } from "../NamespaceStore.ts"
 import { StoreDamaged, StoreFault, type StoreError } from "../StoreError.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
 
-const idleMillis = 60_000
+/** Files are read once a week, one soon after the other; a thread takes some 25 MB of memory. */
+const idleMillis = 5_000
 
 /** Faults of one file that are kept. */
 const faultsMax = 20
