@@ -271,9 +271,11 @@ export class FileLog implements CommitLogShape {
    */
   *recordsFrom(fromOrdinal: number): Generator<RawRecord, void, void> {
     const through = this.#queue.syncedOrdinal
-    for (const { firstOrdinal, lastOrdinal, segment } of this.#index.segments) {
+    for (const index of this.#index.segments) {
+      const { firstOrdinal, lastOrdinal, segment } = index
       if (lastOrdinal < fromOrdinal || firstOrdinal > through) continue
-      yield* recordsOf(this.directory, segment, fromOrdinal, Math.min(lastOrdinal, through))
+      const at = this.#index.offsetBefore(index, fromOrdinal)
+      yield* recordsOf(this.directory, segment, { at, fromOrdinal, toOrdinal: Math.min(lastOrdinal, through) })
     }
   }
 

@@ -64,17 +64,17 @@ class PartFile {
     return this.#part
   }
 
-  /** Writes some records; false: that was all, and it is synced. */
+  /** Writes some records; false: that was all. Not synced: the part is read at once, and a killed process needs none. */
   write(): boolean {
     const from = this.#part?.bytes ?? 0
-    while ((this.#part?.bytes ?? 0) - from < writtenTogether) {
+    const taken: Array<Buffer> = []
+    let isMore = true
+    while (isMore && (this.#part?.bytes ?? 0) - from < writtenTogether) {
       const next = this.#records.next()
-      if (next.done === true || !this.#add(next.value)) {
-        fsyncSync(this.#file)
-        return false
-      }
+      isMore = next.done !== true && this.#add(next.value, taken)
     }
-    return true
+    writeFully(this.#file, Buffer.concat(taken), from)
+    return isMore
   }
 
   close(): void {
@@ -82,12 +82,13 @@ class PartFile {
     closeSync(this.#file)
   }
 
-  #add({ bytes: record, header }: RawRecord): boolean {
+  /** False: it is erased, and the part ends before it. */
+  #add({ bytes: record, header }: RawRecord, taken: Array<Buffer>): boolean {
     const { bytes, erases, first } = this.#part ?? { first: header.ordinal, bytes: 0, erases: false }
     const isCut = isErased(header)
     if (isCut) this.#part = { first, last: header.ordinal - 1, bytes, isCut, erases }
     else {
-      writeFully(this.#file, record, bytes)
+      taken.push(record)
       const isErasing = header.kind === recordKinds.erased
       this.#part = { first, last: header.ordinal, bytes: bytes + record.length, isCut, erases: erases || isErasing }
     }

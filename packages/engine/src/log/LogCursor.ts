@@ -13,39 +13,62 @@ export interface RawRecord {
   readonly bytes: Buffer
 }
 
+/** What one call of the kernel reads: some hundred records. */
+const blockBytes = 262_144
+
 /**
  * The records of a segment with ordinals from `fromOrdinal` to `toOrdinal`, both included. Throws `LogDamaged` at one
- * that is not whole. Erased ones are among them, without their bodies.
+ * that is not whole. Erased ones are among them, without their bodies. `at`: where some record lies that is not later than
+ * the first of them.
  */
 export const recordsOf = function* (
   directory: string,
   segment: number,
-  fromOrdinal: number,
-  toOrdinal: number
+  { at = 0, fromOrdinal, toOrdinal }: { readonly at?: number; readonly fromOrdinal: number; readonly toOrdinal: number }
 ): Generator<RawRecord, void, void> {
-  const file = openSync(segmentPath(directory, segment), "r")
+  const blocks = new BlockReader(segmentPath(directory, segment))
   try {
-    for (let at = 0, isLast = false; !isLast;) {
-      const header = readHeader(read(file, at, headerBytes), 0)
-      if (header === undefined) throw damaged(segment, at)
+    for (let next = at, isLast = false; !isLast;) {
+      const header = readHeader(blocks.read(next, headerBytes), 0)
+      if (header === undefined) throw damaged(segment, next)
       if (header.ordinal > toOrdinal) return
       if (header.ordinal >= fromOrdinal) {
-        const bytes = read(file, at, header.length)
-        if (!isBodyWhole(bytes, 0, header)) throw damaged(segment, at)
+        const bytes = blocks.read(next, header.length)
+        if (!isBodyWhole(bytes, 0, header)) throw damaged(segment, next)
         yield { header, bytes }
       }
       isLast = header.ordinal === toOrdinal
-      at += header.length
+      next += header.length
     }
   } finally {
-    closeSync(file)
+    blocks.close()
   }
 }
 
 const damaged = (segment: number, at: number): LogDamaged =>
   new LogDamaged({ reason: `segment ${segment} of the log is damaged at byte ${at}` })
 
-const read = (file: number, at: number, length: number): Buffer => {
-  const bytes = Buffer.allocUnsafeSlow(length)
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at))
+/** What it has handed out stays as it is: each block has a buffer of its own. */
+class BlockReader {
+  readonly #file: number
+  #block = Buffer.alloc(0)
+  #at = 0
+
+  constructor(path: string) {
+    this.#file = openSync(path, "r")
+  }
+
+  /** Fewer bytes at the end of the file. */
+  read(at: number, length: number): Buffer {
+    if (at < this.#at || at + length > this.#at + this.#block.length) {
+      const bytes = Buffer.allocUnsafeSlow(Math.max(blockBytes, length))
+      this.#block = bytes.subarray(0, readSync(this.#file, bytes, 0, bytes.length, at))
+      this.#at = at
+    }
+    return this.#block.subarray(at - this.#at, at - this.#at + length)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
 }

@@ -77,6 +77,17 @@ export class LogIndex {
     return entries
   }
 
+  /** Where in a segment the last commit lies that is not later than an ordinal; 0: its begin. */
+  offsetBefore({ commits }: SegmentIndex, ordinal: number): number {
+    let offset = 0
+    for (const found of commits.values()) {
+      let at = found.length - 3
+      while (at >= 0 && found[at]! > ordinal) at -= 3
+      if (at >= 0) offset = Math.max(offset, found[at + 1]! * recordAlign)
+    }
+    return offset
+  }
+
   /** Namespaces that have commits here, and of which anything is left. */
   tags(): ReadonlyArray<NamespaceTag> {
     const tags = new Set(this.#segments.flatMap(({ commits }) => [...commits.keys()]))

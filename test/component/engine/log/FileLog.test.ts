@@ -8,6 +8,7 @@ import { processTag, recordKinds } from "@muniment/engine/log/logFormat"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
+import { cpuMillis } from "../../../support/CpuTime.ts"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { editSegment } from "../../../support/HandMadeLog.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
@@ -272,6 +273,21 @@ describe("the commit log", () => {
           [second!.ordinal, recordKinds.commit, 128],
           [ordinal, recordKinds.ledger, 128]
         ])
+      })
+    )
+  )
+
+  it.live("hands the newest records to an archive without reading all that lies before them in the segment", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* openFileLog({ directory: temporaryDirectory() })
+        const entries = yield* fillLog(log, [1, 2], 2_000)
+        const { ordinal } = entries.at(-1)!
+        const readFrom = (from: number) => cpuMillis(() => [...log.recordsFrom(from)])
+        readFrom(1)
+        const newest = upTo(20).reduce((millis) => millis + readFrom(ordinal), 0)
+        expect(newest).toBeLessThan(readFrom(1) * 3)
+        expect([...log.recordsFrom(ordinal)][0]?.header.ordinal).toBe(ordinal)
       })
     )
   )
