@@ -52,10 +52,10 @@ describe("LexicalIndex", () => {
               expect(scores.of(slot)).toEqual(fresh.of(slot))
               expect(scores.of(slot).score).toBeLessThanOrEqual(query.scoreBound)
             }
-            const expected = slots
-              .filter((slot) => scores.of(slot).matchedTerms > 0)
-              .sort((left, right) => scores.of(right).score - scores.of(left).score || byId(left, right))
-            expect(scores.top(5, byId)).toEqual(expected.slice(0, 5))
+            const byScore = (left: number, right: number) =>
+              scores.of(right).score - scores.of(left).score || byId(left, right)
+            const expected = slots.filter((slot) => scores.of(slot).matchedTerms > 0).toSorted(byScore)
+            expect(scores.top(5, byId).toSorted(byScore)).toEqual(expected.slice(0, 5))
             expect(index.cachedPostings).toBeLessThanOrEqual(postingsCachedMax)
           }
         }

@@ -141,8 +141,10 @@ const isSpeaker = ({ speaker, traits }: CandidateMessage, asked: AskedTraits): b
     : asked.speaker === speaker
 
 /** The ranking score as log-odds. */
-export const orderOf = ({ calibration: { score }, ...values }: Evidence): number =>
-  score.slope * (values.words + score.cosine * values.cosine + traitSum(values, score)) + score.intercept
+export const orderOf = (evidence: Evidence): number => {
+  const { score } = evidence.calibration
+  return score.slope * (evidence.words + score.cosine * evidence.cosine + traitSum(evidence, score)) + score.intercept
+}
 
 /** Probability of being evidence for an answer, 0..1. */
 export const relevanceOf = (evidence: Evidence): number => {

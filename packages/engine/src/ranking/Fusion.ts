@@ -17,11 +17,14 @@ export interface Candidate extends ScoredCandidate {
   readonly passage?: Passage | undefined
 }
 
-export interface Ranked<C extends Candidate> {
+export interface Scored<C extends Candidate> {
   readonly candidate: C
   readonly evidence: Evidence
   /** Log-odds; descending over the ranking. */
   readonly order: number
+}
+
+export interface Ranked<C extends Candidate> extends Scored<C> {
   /** 0..1, 4 digits. */
   readonly relevance: number
   readonly isFullLexicalMatch: boolean
@@ -43,8 +46,8 @@ export const fuse = <C extends Candidate>(
   query: ScoredQuery,
   page: Page
 ): ReadonlyArray<Ranked<C>> => {
-  const { listed, pageOf, rankOf } = fusionOf(candidates, query, page)
-  return pageOf(listed.map(rankOf))
+  const { listed, pageOf, scoreOf } = fusionOf(candidates, query, page)
+  return pageOf(listed.map(scoreOf))
 }
 
 /** The steps of `fuse`, for who ranks thousands of candidates in portions. */
@@ -56,14 +59,15 @@ export const fusionOf = <C extends Candidate>(
   const asked = withCosines(query, [cosinesOf(candidates, query)])
   return {
     listed: shortlist(candidates, query, candidatesMax),
-    rankOf: (candidate: C): Ranked<C> => rank(candidate, asked),
-    pageOf: (ranked: ReadonlyArray<Ranked<C>>): ReadonlyArray<Ranked<C>> => {
-      const memories = bestOfEach(ranked)
-      return first(
-        minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
-        limit,
-        (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
-      )
+    scoreOf: (candidate: C): Scored<C> => score(candidate, asked),
+    pageOf: (scored: ReadonlyArray<Scored<C>>): ReadonlyArray<Ranked<C>> => {
+      const memories = bestOfEach(scored)
+      const inOrder = (left: Scored<C>, right: Scored<C>): number =>
+        right.order - left.order || newerFirst(left.candidate, right.candidate)
+      const judge = (one: Scored<C>) => judged(one, asked)
+      if (minRelevance === 0) return first(memories, limit, inOrder).map(judge)
+      const relevant = memories.map(judge).filter(({ relevance }) => relevance >= minRelevance)
+      return first(relevant, limit, inOrder)
     }
   }
 }
@@ -103,16 +107,16 @@ const spreadOf = (cosines: Float64Array): CosineSpread | undefined => {
 }
 
 /** One entry per memory: of a long message, its best passage, on a tie the first one. */
-const bestOfEach = <C extends Candidate>(ranked: ReadonlyArray<Ranked<C>>): ReadonlyArray<Ranked<C>> => {
-  const best = new Map<string, Ranked<C>>()
-  for (const one of ranked) {
+const bestOfEach = <C extends Candidate>(scored: ReadonlyArray<Scored<C>>): ReadonlyArray<Scored<C>> => {
+  const best = new Map<string, Scored<C>>()
+  for (const one of scored) {
     const known = best.get(one.candidate.id)
     if (known === undefined || isBetterPassage(one, known)) best.set(one.candidate.id, one)
   }
-  return best.size === ranked.length ? ranked : [...best.values()]
+  return best.size === scored.length ? scored : [...best.values()]
 }
 
-const isBetterPassage = (one: Ranked<Candidate>, other: Ranked<Candidate>): boolean =>
+const isBetterPassage = (one: Scored<Candidate>, other: Scored<Candidate>): boolean =>
   one.order > other.order ||
   (one.order === other.order && (one.candidate.passage?.start ?? 0) < (other.candidate.passage?.start ?? 0))
 
@@ -137,16 +141,19 @@ const shortlist = <C extends Candidate>(
 }
 
 /** One candidate alone; `fuse` gives the same of a query with the cosines of all. */
-export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> => {
+export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> =>
+  judged(score(candidate, query), query)
+
+const score = <C extends Candidate>(candidate: C, query: ScoredQuery): Scored<C> => {
   const evidence = evidenceOf(candidate, query)
-  return {
-    candidate,
-    evidence,
-    order: orderOf(evidence),
-    relevance: Math.round(RELEVANCE_STEPS * relevanceOf(evidence)) / RELEVANCE_STEPS,
-    isFullLexicalMatch: query.termCount > 0 && candidate.matchedTerms === query.termCount
-  }
+  return { candidate, evidence, order: orderOf(evidence) }
 }
+
+const judged = <C extends Candidate>(scored: Scored<C>, { termCount }: ScoredQuery): Ranked<C> => ({
+  ...scored,
+  relevance: Math.round(RELEVANCE_STEPS * relevanceOf(scored.evidence)) / RELEVANCE_STEPS,
+  isFullLexicalMatch: termCount > 0 && scored.candidate.matchedTerms === termCount
+})
 
 /** A strong hit, or every word of the query found (contract: Attestations). */
 export const isMatching = (ranked: Ranked<Candidate>): boolean =>

@@ -28,7 +28,7 @@ export interface LexicalHit {
 export interface LexicalScores {
   readonly of: (slot: number) => LexicalHit
   /**
-   * The best `limit` slots that match at least one term, best first. Equal scores are ordered by `before(a, b) < 0`,
+   * The best `limit` slots that match at least one term, in no order. Equal scores are told apart by `before(a, b) < 0`,
    * a total order that must not depend on slots.
    */
   readonly top: (limit: number, before: (left: number, right: number) => number) => ReadonlyArray<number>

@@ -3,20 +3,21 @@
  * close to O(n), because most slots score below the root, or below a floor that is computed first.
  */
 
-/** Best first; equal scores are ordered by `before(a, b) < 0`. Scores are not negative. */
+/** In no order; of equal scores those with `before(a, b) < 0` come before others. Scores are not negative. */
 export const topSlots = (
   slots: Uint32Array,
   scores: Float64Array,
   limit: number,
   before: (left: number, right: number) => number
 ): ReadonlyArray<number> => {
-  const heap = new SlotHeap(Math.min(limit, slots.length), before)
+  if (slots.length <= limit) return Array.from(slots)
+  const heap = new SlotHeap(limit, before)
   const floor = floorOf(slots.subarray(0, floorSlotsMax), scores, limit)
   for (let at = 0; at < slots.length; at++) {
     const score = scores[slots[at]!]!
     if (score >= floor) heap.offer(slots[at]!, score)
   }
-  return heap.drain()
+  return heap.slots
 }
 
 /** Slots sampled for the floor; more would cost more than the heap saves. */
@@ -62,15 +63,9 @@ class SlotHeap {
     else if (this.#isWorse(0, slot, score)) this.#siftDown(slot, score)
   }
 
-  /** Best first; destroys the heap. */
-  drain(): ReadonlyArray<number> {
-    const sorted = new Array<number>(this.#size)
-    while (this.#size > 0) {
-      const last = --this.#size
-      sorted[last] = this.#slots[0]!
-      if (last > 0) this.#siftDown(this.#slots[last]!, this.#scores[last]!)
-    }
-    return sorted
+  /** In no order. */
+  get slots(): ReadonlyArray<number> {
+    return Array.from(this.#slots.subarray(0, this.#size))
   }
 
   /** Whether the element at `at` ranks below the given slot. */

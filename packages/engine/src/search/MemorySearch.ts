@@ -27,7 +27,16 @@ import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.t
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
-import { fuse, fusionOf, newerFirst, olderFirst, type Page, type Ranked, withCosines } from "../ranking/Fusion.ts"
+import {
+  fuse,
+  fusionOf,
+  newerFirst,
+  olderFirst,
+  type Page,
+  type Ranked,
+  type Scored,
+  withCosines
+} from "../ranking/Fusion.ts"
 import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
@@ -203,14 +212,14 @@ const fuseInTurns = Effect.fnUntraced(function* (
   page: Page
 ) {
   if (candidates.length <= rankedPerTurn) return fuse(candidates, query, page)
-  const { listed, pageOf, rankOf } = fusionOf(candidates, query, page)
-  const ranked: Array<Ranked<PlacedCandidate>> = []
+  const { listed, pageOf, scoreOf } = fusionOf(candidates, query, page)
+  const scored: Array<Scored<PlacedCandidate>> = []
   for (let at = 0; at < listed.length; at += rankedPerTurn) {
     yield* Effect.yieldNow
-    ranked.push(...listed.slice(at, at + rankedPerTurn).map(rankOf))
+    scored.push(...listed.slice(at, at + rankedPerTurn).map(scoreOf))
   }
   yield* Effect.yieldNow
-  return pageOf(ranked)
+  return pageOf(scored)
 })
 
 const countMatching = traced("MemorySearch.countMatching")(function* (

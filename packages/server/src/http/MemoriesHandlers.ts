@@ -12,6 +12,7 @@ import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
+import { answered } from "./answered.ts"
 import { listCursor } from "./Cursor.ts"
 import { mapAnswer } from "./MapAnswer.ts"
 
@@ -31,10 +32,10 @@ export const memoriesHandlers = HttpApiBuilder.group(
           conversation === undefined
             ? yield* memories.create(call, payload)
             : yield* remember(call, { ...payload, conversation })
-        return { success: true as const, ...created }
+        return answered("create", { success: true, ...created })
       }),
       batchCreate: Effect.fnUntraced(function* ({ payload }) {
-        return { success: true as const, ...(yield* memories.create(yield* CurrentCall, payload)) }
+        return answered("batchCreate", { success: true, ...(yield* memories.create(yield* CurrentCall, payload)) })
       }),
       list: Effect.fnUntraced(function* ({ query }) {
         const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
@@ -44,12 +45,12 @@ export const memoriesHandlers = HttpApiBuilder.group(
           limit: query.limit ?? Limits.listPageDefault,
           isOldestFirst: query.order === "asc"
         })
-        return {
-          success: true as const,
+        return answered("list", {
+          success: true,
           memories: page.memories.map(memoryView),
           ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
           total: page.total
-        }
+        })
       }),
       facets: Effect.fnUntraced(function* ({ query }) {
         return { success: true as const, ...(yield* memories.facet(yield* CurrentCall, yield* facetQuery(query))) }
@@ -63,7 +64,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       search: Effect.fnUntraced(function* ({ headers, query }) {
         const decoded = yield* searchQuery(query, headers["x-grants"])
         const result = yield* searches.search(yield* CurrentCall, decoded)
-        return "points" in result ? yield* mapAnswer(result) : { success: true as const, ...result }
+        return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
       }),
       get: Effect.fnUntraced(function* ({ params }) {
         return yield* one(yield* memories.get(yield* CurrentCall, params.id))
@@ -78,7 +79,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
         const found = yield* searches.searchBatch(yield* CurrentCall, searchBatch(payload, headers["x-grants"]))
-        return { success: true as const, ...found }
+        return answered("batchSearch", { success: true, ...found })
       }),
       batchDelete: Effect.fnUntraced(function* ({ payload }) {
         return { success: true as const, ...(yield* memories.removeBatch(yield* CurrentCall, payload)) }

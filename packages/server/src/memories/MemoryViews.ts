@@ -95,5 +95,8 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
 })
 
 /** Without undefined members, which JSON cannot hold. */
-const defined = <A extends object>(fields: A): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+const defined = (fields: object): JsonObject => {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value
+  return kept as JsonObject
+}
