@@ -67,7 +67,8 @@ const backUp = Effect.fnUntraced(function* (
   to: string,
   owner: { readonly uid: number; readonly gid: number }
 ) {
-  yield* sql`SELECT pg_backup_start('standby', true)`
+  // The client reads the bytes of a place in the log, which it does not know, as text.
+  yield* sql`SELECT pg_backup_start('standby', true)::text`
   yield* Effect.promise(() => copied(from, to))
   const [stopped] = yield* sql<{ labelfile: string }>`SELECT labelfile FROM pg_backup_stop(false)`
   for (const runtime of ["postmaster.pid", "postmaster.opts"]) rmSync(join(to, runtime), { force: true })
