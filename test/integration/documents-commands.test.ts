@@ -39,7 +39,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   ],
   "packages/server/docs/conversations.md": [
     /Lisbon[^]*peanuts/,
-    /"created":\[\],"updated":\[\],"existing":\[\{[^]*Lisbon[^]*"skippedMessages":1/,
+    /(?=[^]*"skippedMessages":1)[^]*"created":\[\],"updated":\[\][^]*"existing":\[\{[^]*Lisbon/,
     /Lisbon[^]*"memoryMap"/,
     /./
   ],
