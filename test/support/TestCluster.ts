@@ -87,12 +87,15 @@ export const startTestCluster = async ({
   }
 }
 
-/** What a server on loopback has by default, and one with a public address has to be told. */
-const likeOneBox = (url: string, environment: Readonly<Record<string, string | undefined>>) => ({
-  MUNIMENT_PUBLIC_URL: url,
-  MUNIMENT_WALLET_SIGNUP: "open",
-  MUNIMENT_WALLET_ALLOWANCE: environment["MUNIMENT_MONTHLY_ALLOWANCE"]
-})
+/** What a server on loopback has by default, and one with a public address, which the test may give, has to be told. */
+const likeOneBox = (url: string, environment: Readonly<Record<string, string | undefined>>) =>
+  environment["MUNIMENT_PUBLIC_URL"] === undefined
+    ? {
+        MUNIMENT_PUBLIC_URL: url,
+        MUNIMENT_WALLET_SIGNUP: "open",
+        MUNIMENT_WALLET_ALLOWANCE: environment["MUNIMENT_MONTHLY_ALLOWANCE"]
+      }
+    : {}
 
 /** Gives each connection to the next port. */
 const spread = (balancer: Server, ports: ReadonlyArray<number>): void => {
