@@ -40,8 +40,8 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
         {({ agents, from, to, total }) => (
           <>
             <p class="small muted">
-              {from} to {to}, the dearest first. On the owner's plan, and of operators who looked on: what calls would
-              have cost.
+              {from} to {to}, the most expensive first. On the owner's plan, and of operators who looked on: what calls
+              would have cost.
             </p>
             <GrowingTable
               label="Costs by agent"
@@ -52,7 +52,7 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
             />
             {total > agents.length && (
               <Notice>
-                {count(total)} agents have costs; the {count(agents.length)} dearest are shown.
+                {count(total)} agents have costs; the {count(agents.length)} most expensive are shown.
               </Notice>
             )}
           </>

@@ -10,7 +10,7 @@ import { callTexts } from "../service/callTexts.ts"
 import { useDraft } from "../ui/draft.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
-import { Empty, Show } from "../ui/Notice.tsx"
+import { Empty, Notice, Show } from "../ui/Notice.tsx"
 import { Expected } from "./Expected.tsx"
 
 type Result = Found | Answered
@@ -169,6 +169,9 @@ const Answer = ({ result }: { readonly result: Answered }) => (
   </section>
 )
 
+/** Of a memory that may well match (contract: Search, what a relevance means). */
+const matchingRelevanceMin = 0.35
+
 const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly title: string }) => (
   <section class="card" aria-label={title}>
     <div class="head">
@@ -176,6 +179,12 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
         {title} {count(hits.length)}
       </h2>
     </div>
+    {hits.length > 0 && hits.every(({ quality }) => quality.relevance < matchingRelevanceMin) && (
+      <Notice>
+        None of these reaches a relevance of {matchingRelevanceMin}, from which about half of the hits are matches.
+        Paraphrases without a common word seldom do.
+      </Notice>
+    )}
     {hits.length === 0 ? (
       <Empty title="Nothing found">
         <WayToMissing />

@@ -81,8 +81,8 @@ export const amount = (value: number): string => credits.format(value)
 const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const fractions = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 6 })
 
-/** Less than a cent has as many decimals as it has. */
-export const dollars = (value: number): string => (Math.abs(value) < 0.01 ? fractions : cents).format(value)
+/** Less than a dollar has as many decimals as it has, so that costs of single agents can be compared. */
+export const dollars = (value: number): string => (Math.abs(value) < 1 ? fractions : cents).format(value)
 
 const unfinished: ReadonlyArray<PaymentState> = ["broadcasting", "verified"]
 const paymentsAtMost = 1_000
