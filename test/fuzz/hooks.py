@@ -126,6 +126,18 @@ def cursor_of(path):
     return base64.urlsafe_b64encode(json.dumps(position).encode()).decode().rstrip("=")
 
 
+# A memory to be changed is of any kind: what the kinds of every account and the registered ones demand, together.
+DATA_OF_ANY_KIND = LOOKUP["key"] | {
+    "subject": "Alice",
+    "fact": "Alice lives in Seattle",
+    "preferenceType": "likes",
+    "preference": "tea",
+    "event": "a walk",
+    "role": "user",
+    "text": "fuzzed",
+}
+
+
 def choose_kinds(body):
     """Which kinds there are, and what their data has to be, differs from account to account."""
     memories = body.get("memories")
@@ -133,8 +145,7 @@ def choose_kinds(body):
         if isinstance(memory, dict):
             memory.update(KINDS[at % len(KINDS)])
     if isinstance(body.get("data"), dict):
-        # Of whichever kind the memory is, a message's with a role.
-        body["data"] = {name: value for kind in KINDS for name, value in kind["data"].items()} | {"role": "user"}
+        body["data"] = dict(DATA_OF_ANY_KIND)
     if isinstance(body.get("schemas"), list):
         body["schemas"] = sorted({kind["kind"] for kind in KINDS})
 

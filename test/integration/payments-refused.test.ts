@@ -87,7 +87,8 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
 
   describe("for its amount:", () => {
     const amounts = ["0.09", "0", "-5", "1000.01", "1e9", "5.001", "0.1000001", "abc", "5,00", "$5", "NaN", "Infinity"]
-    it.each([...amounts, "", "%20", "5&amount_usd=6"])("%j is 400, paid or not", async (query) => {
+    const justOutOfRange = ["1000.0000000000001", "0.09999999999"]
+    it.each([...amounts, ...justOutOfRange, "", "%20", "5&amount_usd=6"])("%j is 400, paid or not", async (query) => {
       const paid = paymentHeader("base-sepolia", await payloadFor(chains.evm))
       for (const headers of [{}, paid]) {
         const { body, status } = await who.deposit(query, headers)

@@ -73,7 +73,8 @@ export const DepositOffer = Schema.Struct({
 export const depositUnits = (amountUsd: number): number | undefined => {
   const cents = Math.round(amountUsd * 100)
   const isWholeCents = Math.abs(amountUsd * 100 - cents) < 1e-6
-  if (!isWholeCents || cents < Limits.depositCentsMin || cents > Limits.depositCentsMax) return undefined
+  const isInRange = amountUsd >= Limits.depositCentsMin / 100 && amountUsd <= Limits.depositCentsMax / 100
+  if (!isWholeCents || !isInRange) return undefined
   return cents * usdcUnitsPerCent
 }
 
