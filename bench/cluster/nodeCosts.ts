@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { freePort } from "../../scripts/cluster/ports.ts"
+import { attemptWrite, environment } from "./BenchWrites.ts"
 
 const { values } = parseArgs({
   options: {
@@ -21,17 +22,6 @@ const idleMillis = Number(values["idle-seconds"]) * 1_000
 const writes = Number(values.writes)
 const callers = Number(values.callers)
 
-const key = "mun_key_of_the_bench_0123456789abcdef"
-const environment = {
-  MUNIMENT_BOOTSTRAP_KEY: key,
-  MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_RATE_LIMITS: "off",
-  // What is measured is processor time, not how long a call waits for it.
-  MUNIMENT_QUEUE_WAIT_MILLIS: "60000",
-  MUNIMENT_MONTHLY_ALLOWANCE: "1000000"
-}
-/** Of agents, whose namespaces are spread over the nodes. */
-const agents = 24
 /** Until shards are divided and modules are compiled. */
 const settleMillis = 8_000
 /** Of a write that is answered 503, and the pause before the next. */
@@ -58,22 +48,10 @@ const during = async (nodes: ReadonlyArray<NodeProcess>, work: () => Promise<unk
 
 let written = 0
 
-const write = async ({ url }: NodeProcess): Promise<void> => {
+const write = async (node: NodeProcess): Promise<void> => {
   const number = written++
-  const body = {
-    agentId: `agent-${number % agents}`,
-    memories: [{ kind: "factual_memory", data: { subject: "bench", fact: `fact ${number} of the bench` } }]
-  }
   for (let attempt = 1; ; attempt++) {
-    const response = await fetch(`${url}/v1/memories`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${key}`,
-        "content-type": "application/json",
-        "idempotency-key": `write ${number}`
-      },
-      body: JSON.stringify(body)
-    })
+    const response = await attemptWrite(node, number)
     const text = await response.text()
     if (response.status === 200) return
     // As a caller does while an owner changes, which a machine without processor time to spare makes happen.

@@ -1,14 +1,16 @@
 /**
  * How long callers wait when a node is stopped as planned (SIGTERM) and they repeat under their key: three nodes over a
  * real PostgreSQL, with writes to many agents all the while, each of which goes to the next node that takes it. Of each
- * stop: the longest wait of any write, from its first attempt to its answer. The nodes are stopped in turn, so that every
- * third is the owner of `control.db`, and started again in between.
+ * stop: the longest wait of any write, from its first attempt to its answer. The owner of `control.db` is stopped in
+ * turn with another node, and each is started again before the next stop.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
+import { quantile } from "../kit/Measure.ts"
+import { attemptWrite, environment } from "./BenchWrites.ts"
 
 const { values } = parseArgs({
   options: {
@@ -21,15 +23,6 @@ const { values } = parseArgs({
 const stops = Number(values.stops)
 const callers = Number(values.callers)
 
-const key = "mun_key_of_the_bench_0123456789abcdef"
-const environment = {
-  MUNIMENT_BOOTSTRAP_KEY: key,
-  MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_RATE_LIMITS: "off",
-  MUNIMENT_QUEUE_WAIT_MILLIS: "60000",
-  MUNIMENT_MONTHLY_ALLOWANCE: "1000000"
-}
-const agents = 24
 const againMillis = 50
 /** Between two writes of a caller. */
 const thinkMillis = 50
@@ -48,16 +41,10 @@ const written: Array<Write> = []
 const over = new AbortController()
 let number = 0
 
-const attempt = async ({ url }: NodeProcess, name: string, agent: number): Promise<string | undefined> => {
+/** Why it was refused; undefined: it was not. */
+const refusalOf = async (node: NodeProcess, write: number): Promise<string | undefined> => {
   try {
-    const response = await fetch(`${url}/v1/memories`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": name },
-      body: JSON.stringify({
-        agentId: `agent-${agent}`,
-        memories: [{ kind: "factual_memory", data: { subject: "bench", fact: `fact ${name} of the bench` } }]
-      })
-    })
+    const response = await attemptWrite(node, write)
     const body = (await response.json()) as { readonly code?: string; readonly error?: string }
     return response.status === 200 ? undefined : `${response.status} ${body.code}: ${body.error?.slice(0, 60)}`
   } catch (cause) {
@@ -67,12 +54,11 @@ const attempt = async ({ url }: NodeProcess, name: string, agent: number): Promi
 
 const call = async (nodes: ReadonlyArray<NodeProcess>): Promise<void> => {
   while (!over.signal.aborted) {
-    const name = `write ${number++}`
-    const agent = number % agents
+    const write = number++
     const begunMillis = performance.now()
     const refusals: Array<string> = []
-    for (let turn = number; ; turn++) {
-      const refusal = await attempt(nodes[turn % nodes.length]!, name, agent)
+    for (let turn = write; ; turn++) {
+      const refusal = await refusalOf(nodes[turn % nodes.length]!, write)
       if (refusal === undefined) break
       refusals.push(`${Math.round(performance.now() - begunMillis)} ms, node ${(turn % nodes.length) + 1}: ${refusal}`)
       await pause(againMillis)
@@ -86,9 +72,6 @@ const ownerOf = (nodes: ReadonlyArray<NodeProcess>): NodeProcess | undefined =>
   nodes.findLast(
     (node) => /this node serves the cluster/.test(node.output()) && !/another node may serve/.test(node.output())
   )
-
-const quantile = (numbers: ReadonlyArray<number>, share: number): number =>
-  numbers.toSorted((left, right) => left - right)[Math.ceil(numbers.length * share) - 1] ?? Number.NaN
 
 const directory = mkdtempSync(join(tmpdir(), "muniment-planned-stops-"))
 // PostgreSQL does not run as root.

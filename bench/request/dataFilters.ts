@@ -4,6 +4,7 @@
  * hits are compared with what was written before anything is timed.
  */
 import { parseArgs } from "node:util"
+import { importShelves } from "../../test/support/ShelfRecords.ts"
 import { startServer, type TestServer } from "../../test/support/TestServer.ts"
 import { machineFacts } from "../http/Report.ts"
 import { median } from "../kit/Measure.ts"
@@ -15,36 +16,18 @@ const help = `node bench/request/dataFilters.ts [options]
   --help          this text
 `
 
-const batch = 100
 const shelves = 97
 const shelfOf = (at: number) => at % shelves
 
-const recordAt = (at: number) => {
-  const createdAt = Date.UTC(2026, 0, 1) + at * 60_000
-  return {
-    id: `mem_${String(at).padStart(14, "0")}000000000001`,
-    agentId: "shelves",
-    subjectId: `delivery-${at % 89}`,
-    threadId: `delivery-${at % 89}`,
-    kind: "factual_memory",
-    data: { subject: `shelf ${shelfOf(at)}`, fact: `Item ${at} came with delivery ${at % 89} of the warehouse.` },
-    tags: [],
-    mentions: [],
-    confidence: 1,
-    createdAt,
-    updatedAt: createdAt,
-    origin: "direct"
-  }
-}
+const shelvedAt = (at: number) => ({
+  subjectId: `delivery-${at % 89}`,
+  threadId: `delivery-${at % 89}`,
+  data: { subject: `shelf ${shelfOf(at)}`, fact: `Item ${at} came with delivery ${at % 89} of the warehouse.` }
+})
 
 const measure = async (server: TestServer, memories: number, rounds: number): Promise<void> => {
   const key = await server.newAccount("large", "owner")
-  for (let from = 0; from < memories; from += batch) {
-    const records = Array.from({ length: Math.min(batch, memories - from) }, (_, at) => recordAt(from + at))
-    const body = { account: "large", records }
-    const { status } = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
-    if (status !== 200) throw new Error(`the import answered ${status}`)
-  }
+  await importShelves(server, { account: "large", count: memories, namespace: 1 }, shelvedAt)
   const onShelf = (shelf: number) => Math.ceil((memories - shelf) / shelves)
   const filterOf = (shelf: number) => `data=${encodeURIComponent(JSON.stringify({ subject: `shelf ${shelf}` }))}`
   const get = async (path: string) => {
