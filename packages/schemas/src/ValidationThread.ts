@@ -26,7 +26,7 @@ export const threadLimits = {
 } as const
 export type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
 
-/** A thread takes some 25 MB of memory, and its start a tenth of a second. */
+/** A thread takes some 25 MB of memory; the first validation after a rest waits for its start. */
 const idleMillis = 60_000
 
 export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({

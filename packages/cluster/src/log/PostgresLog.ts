@@ -280,7 +280,8 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   }
 
   /**
-   * By the owner of `owner`, who knows that the agent has come again: nodes open it from now on. Both rows are locked in the order of their tags, as by appends.
+   * By the owner of `owner`, who knows that the agent has come again: nodes open it from now on. Both rows are
+   * locked in the order of their tags, as by appends.
    */
   readonly readmitAgent = (owner: NamespaceTag, tag: NamespaceTag, agent: string): Effect.Effect<void, LogFault> =>
     Effect.suspend(() => {
