@@ -79,7 +79,7 @@ export const readOptions = (): BenchOptions | undefined => {
   }
 }
 
-const positive = (name: string, text: string): number => {
+export const positive = (name: string, text: string): number => {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} takes a whole number from 1, not "${text}"`)
   return value

@@ -16,7 +16,7 @@ export const spread = (millis: ReadonlyArray<number>): string => {
 }
 
 export const importLines = (label: string, count: number, report: ImportReport): ReadonlyArray<string> => [
-  `${label}: ${count} memories in ${report.seconds.toFixed(1)} s, ${(count / report.seconds).toFixed(0)}/s`,
+  `${label}: ${count} memories acknowledged in ${report.acknowledgedSeconds.toFixed(1)} s, ${(count / report.acknowledgedSeconds).toFixed(0)}/s; all with their vectors after ${report.seconds.toFixed(1)} s, ${(count / report.seconds).toFixed(0)}/s`,
   `  processor a memory: main thread ${perMemory(report.processor.mainMillis, count)}, others ${perMemory(report.processor.otherMillis, count)}`,
   `  request of 100: ${spread(report.requestMillis)}`,
   `  /health/live meanwhile: ${spread(report.probe.health)}; longest wait of the server's loop ${report.loopDelayMaxMillis.toFixed(0)} ms, of the idle probe's ${report.probe.ownDelayMaxMillis.toFixed(0)} ms`,

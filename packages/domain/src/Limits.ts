@@ -103,7 +103,7 @@ export const Limits = {
   namespaceFanOutMax: 16,
   expirySweepMillis: 60_000,
   indexSliceMillis: 2,
-  embedBackfillBatch: 32,
+  embedBackfillBatch: 64,
   vectorWaitMillis: 50,
   vectorWaitTextsMax: 4,
   filesystemBallastBytes: 8_388_608,

@@ -9,7 +9,9 @@
 import { Cache, Context, Effect, Exit, Layer } from "effect"
 import { traced } from "@muniment/domain/traced"
 import { access } from "node:fs/promises"
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
+import { openEmbeddingHelper } from "./EmbeddingHelper.ts"
 import { charactersPerTextMax, type EmbeddingQueue, openEmbeddingQueue } from "./EmbeddingQueue.ts"
 import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
 import { catalog, type ModelId, modelPreference, type ModelSpec } from "./ModelCatalog.ts"
@@ -26,6 +28,8 @@ export interface EmbedderStatus {
   /** Passages that somebody waits for. */
   readonly queuedPassages: number
   readonly threadCrashes: number
+  /** Further threads, which embed a long backlog. */
+  readonly helpers: number
 }
 
 export interface EmbedderOptions {
@@ -33,6 +37,8 @@ export interface EmbedderOptions {
   /** Default: the first of `modelPreference` whose directory exists, otherwise the first. */
   readonly modelId?: ModelId | undefined
   readonly intraOpThreads?: number | undefined
+  /** The most that embed at once, the further ones only a long backlog; default one a processor, at most four. */
+  readonly threads?: number | undefined
   readonly catalog?: ReadonlyArray<ModelSpec> | undefined
   /** Another entry module for `EmbeddingProtocol`; tests pass one that crashes. */
   readonly workerEntry?: URL | undefined
@@ -40,6 +46,8 @@ export interface EmbedderOptions {
 
 /** With 384 dimensions: 6 MB. */
 const queryCacheCapacity = 4_096
+/** Each holds the model while it embeds, some 90 MB. */
+const defaultThreads = () => Math.min(availableParallelism(), 4)
 /** How often the default model is requested while it is not loaded. */
 const keeperMillis = 1_000
 
@@ -75,7 +83,8 @@ export class Embedder extends Context.Service<
         loadedModels: [],
         queuedQueries: 0,
         queuedPassages: 0,
-        threadCrashes: 0
+        threadCrashes: 0,
+        helpers: 0
       })
     }
   })
@@ -84,13 +93,14 @@ export class Embedder extends Context.Service<
 const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
   const specs = options.catalog ?? catalog
   const defaultModel = options.modelId ?? (yield* chooseDefault(specs, options.modelsDir))
-  const loader = yield* makeModelLoader({
-    modelsDir: options.modelsDir,
-    catalog: specs,
-    intraOpThreads: options.intraOpThreads ?? 1,
-    workerEntry: options.workerEntry ?? new URL("./EmbeddingWorker.ts", import.meta.url)
-  })
-  const queue = yield* openEmbeddingQueue(loader)
+  const workerEntry = options.workerEntry ?? new URL("./EmbeddingWorker.ts", import.meta.url)
+  const settings = { modelsDir: options.modelsDir, intraOpThreads: options.intraOpThreads ?? 1 }
+  const loader = yield* makeModelLoader({ ...settings, catalog: specs, workerEntry })
+  const helpers = yield* Effect.replicateEffect(
+    openEmbeddingHelper(workerEntry, settings),
+    (options.threads ?? defaultThreads()) - 1
+  )
+  const queue = yield* openEmbeddingQueue(loader, helpers)
   const cache = yield* Cache.makeWith(
     (key: string) => {
       const cut = key.indexOf("\n")
@@ -123,11 +133,14 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
     ) {
       return yield* queue.embed(lane, texts, modelId)
     }),
-    status: Effect.sync(() => statusOf(defaultModel, loader.slots, queue))
+    status: Effect.sync(() => ({
+      ...statusOf(defaultModel, loader.slots, queue),
+      helpers: helpers.filter((helper) => helper.isRunning()).length
+    }))
   }
 })
 
-const statusOf = (defaultModel: ModelId, slots: ModelSlots, queue: EmbeddingQueue): EmbedderStatus => {
+const statusOf = (defaultModel: ModelId, slots: ModelSlots, queue: EmbeddingQueue): Omit<EmbedderStatus, "helpers"> => {
   const state = slots.stateOf(defaultModel)
   return {
     state: typeof state === "string" ? state : "unavailable",

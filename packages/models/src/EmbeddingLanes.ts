@@ -34,6 +34,10 @@ export const passagesPerBatchMax = 8
 /** Whoever comes waits for the one under way: 5 ms with short texts, where 8 of them took 20. */
 export const backlogPerBatchMax = 2
 export const charactersPerBatchMax = 512
+/** Of a batch that another thread takes from the backlog: whoever comes does not wait for it. */
+export const helpedPerBatchMax = 8
+/** Below it the first thread is done before the other one. */
+export const helpedFromTexts = 32
 export const passagesPerWaveMax = 256
 /** After this many batches of lanes before it, a waiting batch of a lane runs: no lane starves. */
 export const overtakingBatchesMax = { passage: 16, backlog: 4 } as const
@@ -41,8 +45,8 @@ export const pendingTextsMax = 8_192
 
 export class EmbeddingLanes<Item extends PendingText> {
   #queries: Array<Item> = []
-  readonly #passages = new PassageLane<Item>(passagesPerBatchMax)
-  readonly #backlog = new PassageLane<Item>(backlogPerBatchMax)
+  readonly #passages = new PassageLane<Item>()
+  readonly #backlog = new PassageLane<Item>()
   /** Batches in a row that overtook a waiting passage, and a waiting text of the backlog. */
   readonly #overtaken = { passage: 0, backlog: 0 }
 
@@ -83,6 +87,21 @@ export class EmbeddingLanes<Item extends PendingText> {
     return batch
   }
 
+  /** The model of the backlog's next batch, if so much waits that another thread may take some of it. */
+  get modelToHelp(): ModelId | undefined {
+    return this.backlogCount >= helpedFromTexts ? this.#backlog.nextModelId : undefined
+  }
+
+  /** A batch of the backlog for another thread. */
+  nextForHelper(modelId: ModelId): Batch<Item> | undefined {
+    return this.modelToHelp === modelId ? this.#nextOf("backlog", helpedPerBatchMax) : undefined
+  }
+
+  /** A batch that the other thread could not run goes before all others of the backlog. */
+  putBack(batch: Batch<Item>): void {
+    this.#backlog.waiting.unshift(...batch.items)
+  }
+
   #nextQueries(): Batch<Item> | undefined {
     const [items, rest] = takeOfOneModel(this.#queries, queriesPerBatchMax)
     this.#queries = rest
@@ -90,8 +109,11 @@ export class EmbeddingLanes<Item extends PendingText> {
     return first && { lane: "query", modelId: first.modelId, items }
   }
 
-  #nextOf(lane: "passage" | "backlog"): Batch<Item> | undefined {
-    const items = (lane === "passage" ? this.#passages : this.#backlog).take()
+  #nextOf(
+    lane: "passage" | "backlog",
+    countMax = lane === "passage" ? passagesPerBatchMax : backlogPerBatchMax
+  ): Batch<Item> | undefined {
+    const items = (lane === "passage" ? this.#passages : this.#backlog).take(countMax)
     const [first] = items
     return first && { lane, modelId: first.modelId, items }
   }
@@ -101,18 +123,17 @@ export class EmbeddingLanes<Item extends PendingText> {
 class PassageLane<Item extends PendingText> {
   waiting: Array<Item> = []
   #wave: Array<Item> = []
-  readonly #batchMax: number
-
-  constructor(batchMax: number) {
-    this.#batchMax = batchMax
-  }
 
   get count(): number {
     return this.waiting.length + this.#wave.length
   }
 
+  get nextModelId(): ModelId | undefined {
+    return (this.#wave[0] ?? this.waiting[0])?.modelId
+  }
+
   /** The living texts of the next batch. */
-  take(): ReadonlyArray<Item> {
+  take(countMax: number): ReadonlyArray<Item> {
     this.#wave = this.#wave.filter((item) => !item.isCancelled)
     if (this.#wave.length === 0) {
       const [wave, rest] = takeOfOneModel(this.waiting, passagesPerWaveMax)
@@ -121,7 +142,7 @@ class PassageLane<Item extends PendingText> {
     }
     let count = 0
     let characters = 0
-    while (count < Math.min(this.#wave.length, this.#batchMax)) {
+    while (count < Math.min(this.#wave.length, countMax)) {
       characters += this.#wave[count]!.text.length
       if (count > 0 && characters > charactersPerBatchMax) break
       count++

@@ -1,43 +1,56 @@
 /**
- * Queue in front of the embedding thread: takes texts, sends batches in the order of `EmbeddingLanes`, and gives each
+ * Queue in front of the embedding threads: takes texts, sends batches in the order of `EmbeddingLanes`, and gives each
  * text its vector.
  *
- * Invariants: one batch is under way at a time; every text that was accepted ends with its vector or with
- * `EmbeddingUnavailable`; texts of an interrupted or failed call are dropped before they are sent.
+ * Invariants: one batch is under way at a time, and one of the backlog with each helper; every text that was accepted
+ * ends with its vector or with `EmbeddingUnavailable`; texts of an interrupted or failed call are dropped before they
+ * are sent.
  */
-import { Deferred, Effect, Exit, Queue } from "effect"
+import { Clock, Deferred, Effect, Exit, Queue } from "effect"
+import { BacklogWork, type EmbeddingHelper } from "./EmbeddingHelper.ts"
 import { type Batch, type EmbeddingLane, EmbeddingLanes, type PendingText } from "./EmbeddingLanes.ts"
-import type { EmbeddingThread } from "./EmbeddingThread.ts"
+import { embedOn } from "./EmbeddingThread.ts"
 import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
-import type { ModelId, ModelSpec } from "./ModelCatalog.ts"
+import type { ModelId } from "./ModelCatalog.ts"
 import type { ModelLoader } from "./ModelLoader.ts"
 import type { ModelSlots } from "./ModelSlots.ts"
 
 /** `tokensPerTextMax` tokens seldom need 2,000 characters; the rest would be tokenised and dropped. */
 export const charactersPerTextMax = 8_192
-const batchMillisMax = 30_000
+/** Of a helper that failed. */
+const restMillis = 30_000
 
 interface PendingVector extends PendingText {
   readonly vector: Deferred.Deferred<Float32Array, EmbeddingUnavailable>
 }
 
 /** Sends batches until the scope closes. */
-export const openEmbeddingQueue = Effect.fnUntraced(function* (loader: ModelLoader) {
+export const openEmbeddingQueue = Effect.fnUntraced(function* (
+  loader: ModelLoader,
+  helpers: ReadonlyArray<EmbeddingHelper>
+) {
   const wake = yield* Queue.sliding<void>(1)
-  const queue = new EmbeddingQueue(loader, wake)
+  const wakeHelpers = yield* Effect.forEach(helpers, () => Queue.sliding<void>(1))
+  const queue = new EmbeddingQueue(loader, wake, wakeHelpers)
   yield* Queue.take(wake).pipe(Effect.andThen(queue.drain), Effect.forever, Effect.forkScoped)
+  for (const [at, helper] of helpers.entries()) {
+    yield* Queue.take(wakeHelpers[at]!).pipe(Effect.andThen(queue.drainWith(helper)), Effect.forever, Effect.forkScoped)
+  }
   return queue
 })
 
 export class EmbeddingQueue {
   readonly #loader: ModelLoader
   readonly #wake: Queue.Queue<void>
+  readonly #wakeHelpers: ReadonlyArray<Queue.Queue<void>>
   readonly #lanes = new EmbeddingLanes<PendingVector>()
   readonly #outstanding = new Set<PendingVector>()
+  readonly #backlogWork = new BacklogWork()
 
-  constructor(loader: ModelLoader, wake: Queue.Queue<void>) {
+  constructor(loader: ModelLoader, wake: Queue.Queue<void>, wakeHelpers: ReadonlyArray<Queue.Queue<void>>) {
     this.#loader = loader
     this.#wake = wake
+    this.#wakeHelpers = wakeHelpers
   }
 
   get queryCount(): number {
@@ -85,11 +98,46 @@ export class EmbeddingQueue {
       const { slots, thread } = this.#loader
       for (let batch = this.#lanes.next(); batch !== undefined; batch = this.#lanes.next()) {
         const spec = slots.loaded(batch.modelId)
-        const exit = yield* Effect.exit(spec === undefined ? lost(slots, batch.modelId) : runBatch(thread, spec, batch))
-        if (Exit.isSuccess(exit)) slots.markHealthy()
-        else for (const item of batch.items) Deferred.doneUnsafe(item.vector, Effect.failCause(exit.cause))
+        const texts = batch.items.map(({ text }) => text)
+        const exit = yield* Effect.exit(spec === undefined ? lost(slots, batch.modelId) : embedOn(thread, spec, texts))
+        if (Exit.isSuccess(exit)) {
+          slots.markHealthy()
+          settle(batch, exit.value)
+        } else for (const item of batch.items) Deferred.doneUnsafe(item.vector, Effect.failCause(exit.cause))
+        if (batch.lane === "backlog" && this.#backlogWork.note(yield* Clock.currentTimeMillis)) {
+          for (const wake of this.#wakeHelpers) yield* Queue.offer(wake, undefined)
+        }
       }
     })
+  }
+
+  /** Sends batches of the backlog to a helper while there are enough of them. */
+  drainWith(helper: EmbeddingHelper): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      for (;;) {
+        const modelId = this.#lanes.modelToHelp
+        const spec = modelId === undefined ? undefined : this.#loader.slots.loaded(modelId)
+        if (spec === undefined) return
+        yield* helper.prepare(spec)
+        const batch = this.#lanes.nextForHelper(spec.id)
+        if (batch === undefined) return
+        const texts = batch.items.map(({ text }) => text)
+        const vectors = yield* helper.embed(spec, texts).pipe(Effect.onError(() => this.#giveBack(batch)))
+        settle(batch, vectors)
+      }
+    }).pipe(
+      Effect.catch(({ reason }) =>
+        Effect.andThen(
+          Effect.logWarning("a further embedding thread failed; the first one goes on alone", { reason }),
+          Effect.sleep(restMillis)
+        )
+      )
+    )
+  }
+
+  #giveBack(batch: Batch<PendingVector>): Effect.Effect<void> {
+    this.#lanes.putBack(batch)
+    return Effect.asVoid(Queue.offer(this.#wake, undefined))
   }
 
   refuseAll(): void {
@@ -114,25 +162,6 @@ const lost = (slots: ModelSlots, modelId: ModelId) => {
   return Effect.fail(new EmbeddingUnavailable({ modelId, reason }))
 }
 
-/** One request to the thread; each item gets its part of the flat reply. */
-const runBatch = Effect.fnUntraced(function* (thread: EmbeddingThread, spec: ModelSpec, batch: Batch<PendingVector>) {
-  const { modelId } = batch
-  const { dims } = spec
-  const fail = (reason: string) => Effect.fail(new EmbeddingUnavailable({ modelId, reason }))
-  const texts = batch.items.map((item) => item.text)
-  const reply = yield* thread
-    .ask({ type: "embed", modelId, texts }, { deadlineMillis: batchMillisMax })
-    .pipe(
-      Effect.catchTag("WorkerFailure", ({ detail, reason }) =>
-        fail(reason === "deadline" ? `a batch took longer than ${batchMillisMax} ms` : detail)
-      )
-    )
-  if (reply.type !== "embedded" || reply.vectors.length !== batch.items.length * dims) {
-    return yield* fail("the embedding thread answered with the wrong number of components")
-  }
-  for (const [index, item] of batch.items.entries()) {
-    // A copy: a view would keep the buffer of the whole batch.
-    const vector: Float32Array = reply.vectors.slice(index * dims, (index + 1) * dims)
-    Deferred.doneUnsafe(item.vector, Effect.succeed(vector))
-  }
-})
+const settle = (batch: Batch<PendingVector>, vectors: ReadonlyArray<Float32Array>): void => {
+  for (const [at, { vector }] of batch.items.entries()) Deferred.doneUnsafe(vector, Effect.succeed(vectors[at]!))
+}

@@ -4,9 +4,9 @@
  * come back without a restart of the service; until then callers fail at once.
  */
 import { Clock, Deferred, Effect, Semaphore } from "effect"
-import { type EmbeddingThread, openEmbeddingThread } from "./EmbeddingThread.ts"
+import { type EmbeddingThread, loadInto, openEmbeddingThread } from "./EmbeddingThread.ts"
 import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
-import { isKnownVector, knownText, type ModelId, type ModelSpec, tokensPerTextMax } from "./ModelCatalog.ts"
+import type { ModelId, ModelSpec } from "./ModelCatalog.ts"
 import { findModel } from "./ModelFiles.ts"
 import { ModelSlots } from "./ModelSlots.ts"
 
@@ -23,9 +23,6 @@ export interface ModelLoaderOptions {
   readonly intraOpThreads: number
   readonly workerEntry: URL
 }
-
-/** Of the network, and again of its first vector. */
-const loadMillisMax = 60_000
 
 export const makeModelLoader = Effect.fnUntraced(function* (options: ModelLoaderOptions) {
   const scope = yield* Effect.scope
@@ -89,23 +86,3 @@ const load = Effect.fn("ModelLoader.load")(function* (
   if (slots.succeed(spec, crashesBefore)) return spec
   return yield* refuse(modelId, "the embedding thread was lost while the model was loaded")
 })
-
-/** Loads `spec` into the thread and compares its vector of the known text. */
-const loadInto = Effect.fnUntraced(
-  function* (thread: EmbeddingThread, spec: ModelSpec) {
-    const { id: modelId, dims, pooling, textsPerRunMax } = spec
-    const inTime = { deadlineMillis: loadMillisMax }
-    yield* thread.ask({ type: "load", modelId, dims, pooling, textsPerRunMax, tokensPerTextMax }, inTime)
-    const reply = yield* thread.ask({ type: "embed", modelId, texts: [knownText] }, inTime)
-    if (reply.type !== "embedded" || !isKnownVector(spec, reply.vectors)) {
-      return yield* refuse(
-        modelId,
-        "its vector of the known text differs from the catalogue's, so its vectors could not be compared with stored ones"
-      )
-    }
-  },
-  (effect, _thread, spec) =>
-    Effect.catchTag(effect, "WorkerFailure", ({ detail, reason }) =>
-      refuse(spec.id, reason === "deadline" ? "loading took too long" : detail)
-    )
-)

@@ -176,6 +176,8 @@ export const ServerConfig = Config.all({
   embeddingModel: Config.Literals(["auto", "none", ...modelIds], "MUNIMENT_EMBEDDING_MODEL").pipe(
     Config.withDefault("auto")
   ),
+  /** Undefined: one a processor, at most four. */
+  embeddingThreads: integer("MUNIMENT_EMBEDDING_THREADS", 1).pipe(Config.option),
   modelsDirectory: Config.String("MUNIMENT_MODELS_DIR").pipe(
     Config.withDefault("./models"),
     Config.map((path) => resolve(path))

@@ -317,7 +317,8 @@ export const embedderLayer = (config: ServerConfig) =>
     ? Embedder.layerUnavailable
     : Embedder.layer({
         modelsDir: config.modelsDirectory,
-        modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
+        modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel,
+        threads: Option.getOrUndefined(config.embeddingThreads)
       })
 
 /** Without networks the code of payments is not loaded. */

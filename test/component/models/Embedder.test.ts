@@ -133,6 +133,65 @@ describe("embedding with the real model", () => {
   )
 })
 
+describe("a long backlog", () => {
+  const many = Array.from({ length: 600 }, (_, at) => `note ${at} of a long import`)
+
+  /** Lets the service's clock run while the backlog is worked at, until it has a further thread or none. */
+  const untilHelpers = (embedder: Embedder["Service"], count: number) =>
+    Effect.andThen(TestClock.adjust("500 millis"), Effect.andThen(settled, embedder.status)).pipe(
+      Effect.repeat({ until: ({ helpers }) => helpers === count })
+    )
+  /** Threads answer in real time. */
+  const settled = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 20)))
+
+  it.effect("gets a further thread after two seconds, with equal vectors, and gives it up at rest", () =>
+    withEmbedder({ ...options, threads: 2 }, (embedder) =>
+      Effect.gen(function* () {
+        const alone = yield* embedder.embedPassages(many.slice(-20))
+        const writing = yield* Effect.forkChild(embedder.embedPassages([...many, ...many], undefined, "backlog"), {
+          startImmediately: true
+        })
+        expect((yield* embedder.status).helpers).toBe(0)
+        yield* untilHelpers(embedder, 1)
+        const vectors = yield* Fiber.join(writing)
+        expect(vectors).toHaveLength(1_200)
+        expect(vectors.slice(0, 600)).toEqual(vectors.slice(600))
+        expect(vectors.slice(-20)).toEqual(alone)
+        yield* untilHelpers(embedder, 0)
+      })
+    )
+  )
+
+  it.effect("is worked at by the first thread alone when the further one is lost", () =>
+    withEmbedder({ ...options, threads: 2, workerEntry: new URL("./lostHelper.ts", import.meta.url) }, (embedder) =>
+      Effect.gen(function* () {
+        const writing = yield* Effect.forkChild(embedder.embedPassages(many, undefined, "backlog"), {
+          startImmediately: true
+        })
+        yield* untilHelpers(embedder, 1)
+        expect(yield* Fiber.join(writing)).toHaveLength(600)
+        expect((yield* embedder.status).threadCrashes).toBe(0)
+      })
+    )
+  )
+
+  it.effect("has one thread where one is configured", () =>
+    withEmbedder({ ...options, threads: 1 }, (embedder) =>
+      Effect.gen(function* () {
+        const writing = yield* Effect.forkChild(embedder.embedPassages(many, undefined, "backlog"), {
+          startImmediately: true
+        })
+        for (let at = 0; at < 10; at++) {
+          yield* TestClock.adjust("500 millis")
+          yield* settled
+          expect((yield* embedder.status).helpers).toBe(0)
+        }
+        expect(yield* Fiber.join(writing)).toHaveLength(600)
+      })
+    )
+  )
+})
+
 describe("an embedding thread that crashes", () => {
   it.effect("fails the batch under way, says so at once to who asks next, and comes back", () =>
     withEmbedder(crashing, (embedder) =>

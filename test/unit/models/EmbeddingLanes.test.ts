@@ -2,6 +2,8 @@ import {
   backlogPerBatchMax,
   charactersPerBatchMax,
   EmbeddingLanes,
+  helpedFromTexts,
+  helpedPerBatchMax,
   overtakingBatchesMax,
   passagesPerBatchMax,
   pendingTextsMax,
@@ -55,6 +57,22 @@ describe("the lanes", () => {
     expect(lanes.next()?.items).toHaveLength(passagesPerBatchMax)
     expect(lanes.next()?.items).toHaveLength(backlogPerBatchMax)
     expect(backlogPerBatchMax).toBeLessThan(passagesPerBatchMax)
+  })
+
+  it("give another thread of the backlog alone, in larger batches, and nothing when little is left", () => {
+    const lanes = new EmbeddingLanes<PendingText>()
+    lanes.offer("passage", numbered(100))
+    lanes.offer("query", numbered(4))
+    expect(lanes.modelToHelp).toBeUndefined()
+    lanes.offer("backlog", numbered(helpedFromTexts + helpedPerBatchMax - 1))
+    expect(lanes.modelToHelp).toBe("m")
+    expect(lanes.nextForHelper("another")).toBeUndefined()
+    const batch = lanes.nextForHelper("m")!
+    expect(batch.items).toHaveLength(helpedPerBatchMax)
+    expect(lanes.nextForHelper("m")).toBeUndefined()
+    lanes.putBack(batch)
+    expect(lanes.backlogCount).toBe(helpedFromTexts + helpedPerBatchMax - 1)
+    expect(lanes.passageCount).toBe(100)
   })
 
   it("sort passages of several callers by length before they are cut into batches", () => {

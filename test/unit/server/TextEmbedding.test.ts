@@ -30,7 +30,8 @@ const embeddingBehind = (gate: Deferred.Deferred<void>, queuedPassages = 0) =>
           loadedModels: ["m"],
           queuedQueries: 0,
           queuedPassages,
-          threadCrashes: 0
+          threadCrashes: 0,
+          helpers: 0
         })
       })
     )

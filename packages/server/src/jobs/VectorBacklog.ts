@@ -2,13 +2,15 @@
  * The backlog of vectors: memories stored before their vector was there, or with one of another model. Each gets its
  * vector in the background, after queries and after the writes that wait for theirs. Online: vectors of an older model
  * serve until they are replaced. Durable without a list of its own: what is missing is read from the files, so a kill
- * loses nothing. Namespaces take turns, one batch each, so a large import delays no other agent.
+ * loses nothing. Namespaces take turns, one batch each, so a large import delays no other agent. The next batch is read
+ * while the one before is embedded.
  */
-import { Context, Effect, Layer, Queue, Schedule } from "effect"
+import { Context, Effect, Layer, Queue, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { denseTexts } from "@muniment/engine/text/MemoryText"
+import type { RecordWithoutVector } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Embedder } from "@muniment/models/Embedder"
@@ -26,6 +28,8 @@ export interface BacklogState {
 const retryMillis = 30_000
 /** Interval of asking whether the model is ready. */
 const readyPollMillis = 1_000
+/** Batches between reading and storing. */
+const batchesUnderWay = 2
 
 export class VectorBacklog extends Context.Service<
   VectorBacklog,
@@ -50,7 +54,9 @@ const make = Effect.gen(function* () {
     embedding: yield* TextEmbedding,
     model: embedder.defaultModel,
     counts: new BacklogCounts(),
-    due: new Map()
+    due: new Map(),
+    underWay: new Map(),
+    places: yield* Semaphore.make(batchesUnderWay)
   }
   const wake = yield* Queue.sliding<void>(1)
   const progress = Effect.sync(() => progressOf(work))
@@ -68,6 +74,9 @@ interface Work {
   readonly counts: BacklogCounts
   /** Namespaces that have something to embed, next one first. */
   readonly due: Map<NamespaceTag, Turn>
+  /** Batches between reading and storing, by namespace. */
+  readonly underWay: Map<NamespaceTag, number>
+  readonly places: Semaphore.Semaphore
 }
 
 interface Turn {
@@ -88,16 +97,15 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
   const untilReady = embedder.status.pipe(
     Effect.repeat({ until: ({ state }) => state === "ready", schedule: Schedule.spaced(readyPollMillis) })
   )
-  const turns = (target: string) =>
-    Effect.whileLoop({
-      while: () => due.size > 0,
-      body: () =>
-        Effect.andThen(
-          takeTurn(work, target),
-          Effect.sync(() => takeNotes(work))
-        ),
-      step: () => undefined
-    })
+  const turns = Effect.fnUntraced(function* (target: string) {
+    while (due.size > 0) {
+      yield* takeTurn(work, target)
+      takeNotes(work)
+      // Batches that end may make something due.
+      if (nextTurn(work) === undefined) yield* Semaphore.withPermits(work.places, batchesUnderWay)(Effect.void)
+      takeNotes(work)
+    }
+  })
   const isWaiting = () => counts.missing > 0
   const untilDue = Effect.suspend(() =>
     Effect.raceAllFirst([
@@ -153,47 +161,89 @@ const look = Effect.fnUntraced(function* ({ counts, embedding, host, model }: Wo
   embedding.setOlderModels(counts.models)
 })
 
-/** Embeds one batch of the first namespace that is due, which then goes to the end, or is done. */
+/** What is under way would be read again from the beginning. */
+const nextTurn = ({ due, underWay }: Work): Turn | undefined =>
+  due.values().find(({ afterSlot, key }) => afterSlot >= 0 || !underWay.has(key.tag))
+
+/** Begins one batch of the first namespace that is due, which then goes to the end, or is done. */
 const takeTurn = Effect.fnUntraced(function* (work: Work, target: string) {
-  const [turn] = work.due.values()
-  if (turn === undefined) return
-  const { tag } = turn.key
-  work.due.delete(tag)
-  const afterSlot = yield* embedBatch(work, turn, target).pipe(
-    Effect.catch((error) =>
-      Effect.logWarning("embedding a namespace failed; it will be retried", { namespace: tag, error: error._tag })
-    )
+  yield* Semaphore.take(work.places, 1)
+  const turn = nextTurn(work)
+  const batch = turn === undefined ? undefined : yield* orLater(work, turn.key, readBatch(work, turn, target))
+  if (turn === undefined || batch === undefined) {
+    if (turn !== undefined) yield* done(work, turn.key)
+    return yield* Semaphore.release(work.places, 1)
+  }
+  const { key } = turn
+  work.due.delete(key.tag)
+  work.due.set(key.tag, { key, afterSlot: batch.lastSlot })
+  work.underWay.set(key.tag, (work.underWay.get(key.tag) ?? 0) + 1)
+  yield* orLater(work, key, embedBatch(work, key, batch, target)).pipe(
+    Effect.andThen(Effect.suspend(() => stored(work, key))),
+    Effect.ensuring(Semaphore.release(work.places, 1)),
+    Effect.forkChild
   )
-  if (afterSlot !== undefined) work.due.set(tag, { ...turn, afterSlot })
-  else yield* Effect.ignore(look(work, turn.key))
 })
 
-/** The last slot of the batch; undefined when nothing is missing after `afterSlot`. */
-const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
-  { counts, embedder, host }: Work,
-  { afterSlot, key }: Turn,
-  target: string
-) {
-  const found = yield* host.answer(key, {
-    _tag: "WithoutVector",
-    model: target,
-    afterSlot,
-    limit: Limits.embedBackfillBatch
+const orLater = <A, E extends { readonly _tag: string }>(
+  { due }: Work,
+  { tag }: NamespaceKey,
+  effect: Effect.Effect<A, E>
+): Effect.Effect<A | undefined> =>
+  Effect.catch(effect, (error) => {
+    due.delete(tag)
+    return Effect.as(
+      Effect.logWarning("embedding a namespace failed; it will be retried", { namespace: tag, error: error._tag }),
+      undefined
+    )
   })
+
+/** Nothing is left to read; what is missing is counted when the last batch is stored. */
+const done = (work: Work, key: NamespaceKey): Effect.Effect<void> => {
+  work.due.delete(key.tag)
+  return work.underWay.has(key.tag) ? Effect.void : Effect.ignore(look(work, key))
+}
+
+const stored = (work: Work, key: NamespaceKey): Effect.Effect<void> => {
+  const others = work.underWay.get(key.tag)! - 1
+  if (others > 0) work.underWay.set(key.tag, others)
+  else work.underWay.delete(key.tag)
+  return others > 0 || work.due.has(key.tag) ? Effect.void : Effect.ignore(look(work, key))
+}
+
+interface ReadBatch {
+  readonly memories: ReadonlyArray<RecordWithoutVector>
+  /** Those of each memory. */
+  readonly texts: ReadonlyArray<ReadonlyArray<string>>
+  readonly lastSlot: number
+}
+
+/** Undefined when nothing is missing after `afterSlot`. */
+const readBatch = Effect.fn("VectorBacklog.read")(function* ({ host }: Work, { afterSlot, key }: Turn, model: string) {
+  const found = yield* host.answer(key, { _tag: "WithoutVector", model, afterSlot, limit: Limits.embedBackfillBatch })
   if (found.length === 0) return undefined
   const texts = firstTexts(found.map(({ passages, record }) => denseTexts(record, passages)))
+  const memories = found.slice(0, texts.length)
+  return { memories, texts, lastSlot: memories.at(-1)!.slot } satisfies ReadBatch as ReadBatch
+})
+
+const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
+  { counts, embedder, host }: Work,
+  key: NamespaceKey,
+  { memories, texts }: ReadBatch,
+  target: string
+) {
   const vectors = vectorsOf(target, texts, yield* embedder.embedPassages(texts.flat(), target, "backlog"))
-  const stored = yield* host.ask(key, {
+  const embedded = yield* host.ask(key, {
     _tag: "StoreVectors",
-    vectors: found.slice(0, texts.length).map(({ record }, at) => ({
+    vectors: memories.map(({ record }, at) => ({
       id: record.id,
       contentHash: record.contentHash,
       vector: vectors[at]!
     }))
   })
   const counted = counts.get(key.tag)
-  if (counted !== undefined) counts.set({ ...counted, missing: Math.max(0, counted.missing - stored) })
-  return found[texts.length - 1]!.slot
+  if (counted !== undefined) counts.set({ ...counted, missing: Math.max(0, counted.missing - embedded) })
 })
 
 /** The texts of the first memories, as many as make one batch: a long message has dozens. */
