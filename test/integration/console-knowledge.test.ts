@@ -116,7 +116,7 @@ it("exports all that is known of a subject, and erases it after saying how much 
   await dialog.getByRole("button", { name: "Erase" }).click()
   await page.getByText("12 memories about bob are erased.").waitFor()
   expect(await total("subjectId=bob")).toBe(0)
-  await page.getByRole("heading", { name: "No subjects" }).waitFor()
+  await page.getByText("No subject has this text in its name.").waitFor()
   expect(await total("subjectId=carol")).toBe(24)
 })
 
@@ -234,14 +234,19 @@ it("says of an account without memories that there is nothing yet, and what to d
   const { page } = watched
   await page.getByLabel("Account").selectOption("empty")
   for (const [name, said] of [
-    ["conversations", "No memory of this account names a thread yet."],
-    ["subjects", "No memory of this account names a subject yet."],
+    ["conversations", "No memory of this account names a thread yet:"],
+    ["subjects", "No memory of this account names a subject yet:"],
     ["schemas", "The built-in kinds below need no registration."],
-    ["map", "Nothing is on this map"],
-    ["map", "finds by words alone"]
+    ["memories", "This account has stored nothing yet:"],
+    ["search", "This account has stored nothing yet:"],
+    ["map", "This account has stored nothing yet:"]
   ] as const) {
     await open(`#/${name}`)
     await page.getByText(said).waitFor()
+    // One sentence says it: nothing beside it asks to choose from, or to search, what is not there.
+    for (const other of ["Choose a subject", "Ask something", "Nothing is on this map", "finds by words alone"]) {
+      expect(await page.getByText(other).count(), `${name}: ${other}`).toBe(0)
+    }
   }
   await page.getByLabel("Account").selectOption("research")
 })

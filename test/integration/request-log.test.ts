@@ -116,6 +116,66 @@ describe("the calls of accounts", () => {
   })
 })
 
+describe("a deletion of memories", () => {
+  const deletions = [
+    { subjectId: "person-q", memories: 2, dryRun: true },
+    { subjectId: "person-q", memories: 2 },
+    { agentId: "shelves", memories: 1 },
+    { memories: 1 }
+  ]
+
+  it("says whom it named and how many it met, in the calls of the account, and nothing that was said", async () => {
+    const key = await server.newAccount("forgetful")
+    await remember(key)
+    const remove = (body: object) => server.call("POST", "/v1/memories/batch/delete", { key, body })
+    await remove({ filters: { subjectId: "person-q" }, dryRun: true })
+    await remove({ filters: { subjectId: "person-q" } })
+    const [tagged, left] = (await server.call("GET", "/v1/memories", { key })).body.memories
+    await server.call("PATCH", `/v1/memories/${tagged.id}`, { key, body: { tags: ["xylographic"] } })
+    await remove({ filters: { agentId: "shelves", tags: ["xylographic"] } })
+    await server.call("DELETE", `/v1/memories/${left.id}`, { key })
+    const calls = (await asOperator("GET", "/admin/requests?account=forgetful")).body.requests
+    const noted = calls.flatMap(({ deleted }: { readonly deleted?: object }) => deleted ?? []).toReversed()
+    expect(noted).toEqual(deletions)
+    expect(calls.at(-1)).not.toHaveProperty("deleted")
+    expect(JSON.stringify(calls)).not.toContain("xylographic")
+  })
+
+  it("is kept of tools, too", async () => {
+    const key = await server.newAccount("forgetful-tool")
+    await remember(key)
+    const call = { name: "memory_batch_delete", arguments: { subjectId: "person-q" } }
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: call }
+    expect((await server.call("POST", "/mcp", { key, body })).status).toBe(200)
+    const [last] = (await asOperator("GET", "/admin/requests?account=forgetful-tool&limit=1")).body.requests
+    expect(last).toMatchObject({ operation: "mcp.message", deleted: { subjectId: "person-q", memories: 2 } })
+  })
+
+  it("by an operator is in the audit log, with whom it named and how many it met", async () => {
+    const key = await server.newAccount("acted-for")
+    await remember(key)
+    const options = { key: server.operatorToken, headers: { "x-account": "acted-for" } }
+    const filters = { subjectId: "person-q" }
+    await server.call("POST", "/v1/memories/batch/delete", { ...options, body: { filters, dryRun: true } })
+    await server.call("POST", "/v1/memories/batch/delete", { ...options, body: { filters } })
+    const { events } = (await asOperator("GET", "/admin/audit?subject=acted-for&action=memories")).body
+    expect(events).toMatchObject([
+      { action: "memories.batchDelete", detail: { subjectId: "person-q", memories: 2 } },
+      { action: "memories.batchDelete", detail: { subjectId: "person-q", memories: 2, dryRun: true } }
+    ])
+    expect(JSON.stringify(events)).not.toContain("xylographic")
+  })
+
+  /** Two of one person, two of nobody. */
+  const remember = async (key: string) => {
+    const memories = [fact("wood", "xylographic"), fact("ink", "xylographic")]
+    for (const about of [{ subjectId: "person-q" }, {}]) {
+      const body = { agentId: "shelves", ...about, memories }
+      expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+    }
+  }
+})
+
 describe("the audit log", () => {
   it("has every change of an operator, with what was changed and without secrets", async () => {
     const made = await asOperator("POST", "/admin/keys", {

@@ -88,7 +88,8 @@ const Shell = () => {
         <div class="foot">
           <a href="/docs">API and handbook</a>
           <button type="button" onClick={switchTheme}>
-            <Icon name="moon" /> {theme.value === "dark" ? "Light" : "Dark"}
+            <Icon name={theme.value === "dark" ? "sun" : "moon"} />{" "}
+            {theme.value === "dark" ? "Light theme" : "Dark theme"}
           </button>
           <button type="button" onClick={signOut}>
             Sign out

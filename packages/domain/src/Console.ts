@@ -24,6 +24,7 @@ export type SessionRecord = typeof SessionRecord.Type
 
 /** What a page knows of its own session. */
 export const OwnSession = Schema.Struct({
+  id: Schema.String.annotate({ description: "As in the list of sessions." }),
   role: SessionRole,
   account: Schema.NullOr(Schema.String),
   expiresAt: Schema.Int,

@@ -107,6 +107,17 @@ export const ModelUsageDay = Schema.Struct({
 })
 export type ModelUsageDay = typeof ModelUsageDay.Type
 
+/** What a call deleted: the filters that were given, and how many memories matched; never what they said. */
+export const DeletionRecord = Schema.Struct({
+  agentId: Schema.optionalKey(Schema.String),
+  subjectId: Schema.optionalKey(Schema.String),
+  threadId: Schema.optionalKey(Schema.String),
+  kind: Schema.optionalKey(Schema.String),
+  memories: Schema.Int,
+  dryRun: Schema.optionalKey(Schema.Literal(true).annotate({ description: "They were counted, and are still there." }))
+})
+export type DeletionRecord = typeof DeletionRecord.Type
+
 /** A call of an account; `at` in milliseconds. */
 export const RequestRecord = Schema.Struct({
   id: Schema.Int.annotate({ description: "Counts up." }),
@@ -118,7 +129,10 @@ export const RequestRecord = Schema.Struct({
   account: Schema.NullOr(Schema.String).annotate({ description: "Name; null: the credentials were refused." }),
   caller: Schema.NullOr(Schema.String).annotate({
     description: "Id of the key, address of the wallet, or `operator`, who acted for the account."
-  })
+  }),
+  deleted: Schema.optionalKey(
+    DeletionRecord.annotate({ description: "Of a call that deleted memories, or counted them." })
+  )
 })
 export type RequestRecord = typeof RequestRecord.Type
 

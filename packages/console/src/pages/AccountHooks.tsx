@@ -4,7 +4,8 @@ import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { useState } from "preact/hooks"
 import { type ApiError, call, type Method } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { ago, count, type Outcome, trialOutcome } from "../service/text.ts"
+import { ago, type Outcome, trialOutcome } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 
 export const AccountHooks = ({ account }: { readonly account: string }) => {

@@ -3,7 +3,9 @@ import { useState } from "preact/hooks"
 import { type AccountEntry, listAccounts } from "../service/operator.ts"
 import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
-import { ago, count, moment } from "../service/text.ts"
+import { ago, moment } from "../service/text.ts"
+import { count } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Show } from "../ui/Notice.tsx"
@@ -26,7 +28,7 @@ export const Accounts = () => {
           New account …
         </button>
       </div>
-      <section class="facets" aria-label="Filters">
+      <Filters names={["name", "state"]}>
         <Field label="Name or plan" value={given.get("name") ?? ""} onValue={(name) => change({ name })} />
         <Choice
           label="State"
@@ -38,7 +40,7 @@ export const Accounts = () => {
           ]}
           onValue={(value) => change({ state: value === "all" ? "" : value })}
         />
-      </section>
+      </Filters>
       <Show of={loaded}>
         {(accounts) => {
           const account = accounts.find(({ name }) => name === chosen)

@@ -5,7 +5,9 @@ import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, type Parameters, parameters } from "../service/route.ts"
 import { session } from "../service/session.ts"
-import { ago, count, moment } from "../service/text.ts"
+import { ago, moment } from "../service/text.ts"
+import { count, deletionText } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Show } from "../ui/Notice.tsx"
@@ -108,7 +110,7 @@ const Events = () => {
   const log = useLog("/admin/audit", filters, (answer) => (answer as { readonly events: ReadonlyArray<Event> }).events)
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters names={["action", "subject", "from", "to"]}>
         <Field
           label="Action or group"
           placeholder="accounts"
@@ -121,7 +123,7 @@ const Events = () => {
           onValue={(subject) => change({ subject })}
         />
         <PeriodFields />
-      </div>
+      </Filters>
       <Log label="Changes by operators" log={log} columns={eventColumns} empty="No change matches these filters." />
     </section>
   )
@@ -142,19 +144,21 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   },
   {
     title: "Details",
-    cell: ({ detail, subject }) => (
-      <span class="small">
-        {Object.entries(detail)
-          .flatMap(([name, value]) =>
-            name === "path" || value === subject
-              ? []
-              : [`${name}: ${Array.isArray(value) ? value.join(", ") : String(value)}`]
-          )
-          .join(" · ")}
-      </span>
-    )
+    cell: ({ detail, subject }) => <span class="small">{eventDetails(detail, subject)}</span>
   }
 ]
+
+/** Of a deletion of memories, whom and how many in words; of others the fields that say what was changed. */
+const eventDetails = ({ path: _path, ...detail }: Event["detail"], subject: Event["subject"]): string => {
+  const { agentId, dryRun, kind, memories, subjectId, threadId, ...others } = detail
+  const isDeletion = typeof memories === "number"
+  const shown = Object.entries(isDeletion ? others : detail)
+    .filter(([, value]) => value !== subject)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(", ") : String(value)}`)
+  return (isDeletion ? [deletionText({ agentId, dryRun, kind, memories, subjectId, threadId }), ...shown] : shown).join(
+    " · "
+  )
+}
 
 const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   const given = parameters.value
@@ -172,7 +176,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   )
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters names={["account", "caller", "operation", "refused", "from", "to"]}>
         {!isOwn && <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />}
         <Field label="Key or wallet" value={filters.caller ?? ""} onValue={(caller) => change({ caller })} />
         <Field
@@ -195,7 +199,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
         <button type="button" onClick={log.reload}>
           Look again
         </button>
-      </div>
+      </Filters>
       {!isOwn && (
         <p class="small muted">
           Kept for 30 days, unless <code>MUNIMENT_REQUEST_DAYS</code> says otherwise.
@@ -234,6 +238,10 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
       )
   },
   { title: "Operation", cell: ({ operation }) => <span class="mono">{operation}</span> },
+  {
+    title: "Deleted",
+    cell: ({ deleted }) => (deleted === undefined ? "" : <span class="small">{deletionText(deleted)}</span>)
+  },
   {
     title: "Outcome",
     cell: ({ status }) => <span class={`badge ${status < 400 ? "good" : status < 500 ? "warn" : "bad"}`}>{status}</span>

@@ -4,7 +4,7 @@ import type { ApiError } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
 import { getMemory, type Memory, systemText } from "../service/memories.ts"
 import { change } from "../service/route.ts"
-import { count, summary } from "../service/text.ts"
+import { count, summary } from "../service/words.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Refused, Waiting } from "../ui/Notice.tsx"
 

@@ -1,7 +1,10 @@
 /** Threads: the messages of one, and beside each what was made of it; and the reader, tried on a text. */
 import { useState } from "preact/hooks"
+import { facetsOf } from "../service/knowledge.ts"
+import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
-import { countOfMemories } from "../service/text.ts"
+import { otherAccounts } from "../service/session.ts"
+import { countOfMemories } from "../service/words.ts"
 import { Notice } from "../ui/Notice.tsx"
 import { ValueList } from "../ui/ValueList.tsx"
 import { ReaderTrial } from "./ReaderTrial.tsx"
@@ -12,6 +15,8 @@ export const Conversations = () => {
   const threadId = given.get("threadId") ?? undefined
   const [round, setRound] = useState(0)
   const [outcome, tell] = useState("")
+  const { loaded } = useLoad((signal) => facetsOf("threads", { limit: 1 }, signal), [round])
+  const isEmpty = loaded.value?.total === 0 && threadId === undefined
   return (
     <>
       <div class="head">
@@ -25,17 +30,25 @@ export const Conversations = () => {
         </div>
       </div>
       {outcome !== "" && <Notice tone="good">{outcome}</Notice>}
-      <div class={`pages ${threadId === undefined ? "" : "chosen"}`}>
-        <ValueList
-          facet="threads"
-          noun="thread"
-          contains={given.get("contains") ?? ""}
-          order={given.get("order") ?? ""}
-          current={threadId}
-          round={round}
-          onChange={change}
-          onChoose={(value) => change({ threadId: value })}
-        />
+      {isEmpty && (
+        <Notice>
+          No memory of this account names a thread yet: send a <code>conversation</code> with a <code>threadId</code> to{" "}
+          <code>POST /v1/memories</code>, or try below what would be made of one. {otherAccounts()}
+        </Notice>
+      )}
+      <div class={isEmpty ? "stack" : `pages ${threadId === undefined ? "" : "chosen"}`}>
+        {!isEmpty && (
+          <ValueList
+            facet="threads"
+            noun="thread"
+            contains={given.get("contains") ?? ""}
+            order={given.get("order") ?? ""}
+            current={threadId}
+            round={round}
+            onChange={change}
+            onChoose={(value) => change({ threadId: value })}
+          />
+        )}
         {threadId === undefined ? (
           <ReaderTrial />
         ) : (

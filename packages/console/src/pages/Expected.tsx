@@ -6,7 +6,8 @@ import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { type Found, getMemory, type Hit, type Memory, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
-import { decimal, summary } from "../service/text.ts"
+import { decimal } from "../service/text.ts"
+import { summary } from "../service/words.ts"
 import { Show } from "../ui/Notice.tsx"
 
 export interface AskedQuestion {

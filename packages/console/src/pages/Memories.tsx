@@ -1,19 +1,21 @@
 /** What an account's agents know: filters, a list of any length, one memory beside it. */
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
-import { dataFilterOf, type Filters, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { dataFilterOf, type Memory, type MemoryFilters, systemNumber, systemText } from "../service/memories.ts"
 import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
-import { otherAccounts } from "../service/session.ts"
-import { countOfMemories, moment, summary } from "../service/text.ts"
+import { moment } from "../service/text.ts"
+import { countOfMemories, summary } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { LongList } from "../ui/LongList.tsx"
 import { Empty, Refused } from "../ui/Notice.tsx"
+import { NothingStored } from "../ui/Stored.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
 
-const filtersOf = (given: URLSearchParams): Filters => {
+const filtersOf = (given: URLSearchParams): MemoryFilters => {
   const text = (name: string) => given.get(name) ?? undefined
   return {
     agentId: text("agentId"),
@@ -50,7 +52,7 @@ export const Memories = () => {
           </button>
         </div>
       </div>
-      <section class="facets" aria-label="Filters">
+      <Filters names={["agentId", "subjectId", "threadId", "kind", "tags", "data", "include", "versions"]}>
         <FacetField
           facet="agents"
           label="Agent"
@@ -96,18 +98,18 @@ export const Memories = () => {
           ]}
           onValue={(versions) => change({ versions: versions === "latest" ? "" : versions })}
         />
-      </section>
+      </Filters>
       {pages.error !== undefined && <Refused error={pages.error} />}
       <div class={`split ${chosen === undefined ? "" : "open"}`}>
         {pages.total === 0 ? (
           <section class="card">
-            <Empty title="No memories">
-              <p>
-                {isRestricted(filters) || filters.data !== undefined
-                  ? "Nothing matches these filters."
-                  : `This account has stored nothing yet; POST /v1/memories stores the first. ${otherAccounts()}`}
-              </p>
-            </Empty>
+            {isRestricted(filters) || filters.data !== undefined || filters.include !== undefined ? (
+              <Empty title="No memories">
+                <p>Nothing matches these filters.</p>
+              </Empty>
+            ) : (
+              <NothingStored />
+            )}
           </section>
         ) : (
           <div class="list">
@@ -162,10 +164,14 @@ const dayOf = (memory: Memory): string => {
   return at === undefined ? "" : moment(at).slice(0, 10)
 }
 
-const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: Filters): boolean =>
+const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: MemoryFilters): boolean =>
   [agentId, subjectId, threadId, kind, tags].some((value) => value !== undefined && value !== "")
 
-const DeleteAll = (given: { readonly filters: Filters; readonly onClose: () => void; readonly onDone: () => void }) => {
+const DeleteAll = (given: {
+  readonly filters: MemoryFilters
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) => {
   const { agentId, kind, subjectId, tags, threadId } = given.filters
   const filters = Object.fromEntries(
     Object.entries({ agentId, subjectId, threadId, kind, tags: tags?.split(",").map((tag) => tag.trim()) }).filter(

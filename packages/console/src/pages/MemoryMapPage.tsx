@@ -4,11 +4,13 @@ import { isByWordsAlone, type MapOfMemories, mapOf } from "../service/knowledge.
 import { useLoad } from "../service/load.ts"
 import { type Colouring, colourings, type Group, groupPoints } from "../service/mapGroups.ts"
 import { change, parameters } from "../service/route.ts"
-import { count, countOfMemories } from "../service/text.ts"
+import { count, countOfMemories } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
-import { Empty, Notice, Show } from "../ui/Notice.tsx"
+import { Empty, Show } from "../ui/Notice.tsx"
 import { PointCanvas } from "../ui/PointCanvas.tsx"
+import { Stored } from "../ui/Stored.tsx"
 import { ChosenMemories } from "./ChosenMemories.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
 
@@ -31,7 +33,7 @@ export const MemoryMapPage = () => {
   const { loaded: byWords } = useLoad(isByWordsAlone, [])
   return (
     <>
-      <section class="facets" aria-label="Filters">
+      <Filters names={["query", "agentId", "subjectId", "kind", "limit", "colour"]}>
         <Field
           label="About"
           value={text("query")}
@@ -63,14 +65,21 @@ export const MemoryMapPage = () => {
           options={colourings.map((name) => [name, name] as const)}
           onValue={(colour) => change({ colour: colour === "topic" ? "" : colour })}
         />
-      </section>
-      {text("query") === "" && byWords.value === true && (
-        <Notice tone="warn">
-          This service has no embedding model and finds by words alone. Write some under “About”: memories that have
-          them are drawn, not all.
-        </Notice>
-      )}
-      <Show of={loaded}>{(map) => <Drawn key={key} map={map} by={colouringOf(text("colour"))} />}</Show>
+      </Filters>
+      <Stored>
+        {text("query") === "" && byWords.value === true ? (
+          <section class="card">
+            <Empty title="Write under “About” what to draw">
+              <p>
+                This service has no embedding model and finds by words alone: the map has the memories that have one of
+                the words.
+              </p>
+            </Empty>
+          </section>
+        ) : (
+          <Show of={loaded}>{(map) => <Drawn key={key} map={map} by={colouringOf(text("colour"))} />}</Show>
+        )}
+      </Stored>
     </>
   )
 }
@@ -96,7 +105,7 @@ const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colourin
     return (
       <section class="card">
         <Empty title="Nothing is on this map">
-          <p>No memory matches.</p>
+          <p>No memory matches what is asked for above.</p>
         </Empty>
       </section>
     )

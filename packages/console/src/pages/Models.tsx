@@ -3,7 +3,8 @@ import type { ReembedProgress, ServiceStatus } from "@muniment/domain/api/AdminA
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { count, duration } from "../service/text.ts"
+import { duration } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { Refused, Show } from "../ui/Notice.tsx"
 
 type Progress = typeof ReembedProgress.Type

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks"
 import { facetsOf, type Schema, schemasOf } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
-import { count } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { Empty, Show } from "../ui/Notice.tsx"
 import { NewSchema, SchemaPage } from "./SchemaPage.tsx"
 

@@ -5,12 +5,15 @@ import { type Loaded, useLoad } from "../service/load.ts"
 import { type Answered, type Found, type Hit, systemText } from "../service/memories.ts"
 import { lastQuestion } from "../service/question.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
-import { count, moment, summary } from "../service/text.ts"
+import { moment } from "../service/text.ts"
+import { count, summary } from "../service/words.ts"
 import { callTexts } from "../service/callTexts.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { useDraft } from "../ui/draft.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Notice, Show } from "../ui/Notice.tsx"
+import { Stored } from "../ui/Stored.tsx"
 import { Expected } from "./Expected.tsx"
 
 type Result = Found | Answered
@@ -64,7 +67,7 @@ export const Search = () => {
           Search
         </button>
       </form>
-      <section class="facets" aria-label="Filters">
+      <Filters names={["mode", "agentId", "subjectId", "kind", "tags", "limit", "minRelevance", "expected"]}>
         <Choice
           label="Mode"
           value={mode}
@@ -106,11 +109,18 @@ export const Search = () => {
           label="Expected memory"
           value={expected ?? ""}
           placeholder="mem_…"
+          isWide
           onValue={(id) => change({ expected: id })}
         />
-      </section>
+      </Filters>
       {expected !== undefined && query !== "" && <Expected id={expected} question={request} />}
-      {query === "" ? <Unasked isExpecting={expected !== undefined} /> : <Results loaded={loaded} />}
+      {query === "" ? (
+        <Stored>
+          <Unasked isExpecting={expected !== undefined} />
+        </Stored>
+      ) : (
+        <Results loaded={loaded} />
+      )}
       {query !== "" && <CopyCall request={request} />}
     </>
   )

@@ -5,7 +5,10 @@ import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { ago, count, moment, type Outcome, trialOutcome } from "../service/text.ts"
+import { browserName } from "../service/browserName.ts"
+import { session } from "../service/session.ts"
+import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { FormDialog } from "../ui/FormDialog.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -44,8 +47,8 @@ export const Sessions = () => {
           onClose={() => end(undefined)}
         >
           <p>
-            {ending.account ?? "The operator"} at {ending.address} has to sign in again. If it is your own session, so
-            do you.
+            {ending.account ?? "The operator"} at {ending.address} has to sign in again.
+            {ending.id === session.value?.id && " This is the session that you use now: so do you."}
           </p>
         </FormDialog>
       )}
@@ -53,20 +56,28 @@ export const Sessions = () => {
   )
 }
 
-const sessionColumns = (end: (session: SessionRecord) => void): ReadonlyArray<Column<SessionRecord>> => [
-  { title: "Who", cell: ({ account }) => account ?? <span class="badge accent">operator</span> },
+const sessionColumns = (end: (ended: SessionRecord) => void): ReadonlyArray<Column<SessionRecord>> => [
+  {
+    title: "Who",
+    cell: ({ account, id }) => (
+      <span class="meta">
+        {account ?? <span class="badge accent">operator</span>}
+        {id === session.value?.id && <span class="badge good">this session</span>}
+      </span>
+    )
+  },
   { title: "From", cell: ({ address }) => <span class="mono">{address}</span> },
-  { title: "Browser", cell: ({ browser }) => <span class="small">{browser}</span> },
+  { title: "Browser", cell: ({ browser }) => <span title={browser}>{browserName(browser)}</span> },
   { title: "Last used", cell: ({ lastUsedAt }) => <span class="nowrap">{ago(lastUsedAt)}</span> },
   { title: "Ends", cell: ({ expiresAt }) => <span class="nowrap">{moment(expiresAt)}</span> },
   {
     title: "Action",
-    cell: (session) => (
+    cell: (ended) => (
       <button
         type="button"
         class="plain"
-        aria-label={`End the session of ${session.account ?? "the operator"}, begun ${moment(session.createdAt)} …`}
-        onClick={() => end(session)}
+        aria-label={`End the session of ${ended.account ?? "the operator"}, begun ${moment(ended.createdAt)} …`}
+        onClick={() => end(ended)}
       >
         End …
       </button>

@@ -5,7 +5,7 @@ import { type ApiError, call } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
 import { session } from "../service/session.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { Notice, Refused } from "../ui/Notice.tsx"
+import { Notice, Refused, Said } from "../ui/Notice.tsx"
 
 export const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
   const [key, setKey] = useState("")
@@ -25,7 +25,11 @@ export const SignInPage = ({ reason }: { readonly reason: string | undefined }) 
         </div>
         <h1>Sign in</h1>
         {error === undefined ? (
-          reason !== undefined && <Notice tone="warn">{reason}</Notice>
+          reason !== undefined && (
+            <Notice tone="warn">
+              <Said message={reason} />
+            </Notice>
+          )
         ) : (
           <Refused error={error} />
         )}

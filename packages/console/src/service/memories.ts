@@ -8,7 +8,7 @@ export type Hit = typeof SearchHit.Type
 export type Found = FoundMemories
 export type Answered = GroundedAnswer
 
-export interface Filters {
+export interface MemoryFilters {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
   readonly threadId?: string | undefined
@@ -47,7 +47,7 @@ export interface MemoryPage {
 }
 
 export const listMemories = (
-  filters: Filters,
+  filters: MemoryFilters,
   page: { readonly limit: number; readonly cursor?: string | undefined; readonly order?: "asc" | "desc" },
   signal: AbortSignal
 ): Promise<MemoryPage> => call("GET", "/v1/memories", { query: { ...filters, ...page }, signal })

@@ -7,7 +7,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { ApiError } from "./api.ts"
 import { asApiError } from "./load.ts"
-import { type Filters, listMemories, type Memory } from "./memories.ts"
+import { type MemoryFilters, listMemories, type Memory } from "./memories.ts"
 
 export const pageSize = 100
 
@@ -59,7 +59,7 @@ const take = (list: List, end: End, page: Awaited<ReturnType<typeof listMemories
   list.total = isWhole ? list.newest.rows.length + list.oldest.rows.length : (list.total ?? page.total)
 }
 
-export const useMemoryPages = (filters: Filters, key: string): MemoryPages => {
+export const useMemoryPages = (filters: MemoryFilters, key: string): MemoryPages => {
   const list = useMemo(emptyList, [key])
   const [, redraw] = useState({})
   const view = useRef({ first: 0, last: 0 })

@@ -4,7 +4,8 @@ import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"
 import { call } from "./api.ts"
 import { now } from "./browser.ts"
-import { bytes, count } from "./text.ts"
+import { bytes } from "./text.ts"
+import { count } from "./words.ts"
 
 export type Account = typeof AccountRecord.Type
 export type Key = KeyRecord

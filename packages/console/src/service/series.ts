@@ -16,19 +16,13 @@ export const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
 /** How often a chart of the window is worth asking for, milliseconds. */
 export const refreshOf = (window: SeriesWindow): number => (window === "hour" ? 10_000 : 60_000)
 
-/** A series of which little exists yet begins where it begins. */
-export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => {
-  const [first] = points
-  const begins = first === undefined || first.at < from ? from : first.at
-  return {
-    times: points.map(({ at }) => at),
-    from: Math.max(from, Math.min(begins, to - stepMillis * leastSteps)),
-    to,
-    stepMillis
-  }
-}
-
-const leastSteps = 30
+/** The whole window, also where little of it was measured: a month is a month wide. */
+export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => ({
+  times: points.map(({ at }) => at),
+  from,
+  to,
+  stepMillis
+})
 
 /** A count of a step as one of each second. */
 export const perSecond = ({ points, stepMillis }: Series, of: (point: SeriesPoint) => number): ReadonlyArray<number> =>

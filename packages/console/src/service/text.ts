@@ -1,13 +1,8 @@
-/** Numbers, times and sizes as people read them. */
+/** Times and sizes as people read them. */
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { now } from "./browser.ts"
 import { clockTime, dayOf } from "./dates.ts"
-
-const whole = new Intl.NumberFormat("en-US")
-
-export const count = (value: number): string => whole.format(value)
-
-export const countOfMemories = (value: number): string => `${count(value)} ${value === 1 ? "memory" : "memories"}`
+import { count } from "./words.ts"
 
 /** What came of an action, as a notice shows it. */
 export type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
@@ -56,14 +51,3 @@ export const ago = (at: number): string => {
 
 /** 2026-11-25 09:30, in the reader's time zone. */
 export const moment = (at: number): string => `${dayOf(at)} ${clockTime(at)}`
-
-/** The words of a memory's data in one line. */
-export const summary = (data: Readonly<Record<string, unknown>>): string => {
-  for (const name of ["fact", "content", "text", "event", "description", "summary", "value"]) {
-    const value = data[name]
-    if (typeof value === "string" && value !== "") return value
-  }
-  return Object.entries(data)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(" · ")
-}

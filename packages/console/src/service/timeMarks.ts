@@ -9,8 +9,8 @@ export interface TimeMark {
 const hour = 60
 const day = 24 * hour
 
-/** Minutes between marks. */
-const steps = [1, 2, 5, 10, 15, 30, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day]
+/** Minutes between marks. Of more than a day and a quarter each mark is a day. */
+const steps = [1, 2, 5, 10, 15, 30, hour, 2 * hour, 3 * hour, 6 * hour, day, 2 * day, 7 * day]
 const intervalsMax = 5
 const minuteMillis = 60_000
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { removeAll } from "../service/knowledge.ts"
-import { countOfMemories } from "../service/text.ts"
+import { countOfMemories } from "../service/words.ts"
 import { Confirm } from "./Dialog.tsx"
 
 export const ErasableHead = (given: {

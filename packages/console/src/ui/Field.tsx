@@ -14,13 +14,15 @@ export const Field = (given: {
   readonly suggestions?: ReadonlyArray<string>
   readonly onFocus?: () => void
   readonly required?: boolean
+  /** Takes the place of two: for ids. */
+  readonly isWide?: boolean
 }) => {
   const [text, setText] = useDraft(given.value)
   const cancel = useRef(() => undefined as void)
   useEffect(() => () => cancel.current(), [])
   const listId = given.suggestions === undefined ? undefined : `list-${given.label.replaceAll(" ", "-")}`
   return (
-    <label>
+    <label class={given.isWide === true ? "wide" : undefined}>
       <span>{given.label}</span>
       <input
         type={given.type ?? "text"}

@@ -1,6 +1,6 @@
 /** A table of any length that begins with some rows and shows more on demand. */
 import { useState } from "preact/hooks"
-import { count } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { type Column, Table } from "./Table.tsx"
 
 const rowsAtFirst = 100

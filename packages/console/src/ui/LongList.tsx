@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { count } from "../service/text.ts"
+import { count } from "../service/words.ts"
 
 const rowPixels = 44
 /** Above the first and below the last row. */

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact"
 import type { ApiError } from "../service/api.ts"
 import type { Loaded } from "../service/load.ts"
 import { duration } from "../service/text.ts"
+import { sentence } from "../service/words.ts"
 
 export const Notice = (given: { readonly tone?: "good" | "warn" | "bad"; readonly children: ComponentChildren }) => (
   <div class={`notice ${given.tone ?? ""}`} role={given.tone === "bad" ? "alert" : "status"}>
@@ -10,14 +11,25 @@ export const Notice = (given: { readonly tone?: "good" | "warn" | "bad"; readonl
   </div>
 )
 
+/** A message of the service as a sentence; what it has in backticks as code. */
+export const Said = ({ message }: { readonly message: string }) => (
+  <>
+    {sentence(message)
+      .split("`")
+      .map((part, at) => (at % 2 === 0 ? part : <code key={part}>{part}</code>))}
+  </>
+)
+
 /** A refusal of the service, with its details and what to do about it. */
 export const Refused = ({ error }: { readonly error: ApiError }) => (
   <Notice tone="bad">
-    <strong>{titleOf(error)}</strong> {error.message}
+    <strong>{titleOf(error)}</strong> <Said message={error.message} />
     {error.details.length > 0 && (
       <ul>
         {error.details.map((detail) => (
-          <li key={detail}>{detail}</li>
+          <li key={detail}>
+            <Said message={detail} />
+          </li>
         ))}
       </ul>
     )}

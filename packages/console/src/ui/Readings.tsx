@@ -1,6 +1,6 @@
 /** What a reading of messages found, and what it left out and why. */
 import type { Extracted } from "../service/knowledge.ts"
-import { summary } from "../service/text.ts"
+import { summary } from "../service/words.ts"
 
 type Found = Extracted["found"][number]
 type Rejected = Extracted["rejected"][number]

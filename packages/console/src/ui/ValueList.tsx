@@ -1,10 +1,10 @@
 /** Values of a facet to choose from: a search over them, how many memories each has, how new these are. */
 import { useLoad } from "../service/load.ts"
 import { facetsOf } from "../service/knowledge.ts"
-import { otherAccounts } from "../service/session.ts"
-import { ago, count } from "../service/text.ts"
+import { ago } from "../service/text.ts"
+import { count } from "../service/words.ts"
 import { Choice, Field } from "./Field.tsx"
-import { Empty, Show } from "./Notice.tsx"
+import { Show } from "./Notice.tsx"
 
 const shownMax = 200
 
@@ -47,13 +47,9 @@ export const ValueList = (given: {
       <Show of={loaded}>
         {({ isExact, total, values }) =>
           values.length === 0 ? (
-            <Empty title={`No ${given.noun}s`}>
-              <p>
-                {given.contains === ""
-                  ? `No memory of this account names a ${given.noun} yet. ${otherAccounts()}`
-                  : "None has this text in its name."}
-              </p>
-            </Empty>
+            <p class="muted">
+              {given.contains === "" ? `No ${given.noun} yet.` : `No ${given.noun} has this text in its name.`}
+            </p>
           ) : (
             <>
               <p class="small muted">

@@ -457,6 +457,18 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Deletion:
+    """What a call deleted: the filters that were given, and how many memories matched."""
+
+    memories: int
+    agent_id: str | None = None
+    subject_id: str | None = None
+    thread_id: str | None = None
+    kind: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
 class Request:
     id: int
     at: int
@@ -467,6 +479,8 @@ class Request:
     account: str | None
     #: Id of the key, address of the wallet, or `operator`.
     caller: str | None
+    #: Of a call that deleted memories, or counted them.
+    deleted: Deletion | None = None
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
     const shownBrowser = browser.slice(0, Limits.consoleBrowserLengthMax)
     const session = {
       holder,
-      own: { ...shared, csrf: yield* randomText(secretBytes) },
+      own: { ...shared, id, csrf: yield* randomText(secretBytes) },
       record: { ...shared, id, address, browser: shownBrowser, createdAt: now, lastUsedAt: now }
     }
     sessions.add(sha256Hex(secret), session, now)

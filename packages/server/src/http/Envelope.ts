@@ -74,8 +74,17 @@ const enveloped = <E, R>(
       requestCounts(route)(String(status)).updateUnsafe(1, fiber.context)
       requestTimes(route).updateUnsafe(millis / 1_000, fiber.context)
       if (known.operation !== undefined) {
-        const { accountId: account, caller, operation } = known
-        records.add({ at: clock.currentTimeMillisUnsafe(), method, operation, status, millis, account, caller })
+        const { accountId: account, caller, deleted, operation } = known
+        records.add({
+          at: clock.currentTimeMillisUnsafe(),
+          method,
+          operation,
+          status,
+          millis,
+          account,
+          caller,
+          deleted
+        })
         tally.add(status, millis)
       }
       const sent = Effect.succeed(HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId)))

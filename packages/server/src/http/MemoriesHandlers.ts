@@ -15,6 +15,7 @@ import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/Search
 import { answered } from "./answered.ts"
 import { listCursor } from "./Cursor.ts"
 import { mapAnswer } from "./MapAnswer.ts"
+import { noted, notedOne } from "./RequestLog.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -74,7 +75,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
       }),
       delete: Effect.fnUntraced(function* ({ headers, params }) {
-        yield* memories.remove(yield* CurrentCall, params.id, ifMatchOf(headers["if-match"]))
+        yield* notedOne(memories.remove(yield* CurrentCall, params.id, ifMatchOf(headers["if-match"])))
         return { success: true as const }
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
@@ -82,7 +83,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return answered("batchSearch", { success: true, ...found })
       }),
       batchDelete: Effect.fnUntraced(function* ({ payload }) {
-        return { success: true as const, ...(yield* memories.removeBatch(yield* CurrentCall, payload)) }
+        return { success: true as const, ...(yield* noted(memories.removeBatch(yield* CurrentCall, payload), payload)) }
       }),
       batchUpdate: Effect.fnUntraced(function* ({ payload: { ids, update } }) {
         return { success: true as const, updated: yield* memories.patchAll(yield* CurrentCall, ids, update) }

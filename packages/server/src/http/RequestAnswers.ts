@@ -24,8 +24,12 @@ export const requestFilter = ({ from, limit, refused, to, ...query }: RequestsQu
 })
 
 /** `name`: of the account; undefined: it has none any more. */
-export const requestRecord = ({ account, caller, ...entry }: KeptRequest, name: string | undefined): RequestRecord => ({
+export const requestRecord = (
+  { account, caller, deleted, ...entry }: KeptRequest,
+  name: string | undefined
+): RequestRecord => ({
   ...entry,
+  ...(deleted !== undefined && { deleted }),
   account: name ?? account ?? null,
   caller: caller ?? null
 })

@@ -3,6 +3,8 @@
  * No content, no ids and no query: the route is the contract's pattern.
  */
 import { Context, Effect } from "effect"
+import type { DeletionRecord } from "@muniment/domain/Operations"
+import type { BatchDelete, DeletedMemories } from "@muniment/domain/Search"
 
 export interface KnownRequest {
   accountId?: string
@@ -10,12 +12,36 @@ export interface KnownRequest {
   caller?: string | undefined
   /** As `memories.create`. */
   operation?: string
+  deleted?: DeletionRecord
 }
 
 /** Filled in as it becomes known; one object for each request. */
 export const RequestAccount = Context.Reference<KnownRequest>("muniment/server/RequestAccount", {
   defaultValue: () => ({})
 })
+
+/** Keeps for the history of calls whom a deletion concerned and how many memories it met. */
+export const noted = <E, R>(
+  deletion: Effect.Effect<DeletedMemories, E, R>,
+  { filters = {} }: Pick<typeof BatchDelete.Type, "filters">
+): Effect.Effect<DeletedMemories, E, R> =>
+  Effect.tap(deletion, ({ deleted, dryRun }) =>
+    Effect.map(RequestAccount, (known) => {
+      const { agentId, kind, subjectId, threadId } = filters
+      known.deleted = {
+        ...(agentId !== undefined && { agentId }),
+        ...(subjectId !== undefined && { subjectId }),
+        ...(threadId !== undefined && { threadId }),
+        ...(kind !== undefined && { kind }),
+        memories: deleted,
+        ...(dryRun === true && { dryRun })
+      }
+    })
+  )
+
+/** As {@link noted}, of one memory by its id. */
+export const notedOne = <E, R>(deletion: Effect.Effect<void, E, R>): Effect.Effect<DeletedMemories, E, R> =>
+  noted(Effect.as(deletion, { deleted: 1 }), {})
 
 export const logRequest = (line: {
   readonly method: string

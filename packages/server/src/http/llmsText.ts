@@ -29,7 +29,8 @@ GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
 Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), data (JSON: values of fields),
 eventDateFrom, eventDateTo,
 includeSuperseded, minRelevance (0..1), limit (1..100). "timeZone" (IANA) and "now" (ISO date-time) say what
-"yesterday" in a query means. Hits have quality.relevance (0..1), best first.
+"yesterday" in a query means. The answer has "memories", best first, each
+with quality.relevance (0..1).
 mode=answer quotes what answers, with citations ("grounded": false when nothing is known: see "hits"); mode=map gives topics.
 POST /v1/memories/batch/search takes up to 10 queries.
 

@@ -8,6 +8,7 @@ import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } fro
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, DataFilter, SearchParameters } from "@muniment/domain/Search"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
+import { noted, notedOne } from "../http/RequestLog.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import type { CallerSearch } from "../search/CallerSearch.ts"
@@ -174,7 +175,7 @@ const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   price: Prices.deleteMemory,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
-    yield* memories.remove(call, id)
+    yield* notedOne(memories.remove(call, id))
     return {}
   }),
   shown: (answer) => ({ ...answer, memories: [], deleted: 1 })
@@ -201,7 +202,7 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
       ...(ids !== undefined && { ids }),
       ...(!isById && { filters })
     })
-    return { ...(yield* memories.removeBatch(call, body)) }
+    return { ...(yield* noted(memories.removeBatch(call, body), body)) }
   }),
   shown: (answer) => ({ ...answer, memories: [] })
 })

@@ -1,6 +1,7 @@
 /**
  * Records an operator's change in the audit log, once it has succeeded: the name of the operation and those fields of
- * the request that say what was changed. Never records, memories, schemas or secrets.
+ * the request that say what was changed, of a deletion whom it concerned and how many memories. Never records,
+ * memories, schemas or secrets.
  */
 import { Effect } from "effect"
 import { HttpMethod, type HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -28,6 +29,9 @@ const detailFields = [
   "webhook"
 ] as const
 
+/** Of the filters of a deletion: whom it concerned. */
+const filterFields = ["agentId", "subjectId", "threadId", "kind"] as const
+
 /** `handler`, and after its success the event; `account`: whom the operator acts for. A failure of the log is reported and fails nothing: the change is made. */
 export const auditedAction = <E, R>(
   log: AuditLog["Service"],
@@ -41,7 +45,12 @@ export const auditedAction = <E, R>(
     : Effect.tap(handler, (response) => {
         if (response.status >= 300) return Effect.void
         return Effect.flatMap(bodyOf(request), (body) => {
-          const detail: AuditDetail = { ...detailOf(body), ...madeKey(response), path: pathOf(request.url) }
+          const detail: AuditDetail = {
+            ...detailOf(body, detailFields),
+            ...deletion(body, response),
+            ...madeKey(response),
+            path: pathOf(request.url)
+          }
           const subject =
             account ?? subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
           return log.record({ action, subject: typeof subject === "string" ? subject : undefined, detail })
@@ -57,21 +66,35 @@ const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.map(request.arrayBuffer, (bytes) => objectIn(new TextDecoder().decode(bytes)))
     : Effect.succeed({})
 
+/** Whom a deletion of memories concerned, and how many memories it met. */
+const deletion = (
+  { filters }: Readonly<Record<string, unknown>>,
+  response: HttpServerResponse.HttpServerResponse
+): AuditDetail => {
+  const { deleted } = answerOf(response)
+  return {
+    ...(typeof filters === "object" && filters !== null && detailOf({ ...filters }, filterFields)),
+    ...(typeof deleted === "number" && { memories: deleted })
+  }
+}
+
 /** A key is known by its id, which only the answer has. */
-const madeKey = ({ body }: HttpServerResponse.HttpServerResponse): AuditDetail => {
-  if (body._tag !== "Uint8Array") return {}
-  const { key } = objectIn(new TextDecoder().decode(body.body))
+const madeKey = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
+  const { key } = answerOf(response)
   return typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
 }
+
+const answerOf = ({ body }: HttpServerResponse.HttpServerResponse): Readonly<Record<string, unknown>> =>
+  body._tag === "Uint8Array" ? objectIn(new TextDecoder().decode(body.body)) : {}
 
 const objectIn = (text: string): Readonly<Record<string, unknown>> => {
   const json: unknown = text === "" ? {} : JSON.parse(text)
   return typeof json === "object" && json !== null ? { ...json } : {}
 }
 
-const detailOf = (body: Readonly<Record<string, unknown>>): AuditDetail =>
+const detailOf = (body: Readonly<Record<string, unknown>>, fields: ReadonlyArray<string>): AuditDetail =>
   Object.fromEntries(
-    detailFields.flatMap((field) => {
+    fields.flatMap((field) => {
       const value = body[field]
       return isDetail(value) ? [[field, value]] : []
     })

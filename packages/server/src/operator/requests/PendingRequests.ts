@@ -2,9 +2,11 @@
  * Calls of accounts that are to be written down: who called which operation when, and how it ended. A call costs one
  * entry of a list; what the store does not take in time is dropped, the oldest first.
  *
- * Invariant: names of operations, ids of keys and addresses of wallets; never content, never a query.
+ * Invariant: names of operations, ids of keys and addresses of wallets; of a deletion, whom and
+ * how many memories it concerned; never content, never a query.
  */
 import { Limits } from "@muniment/domain/Limits"
+import type { DeletionRecord } from "@muniment/domain/Operations"
 
 export interface RequestEntry {
   readonly at: number
@@ -17,6 +19,7 @@ export interface RequestEntry {
   readonly account: string | undefined
   /** Id of the key, address of the wallet, or `operator`. */
   readonly caller: string | undefined
+  readonly deleted?: DeletionRecord | undefined
 }
 
 export class PendingRequests {

@@ -6,6 +6,7 @@
  */
 import { chmodSync, existsSync, rmSync } from "node:fs"
 import { Limits } from "@muniment/domain/Limits"
+import type { DeletionRecord } from "@muniment/domain/Operations"
 import { Database, SqliteError } from "@muniment/sqlite/Database"
 import type { RequestEntry } from "./PendingRequests.ts"
 
@@ -40,7 +41,8 @@ const schema = `
     status INTEGER NOT NULL,
     millis REAL NOT NULL,
     account TEXT,
-    caller TEXT
+    caller TEXT,
+    deleted TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
 `
@@ -57,11 +59,14 @@ export class RequestFile {
 
   add(entries: ReadonlyArray<RequestEntry>): void {
     const insert = this.#database.prepare(
-      "INSERT INTO request (at, method, operation, status, millis, account, caller) VALUES (?, ?, ?, ?, ?, ?, ?)"
+      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
     )
     this.#database.transaction(() => {
-      for (const { account, at, caller, method, millis, operation, status } of entries)
-        insert.run(at, method, operation, status, Math.round(millis * 10) / 10, account ?? null, caller ?? null)
+      for (const { account, at, caller, deleted, method, millis, operation, status } of entries) {
+        const scope = deleted === undefined ? null : JSON.stringify(deleted)
+        insert.run(at, method, operation, status, Math.round(millis * 10) / 10, account ?? null, caller ?? null, scope)
+      }
     })
   }
 
@@ -112,7 +117,8 @@ export class RequestFile {
       status: Number(row["status"]),
       millis: Number(row["millis"]),
       account: row["account"] === null ? undefined : String(row["account"]),
-      caller: row["caller"] === null ? undefined : String(row["caller"])
+      caller: row["caller"] === null ? undefined : String(row["caller"]),
+      ...(row["deleted"] !== null && { deleted: JSON.parse(String(row["deleted"])) as DeletionRecord })
     }))
   }
 
@@ -139,6 +145,9 @@ const opened = (filename: string): Database => {
   const database = new Database({ filename, isScratch: true })
   try {
     database.exec(schema)
+    // A file of an earlier release.
+    const columns = database.prepare("SELECT name FROM pragma_table_info('request')").all()
+    if (!columns.some(({ name }) => name === "deleted")) database.exec("ALTER TABLE request ADD COLUMN deleted TEXT")
     return database
   } catch (error) {
     database.close()

@@ -8,6 +8,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { PendingRequests } from "@muniment/server/operator/requests/PendingRequests"
 import { RequestFile, type RequestFilter } from "@muniment/server/operator/requests/RequestFile"
 import { makeRequestHistory } from "@muniment/server/operator/requests/RequestHistory"
+import { Database } from "@muniment/sqlite/Database"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 
 const start = Date.UTC(2026, 10, 25, 12, 0, 0)
@@ -33,6 +34,24 @@ const opened = (path: string | undefined, days = 30) =>
   })
 
 describe("calls of accounts", () => {
+  it("of a file that knows no deletions yet are kept, and deletions from then on", () => {
+    const path = requestsFile()
+    const earlier = new Database({ filename: path, isScratch: true })
+    earlier.exec(`CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, method TEXT NOT NULL,
+      operation TEXT NOT NULL, status INTEGER NOT NULL, millis REAL NOT NULL, account TEXT, caller TEXT) STRICT;
+      INSERT INTO request VALUES (7, 1, 'GET', 'memories.list', 200, 1.5, 'a', 'k')`)
+    earlier.close()
+    const file = new RequestFile(path, 10)
+    const deleted = { subjectId: "clara", memories: 3 }
+    file.add([{ ...entry(start), deleted }])
+    expect(file.list({ limit: 10 }, 0, 100)).toMatchObject([
+      { id: 8, at: start, deleted },
+      { id: 7, at: 1 }
+    ])
+    expect(file.list({ limit: 10 }, 0, 8)[0]).not.toHaveProperty("deleted")
+    file.close()
+  })
+
   it.effect("are listed newest first, at once and after a restart, and go on before an id", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(start)

@@ -1,0 +1,52 @@
+/** Counts, messages and what a memory says, in words. */
+
+const whole = new Intl.NumberFormat("en-US")
+
+export const count = (value: number): string => whole.format(value)
+
+export const countOfMemories = (value: number): string => `${count(value)} ${value === 1 ? "memory" : "memories"}`
+
+/** Whom a deletion of memories concerned, and how many there were. Details of the log may be of any type. */
+export const deletionText = (given: {
+  readonly agentId?: unknown
+  readonly subjectId?: unknown
+  readonly threadId?: unknown
+  readonly kind?: unknown
+  readonly memories: number
+  readonly dryRun?: unknown
+}): string => {
+  const named = [
+    ["subject", given.subjectId],
+    ["agent", given.agentId],
+    ["thread", given.threadId],
+    ["kind", given.kind]
+  ].flatMap(([name, value]) => (typeof value === "string" ? [`${String(name)} ${value}`] : []))
+  const whom = named.length === 0 ? "" : `${named.join(", ")}: `
+  return `${whom}${countOfMemories(given.memories)} ${given.dryRun === true ? "counted, none deleted" : "deleted"}`
+}
+
+/** Fields that say whom or what sort, not what is known: they stand last. */
+const isLabel = (name: string): boolean => /^(?:subject|user|kind|category|status|id)$|(?:Type|Id)$/.test(name)
+
+/** The words of a memory's data in one line, what is known before whom it is about. */
+export const summary = (data: Readonly<Record<string, unknown>>): string => {
+  const { preference, preferenceType } = data
+  if (typeof preference === "string" && typeof preferenceType === "string") return `${preferenceType} ${preference}`
+  for (const name of ["fact", "content", "text", "event", "description", "summary", "value"]) {
+    const value = data[name]
+    if (typeof value === "string" && value !== "") return value
+  }
+  return Object.entries(data)
+    .toSorted(([one], [other]) => Number(isLabel(one)) - Number(isLabel(other)))
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" · ")
+}
+
+/** A message of the service as a sentence: its messages begin small and end without a full stop. */
+export const sentence = (message: string): string => {
+  const text = message.trim()
+  if (text === "") return text
+  // A name of a field or a setting keeps its spelling.
+  const isWord = /^[a-z]+(?=[\s,:;.]|$)/.test(text)
+  return `${isWord ? text.charAt(0).toUpperCase() + text.slice(1) : text}${/[.!?]$/.test(text) ? "" : "."}`
+}
