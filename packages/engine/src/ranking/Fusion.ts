@@ -108,6 +108,8 @@ const spreadOf = (cosines: Float64Array): CosineSpread | undefined => {
 
 /** One entry per memory: of a long message, its best passage, on a tie the first one. */
 const bestOfEach = <C extends Candidate>(scored: ReadonlyArray<Scored<C>>): ReadonlyArray<Scored<C>> => {
+  // A memory without passages is one candidate.
+  if (scored.every(({ candidate }) => candidate.passage === undefined)) return scored
   const best = new Map<string, Scored<C>>()
   for (const one of scored) {
     const known = best.get(one.candidate.id)

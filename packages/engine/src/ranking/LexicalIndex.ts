@@ -74,6 +74,12 @@ export class LexicalIndex {
   #touched = new Uint32Array(SLOTS_MIN)
   #touchedCount = 0
   #epoch = 0
+  /** What the first phase looked up last: the second phase of the same search follows it, mostly. */
+  #counted: { readonly stamp: number; readonly removals: number; readonly lists: ReadonlyMap<string, PostingList> } = {
+    stamp: 0,
+    removals: 0,
+    lists: new Map()
+  }
 
   constructor(
     postings: Postings,
@@ -121,6 +127,11 @@ export class LexicalIndex {
   /** First phase: counts over the documents of `allowed`. */
   statistics(terms: ReadonlyArray<string>, allowed: Bitmap): TermStatistics {
     const lists = terms.map((term) => this.#list(term))
+    this.#counted = {
+      stamp: this.#lastStamp,
+      removals: this.#removals,
+      lists: new Map(terms.map((term, at) => [term, lists[at]!]))
+    }
     this.#trim()
     if (this.#isAllOf(allowed)) {
       const documentFrequencies = lists.map(({ length }) => length)
@@ -139,8 +150,11 @@ export class LexicalIndex {
   score(query: WeightedQuery, allowed: Bitmap): LexicalScores {
     this.#clearScores()
     const visible = this.#isAllOf(allowed) ? undefined : allowed
+    const { lists, removals, stamp } = this.#counted
+    const isUnchanged = stamp === this.#lastStamp && removals === this.#removals
     for (const [term, text] of query.terms.entries()) {
-      this.#accumulate(this.#list(text), query.idf[term]!, query.averageLength, visible)
+      const list = (isUnchanged ? lists.get(text) : undefined) ?? this.#list(text)
+      this.#accumulate(list, query.idf[term]!, query.averageLength, visible)
     }
     this.#trim()
     const epoch = this.#epoch

@@ -49,11 +49,19 @@ const isInPresent = (lower: string): boolean =>
 const pastTense =
   /\b(?:did|was|were|had|first|before|(?<!look(?:s|ing)? )after|ago|used to|how many times|(?:19|20)\d\d|original(?:ly)?|previous(?:ly)?|former(?:ly)?|yesterday|last)\b/
 
+const run = /[\p{L}\p{N}\p{M}]+/gu
+const capital = /^\p{Lu}/u
+/** The same on a question in ASCII, without Unicode tables. */
+const asciiRun = /[A-Za-z0-9]+/g
+const asciiCapital = /^[A-Z]/
+const beyondAscii = /[^ -~\t\r\n]/
+
 const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> => {
   const words = new Set<string>()
   const capitals = new Set<string>()
-  for (const word of question.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []) {
-    const isCapital = /^\p{Lu}/u.test(word)
+  const isAscii = !beyondAscii.test(question)
+  for (const word of question.match(isAscii ? asciiRun : run) ?? []) {
+    const isCapital = (isAscii ? asciiCapital : capital).test(word)
     if (!isCapital && stopWords.has(word)) continue
     for (const token of tokenize(word)) {
       words.add(token)

@@ -1,6 +1,7 @@
 /**
- * Top-k selection over scored slots with a bounded heap whose root is the worst kept slot: O(n log k), in practice
- * close to O(n), because most slots score below the root, or below a floor that is computed first.
+ * Top-k selection over scored slots. A floor that at least k of the slots reach is computed first, in O(n); the few above
+ * it are cut at the k-th score. Where many reach it (equal scores, or a sample that says little), a bounded heap whose
+ * root is the worst kept slot takes the best in O(n log k).
  */
 
 /** In no order; of equal scores those with `before(a, b) < 0` come before others. Scores are not negative. */
@@ -11,8 +12,50 @@ export const topSlots = (
   before: (left: number, right: number) => number
 ): ReadonlyArray<number> => {
   if (slots.length <= limit) return Array.from(slots)
-  const heap = new SlotHeap(limit, before)
   const floor = floorOf(slots.subarray(0, floorSlotsMax), scores, limit)
+  const near = new Uint32Array(nearShare * limit)
+  let count = 0
+  for (let at = 0; at < slots.length; at++) {
+    const slot = slots[at]!
+    if (scores[slot]! < floor) continue
+    if (count === near.length) return heaped(slots, scores, floor, limit, before)
+    near[count++] = slot
+  }
+  return cut(near.subarray(0, count), scores, limit, before)
+}
+
+/** How many times `limit` may reach the floor for sorting their scores to be cheaper than a heap. */
+const nearShare = 2
+
+/** The best of slots that are few. */
+const cut = (
+  slots: Uint32Array,
+  scores: Float64Array,
+  limit: number,
+  before: (left: number, right: number) => number
+): ReadonlyArray<number> => {
+  const sorted = new Float64Array(slots.length)
+  for (let at = 0; at < slots.length; at++) sorted[at] = scores[slots[at]!]!
+  const least = sorted.sort()[slots.length - limit]!
+  const kept: Array<number> = []
+  const equals: Array<number> = []
+  for (let at = 0; at < slots.length; at++) {
+    const score = scores[slots[at]!]!
+    if (score > least) kept.push(slots[at]!)
+    else if (score === least) equals.push(slots[at]!)
+  }
+  const room = limit - kept.length
+  return kept.concat(equals.length > room ? equals.sort(before).slice(0, room) : equals)
+}
+
+const heaped = (
+  slots: Uint32Array,
+  scores: Float64Array,
+  floor: number,
+  limit: number,
+  before: (left: number, right: number) => number
+): ReadonlyArray<number> => {
+  const heap = new SlotHeap(limit, before)
   for (let at = 0; at < slots.length; at++) {
     const score = scores[slots[at]!]!
     if (score >= floor) heap.offer(slots[at]!, score)
@@ -28,7 +71,10 @@ const floorSteps = 256
 const floorOf = (slots: Uint32Array, scores: Float64Array, limit: number): number => {
   if (slots.length <= limit) return 0
   let most = 0
-  for (let at = 0; at < slots.length; at++) most = Math.max(most, scores[slots[at]!]!)
+  for (let at = 0; at < slots.length; at++) {
+    const score = scores[slots[at]!]!
+    if (score > most) most = score
+  }
   if (most === 0) return 0
   const reached = new Uint32Array(floorSteps + 1)
   const least = new Float64Array(floorSteps + 1).fill(most)

@@ -95,8 +95,11 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
 })
 
 /** Without undefined members, which JSON cannot hold. */
-const defined = (fields: object): JsonObject => {
+const defined = (fields: Readonly<Record<string, unknown>>): JsonObject => {
   const kept: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined) kept[name] = value
+  }
   return kept as JsonObject
 }

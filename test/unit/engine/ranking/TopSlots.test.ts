@@ -1,0 +1,24 @@
+import { topSlots } from "@muniment/engine/ranking/TopSlots"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+
+const oldestFirst = (left: number, right: number): number => left - right
+
+describe("the best of scored slots", () => {
+  it.each([1, 3, 40, 1e6])("are those of a sort, with %i different scores", (levels) => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: levels }), { minLength: 1, maxLength: 6_000, size: "max" }),
+        fc.integer({ min: 0, max: 150 }),
+        (steps, limit) => {
+          const scores = Float64Array.from(steps, (step) => step / 7)
+          const slots = Uint32Array.from(steps, (_, at) => at)
+          const best = [...slots].sort((left, right) => scores[right]! - scores[left]! || oldestFirst(left, right))
+          const found = [...topSlots(slots, scores, limit, oldestFirst)].sort(oldestFirst)
+          expect(found).toEqual(best.slice(0, limit).sort(oldestFirst))
+        }
+      ),
+      { numRuns: 40 }
+    )
+  })
+})
