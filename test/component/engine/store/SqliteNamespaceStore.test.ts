@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { placeEmptyFile } from "@muniment/engine/store/sqlite/emptyFile"
+import { openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceState } from "@muniment/engine/namespace/NamespaceState"
@@ -45,6 +47,28 @@ const loading = (directory: string) =>
   Effect.scoped(Effect.flatMap(opening(directory), (file) => NamespaceState.load(file, exactOnly)))
 
 describe("a namespace file", () => {
+  it("is made by the migrations once, and then copied: both are alike, and neither replaces a file", () => {
+    const directory = temporaryDirectory()
+    const schemaOf = (name: string) => {
+      const database = openMigrated(join(directory, name))
+      const schema = database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid").all()
+      const meta = database.prepare("SELECT * FROM meta ORDER BY key").all()
+      const version = database.value("PRAGMA user_version")
+      database.close()
+      return { schema, meta, version }
+    }
+    expect(schemaOf("second.db")).toEqual(schemaOf("first.db"))
+    expect(schemaOf("third.db").version).toBe(namespaceMigrations.length)
+    expect(readdirSync(directory).toSorted()).toEqual(["first.db", "second.db", "third.db"])
+    // What a crash left of a copy is not taken for the file.
+    writeFileSync(join(directory, "fourth.db.new"), "half of it")
+    expect(schemaOf("fourth.db")).toEqual(schemaOf("first.db"))
+    expect(existsSync(join(directory, "fourth.db.new"))).toBe(false)
+    const bytes = readFileSync(join(directory, "first.db"))
+    expect(placeEmptyFile(join(directory, "first.db"), () => undefined)).toBe(false)
+    expect(readFileSync(join(directory, "first.db"))).toEqual(bytes)
+  })
+
   it.effect("is made at the first open, in WAL with synchronous FULL, and named by a hash", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()

@@ -1,10 +1,11 @@
 /** Files of namespaces in their directory: names, removal, the logs of a killed process, and the open with its migrations. */
-import { closeSync, fsyncSync, globSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, globSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
+import { placeEmptyFile } from "./emptyFile.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { registerRowSum } from "./rowSums.ts"
 import { guarded } from "./storeErrorOf.ts"
@@ -61,7 +62,13 @@ const emptyLog = (log: string): void => {
 /** Copy of the file before a migration, without the version suffix. */
 export const copyPath = (filename: string): string => `${filename}.before-migration`
 
+/** Makes the file if it is missing. */
 export const openMigrated = (filename: string): Database => {
+  if (!existsSync(filename)) placeEmptyFile(filename, (unfinished) => migrated(unfinished).close())
+  return migrated(filename)
+}
+
+const migrated = (filename: string): Database => {
   const database = new Database({ filename })
   try {
     registerRowSum(database)
