@@ -5,6 +5,7 @@
  * `--mutations [--mutation NAME]`: searches a seed that finds each mutation, or this one; exit code 1 if one is not found.
  */
 import { spawnSync } from "node:child_process"
+import { enableCompileCache } from "node:module"
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -14,6 +15,9 @@ import { type Mutation, mutations } from "./mutations.ts"
 import type { SimulationResult } from "./Simulation.ts"
 import { tellSteps } from "./Trace.ts"
 import { wire } from "./wiring.ts"
+
+// To load the whole service takes as long as three seeds of it.
+enableCompileCache()
 
 const seedsOfMutation = 1_000
 
@@ -29,7 +33,7 @@ const { values } = parseArgs({
     lines: { type: "boolean", default: false },
     progress: { type: "string" },
     processes: { type: "string", default: String(availableParallelism()) },
-    slice: { type: "string", default: "100" },
+    slice: { type: "string", default: "500" },
     mutations: { type: "boolean", default: false },
     mutation: { type: "string" }
   }

@@ -42,6 +42,8 @@ const triesMax = 4
 /** The first writes after a full disk find the room, and those under way were refused before. */
 const staleRefusalsMax = 8
 const reconcileMillis = 200_000
+/** A caller repeats what an agent refused that is being removed because it is empty. */
+const retiredMillis = 1_000
 
 class Fault extends Error {}
 
@@ -348,9 +350,15 @@ class WholeSimulation {
 
   async #read({ account: { books, key }, agentId, isConversation, model, writing }: Tenant): Promise<void> {
     const judge = model.expectation()
-    const { body, status } = await this.#ask({ method: "GET", path: `/memories?agentId=${agentId}&limit=100`, key })
+    const list = { method: "GET", path: `/memories?agentId=${agentId}&limit=100`, key }
+    let answer = await this.#ask(list)
+    for (let tries = 1; isRetired(answer) && tries < triesMax; tries++) {
+      await this.#rest(retiredMillis)
+      answer = await this.#ask(list)
+    }
+    const { body, status } = answer
     this.#note("read", agentId, status)
-    if (status !== 200) return this.#unread(status, String(body["code"]))
+    if (status !== 200) return this.#unread(status, String(body["code"]), String(body["error"]))
     const listed = (body["memories"] ?? []) as ReadonlyArray<Listed>
     const seen = new Map<string, string>()
     for (const { data, id, kind } of listed)
@@ -364,9 +372,9 @@ class WholeSimulation {
     for (const write of model.recognised) books.done.add(write)
   }
 
-  #unread(status: number, code: string): void {
+  #unread(status: number, code: string, error: string): void {
     if (code === "insufficient_credits") return
-    if (!this.#isDiskFaulty || status !== 503) throw new Fault(`a read is answered with ${status} ${code}`)
+    if (!this.#isDiskFaulty || status !== 503) throw new Fault(`a read is answered with ${status} ${code}: ${error}`)
     this.#blameDisk("a read")
   }
 
