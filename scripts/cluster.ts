@@ -2,7 +2,8 @@
  * `npm run cluster`: several nodes of one service on this machine, over a real PostgreSQL. To try it; on several machines
  * each node is started with its own settings.
  */
-import { resolve } from "node:path"
+import { writeFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { ClusterProcesses, type NodeProcess } from "./cluster/ClusterProcesses.ts"
 
@@ -10,14 +11,16 @@ const usage = `Usage: npm run cluster -- [OPTIONS]
 
 Starts PostgreSQL and nodes of one Muniment on free ports of this machine, until Ctrl-C.
 
-  --nodes N        1 to 16; default 3
+  --nodes N        0 to 16; default 3; 0: PostgreSQL alone, to move data into it or out of it
   --directory DIR  where everything lies; the next start finds it again; default data/cluster
-  --json           one line of JSON for each node: {"url", "pid", "name"}
+  --json           one line of JSON for each node: {"url", "pid", "name"}, then {"environment": FILE}
   --help
 
+DIR/environment has what the nodes share, for "muniment cluster" and "muniment migrate" in a shell that reads it.
 As root the path to DIR has to be open to others: PostgreSQL then runs as the user nobody.`
 
 const nodesMax = 16
+const reportMillis = 30_000
 
 interface Options {
   readonly nodes: number
@@ -40,7 +43,12 @@ const main = async (): Promise<void> => {
     )
   const cluster = await ClusterProcesses.start(options, tell)
   try {
-    if (!options.isJson) process.stdout.write(`\n${adviceOf(cluster).join("\n")}\n`)
+    await untilReported(cluster)
+    const file = join(options.directory, "environment")
+    writeFileSync(file, exportsOf(cluster.shared()), { mode: 0o600 })
+    process.stdout.write(
+      options.isJson ? `${JSON.stringify({ environment: file })}\n` : `\n${adviceOf(cluster, file).join("\n")}\n`
+    )
     await stopped
   } finally {
     await cluster.stop()
@@ -60,20 +68,38 @@ const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
   })
   if (values.help) return undefined
   const nodes = Number(values.nodes)
-  if (!/^\d+$/.test(values.nodes) || nodes < 1 || nodes > nodesMax)
-    throw new Error(`--nodes is 1 to ${nodesMax}, not "${values.nodes}"`)
+  if (!/^\d+$/.test(values.nodes) || nodes > nodesMax)
+    throw new Error(`--nodes is 0 to ${nodesMax}, not "${values.nodes}"`)
   return { nodes, directory: resolve(values.directory), isJson: values.json }
 }
 
+/** A node answers a moment before it has printed that it is ready, and the key. */
+const untilReported = async ({ nodes }: ClusterProcesses): Promise<void> => {
+  for (const until = Date.now() + reportMillis; Date.now() < until;) {
+    if (nodes.every((node) => /Muniment is ready[^]*\n.*─╯/u.test(node.output()))) return
+    await new Promise((resume) => setTimeout(resume, 50))
+  }
+}
+
 /** The operator's key is shown once, by the node that served first. */
-const adviceOf = ({ nodes }: ClusterProcesses): ReadonlyArray<string> => {
+const adviceOf = ({ nodes }: ClusterProcesses, environment: string): ReadonlyArray<string> => {
   const key = nodes.map((node) => /Key +(\S+)/.exec(node.output())?.[1]).find((found) => found !== undefined)
+  const [node] = nodes
   return [
-    "Any node takes any request. Stop or kill one, and the others go on.",
+    ...(nodes.length === 0 ? [] : ["Any node takes any request. Stop or kill one, and the others go on."]),
+    `For "muniment cluster status" and "muniment migrate": . ${relative("", environment)}`,
     ...(key === undefined ? [] : [`The operator's key, shown once: ${key}`]),
+    ...(key === undefined && node !== undefined
+      ? [`A key: MUNIMENT_DATA_DIR=${relative("", node.directory)} npm run muniment -- keys create --account operator`]
+      : []),
     "Ctrl-C stops all."
   ]
 }
+
+const exportsOf = (settings: Readonly<Record<string, string>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`)
+    .join("")
 
 try {
   await main()

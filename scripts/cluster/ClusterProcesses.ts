@@ -74,14 +74,18 @@ export class ClusterProcesses {
     return node.startAgain()
   }
 
+  /** What makes a process a node of this cluster, and what commands have to know of it. */
+  shared(databaseUrl: Redacted.Redacted = this.postgres.url()) {
+    return {
+      MUNIMENT_DATABASE_URL: Redacted.value(databaseUrl),
+      MUNIMENT_BASES: resolve(this.#options.directory, "bases"),
+      MUNIMENT_CLUSTER_SECRET: this.#secret
+    }
+  }
+
   #makeNode(): NodeProcess {
     const name = `node-${this.nodes.length + 1}`
-    const environment = {
-      MUNIMENT_DATABASE_URL: Redacted.value(this.#options.databaseOf?.(name) ?? this.postgres.url()),
-      MUNIMENT_BASES: resolve(this.#options.directory, "bases"),
-      MUNIMENT_CLUSTER_SECRET: this.#secret,
-      ...this.#options.environment
-    }
+    const environment = { ...this.shared(this.#options.databaseOf?.(name)), ...this.#options.environment }
     const node = new NodeProcess(name, resolve(this.#options.directory, name), environment)
     this.nodes.push(node)
     return node

@@ -23,7 +23,9 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"answer":"[^]*Oslo[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
-    /4 memories of operator exported[^]*4 were there already/
+    /4 memories of operator exported[^]*4 were there already/,
+    /node-3 +http[^]*The operator's key, shown once: mun_/,
+    /(?=[^]*owns control\.db)(?=[^]*Shards: \d+ of 1024 are held)(?=(?:[^]*127\.0\.0\.1:\d+ +\d\.\d s){3})/
   ],
   "packages/server/docs/operations.md": [
     /ok +write[^]*ok +search/,

@@ -36,8 +36,9 @@ const absent: Readonly<Record<string, string>> = {
   // No key was ever replaced under this public half.
   "POST /admin/attestation-keys/revoke": "key_not_found",
   ...(!runsOnOneBox("backups") && {
-    "GET /admin/backups/files": "overloaded",
-    "GET /admin/backups/copies": "invalid_request"
+    "GET /admin/backups/files": "cluster_backup",
+    "GET /admin/backups/copies": "cluster_backup",
+    "POST /admin/backups": "cluster_backup"
   })
 }
 

@@ -8,6 +8,7 @@ import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { openToPostgres } from "./clusterEnvironment.ts"
 import { freePort, repository } from "./TestServer.ts"
 
 export interface DocumentBlock {
@@ -79,6 +80,7 @@ export class DocumentReader {
     if (block.language === "ts") return this.#runModule(block)
     if (/^npm run devchains$/m.test(block.text)) return this.#startChains(block)
     if (/^npm start$/m.test(block.text)) return this.#startService(block)
+    if (/^npm run cluster$/m.test(block.text)) return this.#startCluster(block)
     return this.#terminal(0).run(this.#asRun(block.text))
   }
 
@@ -117,6 +119,11 @@ export class DocumentReader {
   async #startChains({ terminal = 1, text }: DocumentBlock): Promise<string> {
     const command = withoutNpm(text).trimEnd() + chainOptions
     return this.#terminal(terminal).start(command, "Ctrl-C stops both chains.")
+  }
+
+  async #startCluster({ terminal = 1, text }: DocumentBlock): Promise<string> {
+    openToPostgres(this.#directory)
+    return this.#terminal(terminal).start(withoutNpm(text), "Ctrl-C stops all.")
   }
 
   /** The reader has pasted the settings that the chains printed. From here on the page means this service. */

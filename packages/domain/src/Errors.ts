@@ -164,7 +164,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "insufficient_balance",
     "clock_step",
     "not_refundable",
-    "webhook_not_configured"
+    "webhook_not_configured",
+    "cluster_backup"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

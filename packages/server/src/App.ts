@@ -241,7 +241,8 @@ const serveNode = Effect.fnUntraced(function* (
         )
         return yield* Effect.provide(afterListening(config, url, startedNanos), services)
       }),
-    onReady: (made) => Effect.flatMap(made === undefined ? report : Effect.succeed(made), onReady)
+    onReady: (made) => Effect.flatMap(made === undefined ? report : Effect.succeed(made), onReady),
+    mustBeShown: ({ operatorKey }) => operatorKey !== undefined
   }).pipe(Effect.provide(serviceLogger))
 })
 

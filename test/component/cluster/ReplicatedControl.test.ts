@@ -75,6 +75,13 @@ const usesOf = (context: Context.Context<ControlDatabase | ControlTenure | Ledge
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
+const recordsKept = inDatabase((sql) =>
+  Effect.map(
+    sql<{ count: bigint }>`SELECT count(*) FROM muniment_log.namespace_log WHERE tag = ${controlTag}`,
+    ([row]) => Number(row?.count)
+  )
+)
+
 /** Each test begins with a database that nobody has owned. */
 const withoutControl = Effect.ignore(
   inDatabase((sql) =>
@@ -121,8 +128,31 @@ it.live("an owner's changes do not wait for a sync of its copy, which no later s
     Effect.gen(function* () {
       yield* withoutControl
       const owner = yield* own(temporaryDirectory())
-      // NORMAL: at checkpoints only.
-      expect(yield* owner.pragma("synchronous")).toEqual({ synchronous: 1 })
+      expect(yield* owner.pragma("synchronous")).toEqual({ synchronous: 0 })
+    })
+  )
+)
+
+it.live("an owner that leaves puts what the next one would have to read into a base, and goes on meanwhile", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* withoutControl
+      const bases = temporaryDirectory()
+      const owner = yield* own(bases)
+      const names = upTo(20).map((number) => `before ${10 + number}`)
+      yield* owner.tenure.handOver
+      yield* owner.note(names[0]!)
+      // A base of one record would be work for nothing.
+      yield* owner.tenure.handOver
+      expect(yield* recordsKept).toBeGreaterThan(0)
+      yield* Effect.forEach(names.slice(1), owner.note)
+      const before = yield* recordsKept
+      yield* Effect.all([owner.tenure.handOver, owner.note("meanwhile")], { concurrency: 2 })
+      expect(yield* recordsKept).toBeLessThan(before)
+      yield* owner.note("afterwards")
+      yield* owner.stop
+      const next = yield* own(bases)
+      expect(yield* next.names).toEqual(["afterwards", ...names, "meanwhile"])
     })
   )
 )

@@ -13,9 +13,9 @@ import { controlFile, namespaceTagOf, recordsBehind } from "../BackupFormat.ts"
 import type { CopyOrder, CopyReply } from "./CopyWorker.ts"
 import type { Copied, CopiedRecords } from "./copyOf.ts"
 
-/** The copy cannot be made: the disk is full, the file is damaged, or the system refuses. */
+/** The copy cannot be made: the disk is full, the file is damaged, the system refuses, or backups are made elsewhere. */
 export class CopyFailed extends Data.TaggedError("CopyFailed")<{
-  readonly reason: "full" | "corrupt" | "other"
+  readonly reason: "full" | "corrupt" | "elsewhere" | "other"
   readonly message: string
 }> {}
 
@@ -44,6 +44,8 @@ export class FileCopies extends Context.Service<
     readonly copy: (id: string, file: string) => Effect.Effect<CopyState, CopyFailed>
     /** Whether a backup holds a file of this name. */
     readonly isKnown: (file: string) => boolean
+    /** Fails with `elsewhere` where no backup is made of these files. */
+    readonly demandHere: Effect.Effect<void, CopyFailed>
   }
 >()("muniment/backup/FileCopies") {
   static readonly layer = (options: CopiesOptions) => Layer.effect(FileCopies, make(options))
@@ -106,7 +108,8 @@ const make = Effect.fnUntraced(function* ({ directory, log, secrets, settle }: C
       yield* Effect.mapError(settle, asCopyFailed)
       return { files: yield* copies.marks(secrets), ordinal }
     }),
-    copy: (id: string, file: string) => copies.copy(id, file)
+    copy: (id: string, file: string) => copies.copy(id, file),
+    demandHere: Effect.void
   }
 })
 

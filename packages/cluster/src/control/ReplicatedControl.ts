@@ -26,6 +26,8 @@ export class ControlTenure extends Context.Service<
     readonly lost: Effect.Effect<never, LogError>
     /** Asked after a look and before its answer. */
     readonly isCurrent: () => boolean
+    /** Before a planned end, while it still serves. */
+    readonly handOver: Effect.Effect<void>
   }
 >()("muniment/cluster/ControlTenure") {}
 
@@ -74,7 +76,8 @@ export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOp
         ControlDatabase.layer(folder, { isShared: true, current: Effect.succeed(changes) }),
         Layer.succeed(ControlTenure, {
           lost: Deferred.await(lost),
-          isCurrent: () => log.isCurrent(controlTag)
+          isCurrent: () => log.isCurrent(controlTag),
+          handOver: changes.handOver
         })
       )
     })

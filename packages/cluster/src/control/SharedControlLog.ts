@@ -6,7 +6,7 @@
  * says its changes are only in a base comes after that base; an erasure puts a base without the text in the place of all
  * records and bases that have it.
  */
-import { Deferred, Effect, Random } from "effect"
+import { Deferred, Effect, Random, Semaphore } from "effect"
 import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
 import { type ControlCopies } from "@muniment/control/database/check/ControlCopies"
 import { emptyNumber } from "@muniment/control/database/followChanges"
@@ -20,6 +20,8 @@ import { controlChange, controlCommit, controlTag } from "./controlRecords.ts"
 /** A base is put into the place of more records than this, or of more bytes. */
 const recordsMax = 2_000
 const recordBytesMax = 16_777_216
+/** Fewer than these the next owner reads in less time than it takes to fetch a new base. */
+const handedOverMin = 16
 
 export interface SharedControlLogOptions {
   readonly log: PostgresLog
@@ -39,6 +41,8 @@ export class SharedControlLog implements OpenChangeLog {
   #ordinal: number
   #baseOrdinal: number
   #bytes = 0
+  /** A snapshot lies under one name until it is kept. */
+  readonly #line = Semaphore.makeUnsafe(1)
 
   constructor(options: SharedControlLogOptions) {
     this.#options = options
@@ -79,7 +83,11 @@ export class SharedControlLog implements OpenChangeLog {
   readonly settled = (): Effect.Effect<void> => Effect.void
 
   /** Keeps the database as it is now as the base, and drops the records and the base that it covers. */
-  readonly publishBase: Effect.Effect<void, ChangeLogUnusable> = Effect.gen({ self: this }, function* () {
+  readonly publishBase: Effect.Effect<void, ChangeLogUnusable> = Effect.suspend(() =>
+    this.#line.withPermit(this.#publish)
+  )
+
+  readonly #publish: Effect.Effect<void, ChangeLogUnusable> = Effect.gen({ self: this }, function* () {
     const { bases, copies, log, snapshots } = this.#options
     const ordinal = this.#ordinal
     const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
@@ -97,6 +105,13 @@ export class SharedControlLog implements OpenChangeLog {
   readonly publishIfDue: Effect.Effect<void> = Effect.suspend(() =>
     this.#ordinal - this.#baseOrdinal > recordsMax || this.#bytes > recordBytesMax ? this.publishBase : Effect.void
   ).pipe(Effect.catch((error) => Effect.logWarning("control.db has no new base yet", { error: error.message })))
+
+  /** For an owner that leaves and still serves: the next one waits for what it has to read. */
+  readonly handOver: Effect.Effect<void> = Effect.suspend(() =>
+    this.#ordinal - this.#baseOrdinal < handedOverMin ? Effect.void : this.publishBase
+  ).pipe(
+    Effect.catch((error) => Effect.logWarning("the next owner of control.db reads the log", { error: error.message }))
+  )
 
   #owning<A>(step: Effect.Effect<A, LogError>): Effect.Effect<A, ChangeLogUnusable> {
     return step.pipe(

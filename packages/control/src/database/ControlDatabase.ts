@@ -135,8 +135,9 @@ const openJoined = Effect.fnUntraced(function* (
     yield* attempt("open", () => leaveLog(database))
     return { database, changes: undefined }
   }
-  // A copy that its node's next start throws away: what makes a change durable is the log that nodes share.
-  if (logs.isShared === true) yield* attempt("open", () => database.exec("PRAGMA synchronous=NORMAL"))
+  // A copy that its node's next start throws away: what makes a change durable is the log that nodes share. The next
+  // owner would wait for what closing it writes to the disk.
+  if (logs.isShared === true) yield* attempt("open", () => database.exec("PRAGMA synchronous=OFF"))
   yield* joinLog(database, logs, isNew)
   const changes = yield* attempt("open", () => new ControlChanges(database, logs))
   yield* changes.catchUp

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
+import { Conflict, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
@@ -72,12 +72,12 @@ export class BackupAdminApi extends HttpApiGroup.make("backups")
           })
         )
       }),
-      error: [InsufficientStorage, Unavailable]
+      error: [Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Files of the data directory that a backup holds", {})),
     HttpApiEndpoint.get("copyFile", "/backups/copies", {
       query: { id: BackupId, file: FilePath },
       success: Schema.Struct({ success, ...BackupCopy.fields }),
-      error: [InvalidRequest, InsufficientStorage, Unavailable]
+      error: [InvalidRequest, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Copy a file for a backup", {
         description:
@@ -87,7 +87,7 @@ export class BackupAdminApi extends HttpApiGroup.make("backups")
     HttpApiEndpoint.post("noteBackup", "/backups", {
       payload: Schema.Struct({ id: BackupId }).annotate({ examples: [{ id: "20261122T220000123Z-5f3a" }] }),
       success: Schema.Struct({ success }),
-      error: InsufficientStorage
+      error: [Conflict, InsufficientStorage]
     }).annotateMerge(
       operation("Note that a backup is complete", { description: "`doctor` and the metrics tell its age." })
     )

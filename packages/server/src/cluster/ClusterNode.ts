@@ -37,14 +37,18 @@ import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { localOrigin, type ServerConfig } from "../Config.ts"
 import { DataDirectory, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
 import { demandFreeAddress } from "../http/ListenAddress.ts"
+import { tracing } from "../http/Tracing.ts"
 import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
 import { ClusterFront } from "./ClusterFront.ts"
 import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
+import { reportReady } from "./reportReady.ts"
 
 /** Between two looks who owns `control.db` while that is in doubt, and whether this node still does. */
 const lookEachMillis = 250
 /** Between two looks who owns it while its owner takes callers: each is a statement of the database. */
 const lookAgainMillis = 1_000
+/** For what a leaving owner does for the next one; callers are served meanwhile. */
+const handOverMillis = 5_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
 
@@ -63,10 +67,12 @@ export interface NodeOptions<A, E> {
   readonly build: BuildService<A, E>
   /** This node serves for the first time, or another one does and this one hands callers to it. */
   readonly onReady: (report: A | undefined) => Effect.Effect<void>
+  /** Also when it was ready before. */
+  readonly mustBeShown: (report: A) => boolean
 }
 
-/** Runs the node until it is interrupted. */
-export const runNode = Effect.fn("ClusterNode.run")(function* <A, E>(options: NodeOptions<A, E>) {
+/** Runs the node until it is interrupted. No span: it would be the parent of all others. */
+export const runNode = Effect.fnUntraced(function* <A, E>(options: NodeOptions<A, E>) {
   const { config, settings } = options
   const node = yield* openNode(config, settings, options.hnswlib)
   const front = yield* ClusterFront.open({
@@ -76,13 +82,7 @@ export const runNode = Effect.fn("ClusterNode.run")(function* <A, E>(options: No
   })
   const url = localOrigin(config.host, config.port)
   yield* node.directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
-  let isReady = false
-  const ready = (report: A | undefined) =>
-    Effect.suspend(() => {
-      if (isReady) return Effect.void
-      isReady = true
-      return options.onReady(report)
-    })
+  const ready = reportReady(options.onReady, options.mustBeShown)
   const watched = Effect.suspend(() => {
     const told = node.log.signals.next()
     const doubted = Effect.andThen(front.inDoubt, Effect.sleep(lookEachMillis))
@@ -114,7 +114,7 @@ interface Node {
   readonly embedder: Embedder["Service"]
 }
 
-const openNode = Effect.fn("ClusterNode.open")(function* (
+const openNode = Effect.fnUntraced(function* (
   config: ServerConfig,
   settings: ClusterSettings,
   hnswlib: HnswlibModule | undefined
@@ -155,6 +155,8 @@ const openNode = Effect.fn("ClusterNode.open")(function* (
   })
   const context = yield* Layer.build(
     namespaceEntityLayer.pipe(
+      // A message has the span of the request that it is part of.
+      Layer.provide(tracing(config.otlpUrl, config.serviceName)),
       Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
       Layer.provideMerge(shards),
       Layer.provideMerge(embedderLayer(config))
@@ -213,7 +215,11 @@ const serveWhileOwner = <A, E>(
       if (server !== undefined) front.serveHere(server)
       yield* Effect.logInfo("this node serves the cluster")
       yield* ready(report)
-      const { isCurrent, lost } = yield* Deferred.await(tenure)
+      const { handOver, isCurrent, lost } = yield* Deferred.await(tenure)
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.suspend(() => (isCurrent() ? Effect.timeoutOption(handOver, handOverMillis) : Effect.void))
+      )
       yield* Effect.forkIn(node.log.withDatabase(sweepForever(node.bases)), scope)
       yield* Effect.raceFirst(Effect.exit(lost), untilOver(isCurrent))
       yield* Effect.logWarning("another node may serve the cluster now; this one hands callers to it")
@@ -266,13 +272,14 @@ const bringKeys = ({ directory, secrets }: Node) =>
 const noCopies = Layer.succeed(FileCopies, {
   marks: Effect.fail(noBackup()),
   copy: () => Effect.fail(noBackup()),
-  isKnown: () => false
+  isKnown: () => false,
+  demandHere: Effect.fail(noBackup())
 })
 
 function noBackup() {
   return new CopyFailed({
-    reason: "other",
-    message: "a cluster is backed up by its PostgreSQL and its folder or bucket of bases"
+    reason: "elsewhere",
+    message: "a cluster is backed up by its PostgreSQL, then its folder or bucket of bases, with their own tools"
   })
 }
 

@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { type CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { InsufficientStorage, InvalidRequest, Unavailable } from "@muniment/domain/Errors"
+import { Conflict, InsufficientStorage, InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { LastBackup } from "../operator/LastBackup.ts"
 import { serviceVersion } from "../version.ts"
@@ -17,6 +17,7 @@ export const backupAdminHandlers = HttpApiBuilder.group(
     const ledger = yield* Ledger
     const last = yield* LastBackup
     const success = true as const
+    const demandHere = Effect.mapError(copies.demandHere, madeElsewhere)
 
     return handlers.handleAll({
       listFiles: () =>
@@ -25,6 +26,7 @@ export const backupAdminHandlers = HttpApiBuilder.group(
           Effect.mapError(failureOf)
         ),
       copyFile: Effect.fnUntraced(function* ({ query: { file, id } }) {
+        yield* demandHere
         if (!copies.isKnown(file)) {
           return yield* new InvalidRequest({
             code: "invalid_request",
@@ -46,12 +48,17 @@ export const backupAdminHandlers = HttpApiBuilder.group(
           )
         )
       }),
-      noteBackup: ({ payload }) => Effect.as(last.note(payload.id), { success })
+      noteBackup: ({ payload }) => Effect.as(Effect.andThen(demandHere, last.note(payload.id)), { success })
     })
   })
 )
 
-const failureOf = ({ message, reason }: CopyFailed): InsufficientStorage | Unavailable =>
-  reason === "full"
+const failureOf = ({ message, reason }: CopyFailed): Conflict | InsufficientStorage | Unavailable => {
+  if (reason === "elsewhere") return madeElsewhere({ message })
+  return reason === "full"
     ? new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full; a copy needs room beside it" })
     : new Unavailable({ code: "overloaded", error: `the file cannot be copied now: ${message}` })
+}
+
+const madeElsewhere = ({ message }: Pick<CopyFailed, "message">) =>
+  new Conflict({ code: "cluster_backup", error: message })

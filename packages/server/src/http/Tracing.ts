@@ -4,7 +4,7 @@
  * Invariant: a span tells what was done and how long it took, and nothing that a caller sent: of attributes only those in
  * the list below are kept, events are dropped, and a failure is told by its name.
  */
-import { Cause, Effect, Exit, Layer, Option, Tracer } from "effect"
+import { Cause, Effect, Exit, Layer, Option, References, Tracer } from "effect"
 import { FetchHttpClient, HttpMiddleware } from "effect/http"
 import { OtlpExporter, OtlpSerialization, OtlpTracer } from "effect/observability"
 import { serviceVersion } from "../version.ts"
@@ -14,7 +14,8 @@ const keptAttributes: ReadonlySet<string> = new Set(["http.request.method", "htt
 /** `url`: of the collector, without the path of traces. */
 export const tracing = (url: Option.Option<string>, serviceName: string): Layer.Layer<never> =>
   Option.match(url, {
-    onNone: () => Layer.empty,
+    // Spans that libraries make are not even begun: messages between nodes would each have two, with their numbers.
+    onNone: () => Layer.succeed(References.TracerEnabled, false),
     onSome: (collector) =>
       Layer.effect(
         Tracer.Tracer,
