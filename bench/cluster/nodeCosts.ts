@@ -6,21 +6,29 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { freePort } from "../../scripts/cluster/ports.ts"
 import { attemptWrite, environment } from "./BenchWrites.ts"
+import { readOptions } from "./Options.ts"
 
-const { values } = parseArgs({
-  options: {
-    "idle-seconds": { type: "string", default: "20" },
-    writes: { type: "string", default: "600" },
-    callers: { type: "string", default: "8" }
-  }
+const options = readOptions({
+  usage: `node bench/cluster/nodeCosts.ts [options]
+
+Processor time of three nodes over a real PostgreSQL, and of one machine, at rest and for a write. Linux.
+
+  --idle-seconds N  length of the rest that is measured, 1 to 3600 (20)
+  --writes N        writes that are measured, after as many to warm up, 1 to 1000000 (600)
+  --callers N       callers at once, 1 to 256 (8)
+  --help            this text`,
+  numbers: {
+    "idle-seconds": { default: 20, min: 1, max: 3_600 },
+    writes: { default: 600, min: 1, max: 1_000_000 },
+    callers: { default: 8, min: 1, max: 256 }
+  },
+  switches: []
 })
-const idleMillis = Number(values["idle-seconds"]) * 1_000
-const writes = Number(values.writes)
-const callers = Number(values.callers)
+const idleMillis = options["idle-seconds"] * 1_000
+const { callers, writes } = options
 
 /** Until shards are divided and modules are compiled. */
 const settleMillis = 8_000

@@ -7,21 +7,23 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { parseArgs } from "node:util"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { quantile } from "../kit/Measure.ts"
 import { attemptWrite, environment } from "./BenchWrites.ts"
+import { readOptions } from "./Options.ts"
 
-const { values } = parseArgs({
-  options: {
-    stops: { type: "string", default: "20" },
-    callers: { type: "string", default: "8" },
-    /** Shows what the stopped node and the others log. */
-    logs: { type: "boolean", default: false }
-  }
+const { callers, logs, stops } = readOptions({
+  usage: `node bench/cluster/plannedStops.ts [options]
+
+Stops nodes of a cluster of three under writes, every second one the owner of control.db, and says how long callers wait.
+
+  --stops N    stops, 1 to 10000 (20)
+  --callers N  callers at once, 1 to 256 (8)
+  --logs       what the longest write was told, and what all nodes log
+  --help       this text`,
+  numbers: { stops: { default: 20, min: 1, max: 10_000 }, callers: { default: 8, min: 1, max: 256 } },
+  switches: ["logs"]
 })
-const stops = Number(values.stops)
-const callers = Number(values.callers)
 
 const againMillis = 50
 /** Between two writes of a caller. */
@@ -103,7 +105,7 @@ try {
     process.stdout.write(
       `${node.name}${node === owner ? " (owner)" : ""}: longest wait ${Math.round(waitMillis)} ms, ended after ${Math.round(exitMillis)} ms\n`
     )
-    if (values.logs) {
+    if (logs) {
       process.stdout.write(`stopped at ${stoppedAt}\n${worst.refusals.join("\n")}\n`)
       for (const each of nodes) process.stdout.write(`--- ${each.name}\n${each.output().slice(-3_000)}\n`)
     }
