@@ -59,7 +59,7 @@ const timeMaps = async (server: BenchServer, client: HttpClient, rounds: number)
   const pauses: Array<number> = []
   let clusters = 0
   for (let round = 0; round <= rounds; round++) {
-    const probed = { url: `http://127.0.0.1:${server.port}`, process: {} }
+    const probed = { processes: [{ url: `http://127.0.0.1:${server.port}`, pid: undefined }] }
     const { result, waits } = await whileProbing(probed, () => client.json<MapAnswer>("GET", path))
     const { points } = result.body
     if (points.length !== mapLimits.memoriesMax) throw new Error(`the map shows ${points.length} memories`)

@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { accountCalls } from "../support/MemoryCalls.ts"
 import { mcpCaller, request, rpc, walletCaller } from "../support/McpCalls.ts"
-import { type CallOptions, startServer, type TestServer } from "../support/TestServer.ts"
+import type { ServedProcess } from "../support/ServedProcess.ts"
+import { type CallOptions, serverCalls, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_CORS_ORIGINS: "https://page.example" }
@@ -188,7 +189,10 @@ describe("the way in", () => {
   })
 
   it("is closed to pages of foreign origins, also when their name leads here", async () => {
-    const { host, port } = new URL(server.url)
+    // Each by its own name; calls to a cluster go to its nodes in turn.
+    const [{ url }] = server.processes as [ServedProcess]
+    const { host, port } = new URL(url)
+    const post = (options: CallOptions) => serverCalls(url, server.operatorToken).call("POST", "/mcp", options)
     const open = [`http://${host}`, "https://page.example", "https://memory.example"]
     for (const origin of open) {
       expect((await post({ body: request("ping"), headers: { origin } })).status, origin).toBe(200)

@@ -12,8 +12,10 @@ import { patienceMillis } from "../support/TestServer.ts"
 
 const memories = 20_000
 const agents = 8
+/** Each of the moves, and each of the four comparisons of all rows, takes up to a minute of a busy machine. */
+const steps = 6
 
-it(`${memories} memories move into a cluster and back`, { timeout: patienceMillis }, async () => {
+it(`${memories} memories move into a cluster and back`, { timeout: steps * patienceMillis }, async () => {
   const moves = await ClusterMoves.start()
   try {
     const from = join(moves.root, "box")

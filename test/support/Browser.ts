@@ -70,10 +70,10 @@ export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<str
 /** A page of the console, with its operator signed in. */
 export const openConsole = async (
   browser: Browser,
-  { call, operatorToken, url }: ServerCalls
+  { call, operatorToken }: Pick<ServerCalls, "call" | "operatorToken">
 ): Promise<WatchedPage> => {
   const { body } = await call("POST", "/admin/console-links", { key: operatorToken })
-  const watched = await openPage(browser, url)
+  const watched = await openPage(browser, new URL(body.link.url).origin)
   await watched.page.goto(body.link.url)
   await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
   return watched

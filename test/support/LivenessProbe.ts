@@ -2,19 +2,18 @@
  * How long the server lets a trivial request wait while it works on something else: `/health/live`
  * again and again, from a thread of its own, so that what the test itself computes is not measured. Time in which
  * the server's main thread or the prober waited for a processor does not count (`LivenessProber.ts`), so a busy
- * machine adds none. What is over the bound is tried again: an input that blocks does so every time.
+ * machine adds none. What is over the bound is tried again: an input that blocks does so every time. Of a cluster every
+ * node is asked in turn, so that each wait is one node's and that of the one that runs the request layer.
  */
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
 import type { Wait } from "./LivenessProber.ts"
+import type { TestServer } from "./TestServer.ts"
 
 export const blockedMillisMax = 250
 const attemptsMax = 4
 
-export interface ProbedServer {
-  readonly url: string
-  readonly process: { readonly pid?: number | undefined }
-}
+export type ProbedServer = Pick<TestServer, "processes">
 
 export interface Probed<A> {
   readonly result: A
@@ -22,11 +21,8 @@ export interface Probed<A> {
   readonly waits: ReadonlyArray<Wait>
 }
 
-export const whileProbing = async <A>(
-  { process: { pid }, url }: ProbedServer,
-  work: () => Promise<A>
-): Promise<Probed<A>> => {
-  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: { pid, url } })
+export const whileProbing = async <A>({ processes }: ProbedServer, work: () => Promise<A>): Promise<Probed<A>> => {
+  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: processes })
   await once(prober, "message")
   try {
     const result = await work()

@@ -1,11 +1,13 @@
 /**
  * The thread of `LivenessProbe`: asks for `/health/live` until it is told to stop, and posts every wait. A thread that
  * is ready but not given a processor is counted by Linux (`schedstat`: nanoseconds on a processor, nanoseconds waiting
- * for one); elsewhere nothing is subtracted.
+ * for one); elsewhere nothing is subtracted. A request to a cluster passes two of its nodes, and which is not known, so
+ * the times of all are subtracted; a connection that ends because another node takes over is not a wait.
  */
 import { readFileSync } from "node:fs"
 import { Agent, get } from "node:http"
 import { parentPort, workerData } from "node:worker_threads"
+import type { ServedProcess } from "./ServedProcess.ts"
 
 /** Milliseconds since the epoch, and of waiting. */
 export interface Wait {
@@ -13,9 +15,10 @@ export interface Wait {
   readonly millis: number
 }
 
-const { pid, url } = workerData as { readonly pid: number; readonly url: string }
+const processes = workerData as ReadonlyArray<ServedProcess>
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 const waits: Array<Wait> = []
+let turn = 0
 let isOver = false
 
 /** Milliseconds that a thread has waited for a processor so far. */
@@ -27,25 +30,30 @@ const queuedMillis = (thread: string): number => {
     return 0
   }
 }
-const queuedMillisNow = (): number => queuedMillis(`${pid}/task/${pid}`) + queuedMillis("thread-self")
+const queuedMillisNow = (): number =>
+  processes.reduce((sum, { pid }) => sum + queuedMillis(`${pid}/task/${pid}`), queuedMillis("thread-self"))
 
 const probe = (): void => {
   const startedMillis = performance.now()
   const queuedBefore = queuedMillisNow()
-  const finish = (): void => {
-    const queued = queuedMillisNow() - queuedBefore
-    const millis = Math.max(0, performance.now() - startedMillis - queued)
-    waits.push({ atMillis: performance.timeOrigin + startedMillis, millis })
+  const next = (): void => {
     if (!isOver) return probe()
     agent.destroy()
     parentPort?.postMessage(waits)
     parentPort?.close()
   }
+  const { url } = processes[turn++ % processes.length]!
   get(`${url}/health/live`, { agent }, (response) => {
     response.resume()
-    response.once("end", finish)
+    response.once("end", () => {
+      const queued = queuedMillisNow() - queuedBefore
+      const millis = Math.max(0, performance.now() - startedMillis - queued)
+      waits.push({ atMillis: performance.timeOrigin + startedMillis, millis })
+      next()
+    })
   }).once("error", (error) => {
-    throw error
+    if (processes.length === 1) throw error
+    next()
   })
 }
 

@@ -9,6 +9,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
+import type { ServedProcess } from "./ServedProcess.ts"
 import { dropTestDatabase, testDatabase } from "./TestDatabases.ts"
 
 export interface TestClusterOptions {
@@ -25,6 +26,7 @@ export interface TestCluster {
   readonly url: string
   /** URLs of the nodes. */
   readonly nodes: ReadonlyArray<string>
+  readonly processes: ReadonlyArray<ServedProcess>
   readonly operatorToken: string
   /** Of its first node. */
   readonly dataDirectory: string
@@ -72,6 +74,7 @@ export const startTestCluster = async ({
   return {
     url,
     nodes: urls,
+    processes: cluster.nodes.map(({ pid, url: own }) => ({ url: own, pid })),
     operatorToken,
     dataDirectory: join(directory, "node-1"),
     stop: async () => {

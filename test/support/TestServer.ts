@@ -2,7 +2,7 @@
  * A real server for tests: the command line's `serve` in a process of its own, on a free loopback
  * port, with a data directory of its own. Nothing in it is faked; it can be told to stop or killed.
  */
-import { randomInt } from "node:crypto"
+import { randomInt, randomUUID } from "node:crypto"
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -10,6 +10,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { isFree } from "../../scripts/cluster/ports.ts"
 import { type OneBoxTest, testNodes } from "./OneBox.ts"
+import type { ServedProcess } from "./ServedProcess.ts"
 
 export const repository = resolve(import.meta.dirname, "../..")
 export const operatorKey = "mun_operator_key_for_tests_0123456789abcdef"
@@ -58,6 +59,8 @@ export interface TestServer extends ServerCalls {
   readonly nodes: ReadonlyArray<string>
   readonly dataDirectory: string
   readonly process: ChildProcess
+  /** One for each node. */
+  readonly processes: ReadonlyArray<ServedProcess>
   /** SIGTERM, and the exit code. */
   readonly stop: () => Promise<number | null>
   readonly kill: () => Promise<void>
@@ -137,6 +140,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     nodes: [],
     dataDirectory,
     process: child,
+    processes: [{ url, pid: child.pid }],
     stop: async () => {
       child.kill("SIGTERM")
       await ended()
@@ -162,7 +166,10 @@ const environmentOf = ({ environment }: ServerOptions): Readonly<Record<string, 
   ...environment
 })
 
-/** Each call to the next node; again while none of a cluster serves: nothing was done, and a busy machine ends a lease. */
+/**
+ * Each call to the next node; again while a cluster cannot carry it out, as the contract tells callers: a busy machine ends
+ * leases. What may have been done is repeated under one Idempotency-Key.
+ */
 export const callsOf = (
   { nodes, operatorToken, url }: Pick<TestServer, "nodes" | "operatorToken" | "url">,
   defaultKey = operatorKey
@@ -171,17 +178,32 @@ export const callsOf = (
   let turn = 0
   const next = (): ServerCalls => each[turn++ % each.length]!
   const call: ServerCalls["call"] = async (method, path, options) => {
+    if (nodes.length === 0) return next().call(method, path, options)
+    const repeated = repeatable(method, path, options)
     for (const until = Date.now() + patienceMillis; ;) {
-      const answer = await next().call(method, path, options)
-      if (nodes.length === 0 || answer.status !== 503 || !isWithoutOwner(answer) || Date.now() > until) return answer
+      const answer = await next().call(method, path, repeated ?? options)
+      const isAgain = isWithoutOwner(answer) || (isLost(answer) && repeated !== undefined)
+      if (answer.status !== 503 || !isAgain || Date.now() > until) return answer
       await new Promise((wake) => setTimeout(wake, 100))
     }
   }
   return { url, operatorToken, call, newAccount: accountMaker(call, operatorToken) }
 }
 
-/** Contract: Overload. */
-const isWithoutOwner = ({ body }: Answer): boolean => body?.details?.[0]?.path === "cluster"
+/** Contract: Overload. Nothing was done. */
+const isWithoutOwner = ({ body }: Answer): boolean =>
+  body?.code === "overloaded" && body.details?.[0]?.path === "cluster"
+
+/** Contract: Agents. Whether it was done is not known. */
+const isLost = ({ body }: Answer): boolean => body?.code === "namespace_unavailable"
+
+/** Undefined: it must not be sent twice. A header that was not signed would be refused. */
+const repeatable = (method: string, path: string, options: CallOptions = {}): CallOptions | undefined => {
+  if (method === "GET" || options.headers?.["idempotency-key"] !== undefined) return options
+  const isSigned = options.headers?.["x-wallet-signature"] !== undefined
+  if (isSigned || !path.startsWith("/v1/")) return undefined
+  return { ...options, headers: { ...options.headers, "idempotency-key": `repeated-${randomUUID()}` } }
+}
 
 export const serverCalls = (url: string, operatorToken: string, defaultKey = operatorKey): ServerCalls => {
   const call = async (
