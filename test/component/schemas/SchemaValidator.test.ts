@@ -423,6 +423,29 @@ describe("closing the validator's layer", () => {
 })
 
 describe("a validation worker", () => {
+  plain.live("is kept warm for known schemas from the start, and started for unknown ones when they come", () =>
+    Effect.gen(function* () {
+      const started: Array<unknown> = []
+      const count = (worker: unknown) => void started.push(worker)
+      process.on("worker", count)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("worker", count)))
+      const context = yield* Layer.build(Layer.fresh(SchemaValidator.layer))
+      const settled = Effect.fnUntraced(function* (wanted: number) {
+        for (let round = 0; round < 500 && started.length < wanted; round += 1) yield* Effect.sleep("10 millis")
+      })
+      yield* settled(1)
+      // A second one would be here by now.
+      yield* Effect.sleep("50 millis")
+      expect(started).toHaveLength(1)
+      yield* Effect.provide(
+        SchemaValidator.use((validator) => validator.validate([fine])),
+        context
+      )
+      yield* settled(2)
+      expect(started).toHaveLength(2)
+    }).pipe(Effect.scoped)
+  )
+
   plain.live("that outgrows its heap is lost for memory, and the process lives on", () =>
     Effect.gen(function* () {
       const thread = yield* openValidationThread({

@@ -91,6 +91,26 @@ describe("a worker thread", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("counts processor time where it has a bound of it: what waits is not over, what computes is", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened()
+      yield* thread.start
+      const bounds = { cpuMillisMax: 100, deadlineMillis: 60_000 }
+      expect(yield* thread.ask({ do: "spin", millis: 400 }, bounds)).toBe("done")
+      expect(yield* reasonOf(thread.ask({ do: "burn" }, bounds))).toBe("deadline")
+      expect(yield* thread.ask(echo("next"), bounds)).toBe("next")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says at its deadline that it was starved where it had processor time left", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened()
+      yield* thread.start
+      expect(yield* reasonOf(thread.ask(forever, { cpuMillisMax: 10_000, deadlineMillis: 200 }))).toBe("starved")
+      expect(yield* thread.ask(echo("next"))).toBe("next")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("does not count its start into the deadline", () =>
     Effect.gen(function* () {
       const thread = yield* opened()

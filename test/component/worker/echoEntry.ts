@@ -1,11 +1,11 @@
-/** A thread that does as it is told: echoes, is busy, throws, exits, or fills its heap. */
+/** A thread that does as it is told: echoes, waits, uses its processor, throws, exits, or fills its heap. */
 import { getPriority } from "node:os"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 
 export type Order =
   | { readonly do: "echo"; readonly value: unknown }
   | { readonly do: "spin"; readonly millis: number }
-  | { readonly do: "throw" | "exit" | "fill" | "settings" | "environment" | "priority" }
+  | { readonly do: "burn" | "throw" | "exit" | "fill" | "settings" | "environment" | "priority" }
 
 serve((order: Order): unknown => {
   switch (order.do) {
@@ -14,6 +14,8 @@ serve((order: Order): unknown => {
     case "spin":
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, order.millis)
       return "done"
+    case "burn":
+      for (;;) Math.random()
     case "throw":
       throw new Error("thrown in the thread")
     case "exit":

@@ -24,3 +24,19 @@ it.effect(
       expect(yield* lane.validate(request, "tenant")).toEqual([{ ok: true, data: {} }])
     })
 )
+
+it.effect.each(["deadline", "memory", "crash", "starved"] as const)(
+  "a thread that is lost (%s) is started anew at once, before the next request",
+  (reason) =>
+    Effect.gen(function* () {
+      let starts = 0
+      const thread: ValidationThread = {
+        start: Effect.sync(() => void (starts += 1)),
+        validate: () => Effect.fail(new WorkerFailure({ reason, detail: "lost" }))
+      }
+      const lane = new ValidationLane(thread, new SchemaStanding(), yield* Effect.scope)
+      yield* Effect.exit(lane.validate(request, "tenant"))
+      yield* Effect.yieldNow
+      expect(starts).toBe(2)
+    })
+)

@@ -1,7 +1,7 @@
 /**
  * Implements `Extractor` without a language model: English rules on a worker thread with a capped heap, a bounded
- * queue and a deadline after which the thread is ended. Accounts take turns, so one account's slow conversations
- * delay another's by at most one deadline. A background reading begins when no other is under way or waits. It
+ * queue and a bound of processor time after which the thread is ended. Accounts take turns, so one account's slow
+ * conversations delay another's by at most one deadline. A lost thread is started anew at once. A background reading begins when no other is under way or waits. It
  * costs no model budget.
  */
 import { Effect, Latch, Layer, PartitionedSemaphore, type Scope } from "effect"
@@ -10,13 +10,20 @@ import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { type ExtractionRequest, Extractor, type Turn } from "../extraction/Extractor.ts"
 import { type RulesAnswer, rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 
-type LimitName = "deadlineMillis" | "queueMax" | "queuePerAccountMax" | "waitMillisMax" | "heapMegabytesMax"
+type LimitName =
+  | "cpuMillisMax"
+  | "deadlineMillis"
+  | "queueMax"
+  | "queuePerAccountMax"
+  | "waitMillisMax"
+  | "heapMegabytesMax"
 export type RulesLimits = { readonly [Name in LimitName]: number }
 
 /** Closing the scope ends the thread; requests under way fail. */
 export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   limits: RulesLimits = rulesLimits
 ): Effect.fn.Return<Extractor["Service"], never, Scope.Scope> {
+  const scope = yield* Effect.scope
   const { heapMegabytesMax } = limits
   const { idleMillis, stackMegabytes, youngHeapMegabytesMax } = rulesLimits
   const thread = yield* openWorkerThread<RulesTask, RulesAnswer>({
@@ -36,8 +43,13 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   const free = Latch.makeUnsafe(true)
   let underWay = 0
 
+  const { cpuMillisMax, deadlineMillis } = limits
   const read = (request: ExtractionRequest) =>
-    thread.ask(taskOf(request), { deadlineMillis: limits.deadlineMillis }).pipe(Effect.mapError(failureOf))
+    thread.ask(taskOf(request), { cpuMillisMax, deadlineMillis }).pipe(
+      // The next conversation finds a thread that is warm, or warms up already.
+      Effect.onError(() => Effect.forkIn(Effect.ignore(thread.start), scope)),
+      Effect.catchTag("WorkerFailure", (failure) => (failure.reason === "starved" ? starved : failureOf(failure)))
+    )
   const turnMillisOf = ({ turnMillisMax = limits.waitMillisMax }: ExtractionRequest) =>
     Math.min(turnMillisMax, limits.waitMillisMax)
   const inTurn = (request: ExtractionRequest) =>
@@ -78,6 +90,11 @@ export const RuleExtractor = { layer: Layer.effect(Extractor, makeRuleExtractor(
 
 const overloaded = Effect.fail(
   new ModelFailure({ reason: "overloaded", message: "too many conversations are being read", retryAfterSeconds: 1 })
+)
+
+/** The machine gave the thread no time: nothing is known of the conversation. */
+const starved = Effect.fail(
+  new ModelFailure({ reason: "overloaded", message: "the machine is too busy to read it now", retryAfterSeconds: 1 })
 )
 
 /** Only what the rules need travels to the thread. */

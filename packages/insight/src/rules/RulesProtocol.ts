@@ -9,7 +9,10 @@ export type RulesAnswer = Extraction
 
 /** Lengths are UTF-16 units. A message or sentence beyond them is left out and reported as dropped. */
 export const rulesLimits = {
-  deadlineMillis: 6_000,
+  /** Processor time of a conversation. */
+  cpuMillisMax: 6_000,
+  /** From the start of its reading: beyond it the machine had no processor time for the thread. */
+  deadlineMillis: 20_000,
   waitMillisMax: 30_000,
   queueMax: 32,
   /** Conversations of one account that wait while another of it is read. */

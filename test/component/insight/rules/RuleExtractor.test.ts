@@ -38,7 +38,7 @@ describe("the rule extractor", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("gives up at its deadline, and answers the next conversation", () =>
+  it.live("gives up once its processor time is used, and answers the next conversation", () =>
     Effect.gen(function* () {
       const extractor = yield* withLimits({ deadlineMillis: 25_000 })
       yield* extractor.extract(simple)
@@ -46,9 +46,34 @@ describe("the rule extractor", () => {
       expect(Exit.isFailure(failure)).toBe(true)
       const { candidates } = yield* extractor.extract(simple)
       expect(candidates).toHaveLength(2)
-      const hurried = yield* withLimits({ deadlineMillis: 1 })
+      const hurried = yield* withLimits({ cpuMillisMax: 1 })
       const reason = yield* hurried.extract(long).pipe(Effect.flip)
       expect(reason.reason).toBe("timeout")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("counts processor time: a machine that gives it none takes nothing from a conversation", () =>
+    Effect.gen(function* () {
+      const cpuMillisMax = 6_000
+      const extractor = yield* withLimits({ cpuMillisMax, deadlineMillis: 10 * cpuMillisMax })
+      yield* extractor.extract(simple)
+      const reading = yield* Effect.forkChild(extractor.extract(some), { startImmediately: true })
+      yield* TestClock.adjust(2 * cpuMillisMax)
+      expect(reading.pollUnsafe(), "it was read before").toBeUndefined()
+      expect((yield* Fiber.join(reading)).candidates.length).toBeGreaterThan(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("has another thread start as soon as one is lost, before the next conversation", () =>
+    Effect.gen(function* () {
+      const started: Array<unknown> = []
+      const count = (worker: unknown) => void started.push(worker)
+      process.on("worker", count)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("worker", count)))
+      const extractor = yield* withLimits({ cpuMillisMax: 1 })
+      yield* Effect.flip(extractor.extract(long))
+      for (let round = 0; round < 500 && started.length < 2; round += 1) yield* Effect.sleep("10 millis")
+      expect(started).toHaveLength(2)
     }).pipe(Effect.scoped)
   )
 
@@ -97,7 +122,7 @@ describe("the rule extractor", () => {
       yield* TestClock.adjust(deadlineMillis - 1)
       const second = yield* Effect.forkChild(extractor.extract(simple), { startImmediately: true })
       yield* TestClock.adjust(1)
-      expect((yield* Fiber.join(first)).reason).toBe("timeout")
+      expect((yield* Fiber.join(first)).reason).toBe("overloaded")
       expect((yield* Fiber.join(second)).candidates).toHaveLength(2)
     }).pipe(Effect.scoped)
   )
