@@ -221,7 +221,7 @@ const rows: Readonly<Record<string, Row>> = {
   insufficient_balance: { status: 409, provoke: taken },
   rate_limited: { status: 429, provoke: tooOften },
   sign_up_limited: { status: 429, provoke: signUpLimited },
-  payment_unavailable: { status: 503, provoke: () => alice.post("/v1/credits/deposit", {}) },
+  deposits_off: { status: 403, provoke: () => alice.post("/v1/credits/deposit", {}) },
   // Where payments are taken it is a 402, see `paymentRows`.
   insufficient_credits: {
     status: 403,
@@ -251,6 +251,7 @@ const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
 
 /** Codes that no request of this file can provoke here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  payment_unavailable: "a chain that is away: payments-faults.test.ts",
   // The row above is its 413.
   quota_exceeded: "as 429 needs open requests: test/integration/quotas.test.ts",
   payment_pending: "needs a chain: test/integration/payments-faults.test.ts",

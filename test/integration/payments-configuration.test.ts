@@ -24,11 +24,11 @@ describe("without networks", () => {
   })
   afterAll(() => server.stop())
 
-  it("a deposit is 503, paid or not, and everything else works", async () => {
+  it("a deposit is 403 without Retry-After, paid or not, and everything else works", async () => {
     const who = await newDepositor(server)
     for (const headers of [{}, paymentHeader("base-sepolia", {})]) {
-      const { body, status } = await who.deposit(5, headers)
-      expect([status, body.code]).toEqual([503, "payment_unavailable"])
+      const { body, headers: answered, status } = await who.deposit(5, headers)
+      expect([status, body.code, answered.get("retry-after")]).toEqual([403, "deposits_off", null])
     }
     const memory = { agentId: "a", memories: [fact("a", "b")] }
     expect((await who.call("POST", "/v1/memories", { body: memory })).status).toBe(200)

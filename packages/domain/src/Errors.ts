@@ -108,7 +108,8 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
     "account_suspended",
     "key_scope",
     "csrf",
-    "console_off"
+    "console_off",
+    "deposits_off"
   ]),
   {
     httpApiStatus: 403,

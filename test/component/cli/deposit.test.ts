@@ -279,7 +279,7 @@ describe("deposit signs nothing", () => {
   }
 
   it("when the service takes no deposits", async () => {
-    const run = await deposit({ answer: () => refused(501, "payment_unavailable", "deposits are not configured") })
+    const run = await deposit({ answer: () => refused(403, "deposits_off", "deposits are not configured") })
     expect(run.isSuccess).toBe(false)
     expect(run.err).toContain("deposits are not configured")
   })

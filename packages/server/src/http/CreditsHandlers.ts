@@ -5,7 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { depositUsdDefault } from "@muniment/domain/Credits"
-import { Unavailable } from "@muniment/domain/Errors"
+import { Forbidden } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
@@ -102,13 +102,14 @@ const transactionsOf = (ledger: Ledger["Service"]) =>
     }
   })
 
-const notConfigured = new Unavailable({
-  code: "payment_unavailable",
+/** Repeating does not help, so it is neither 503 nor has `Retry-After`. */
+const notConfigured = new Forbidden({
+  code: "deposits_off",
   error:
     "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (/docs/handbook/money)"
 })
 
-const answerClosed = <E extends { readonly _tag: string }>(refusal: E): Effect.Effect<never, E | Unavailable> =>
+const answerClosed = <E extends { readonly _tag: string }>(refusal: E): Effect.Effect<never, E | Forbidden> =>
   Effect.fail(refusal._tag === "Forbidden" ? notConfigured : refusal)
 
 const balanceOf = (balance: MicroCredits) => ({ credits: toCredits(balance), usd: toUsd(balance) })
