@@ -145,8 +145,9 @@ export class Ledger {
 
   /** Words of erased facts that these bytes still hold. */
   erasedWordsIn(bytes: Buffer): ReadonlyArray<string> {
-    const text = bytes.toString("latin1")
-    return [...this.#erased].filter((marker) => text.includes(wordOf(marker).slice(-tellingCharacters)))
+    // In one pass: to look for each of some thousand words in each segment took longer than all kills.
+    const held = new Set([...bytes.toString("latin1").matchAll(tellingWords)].map(([word]) => word))
+    return [...this.#erased].filter((marker) => held.has(wordOf(marker).slice(-tellingCharacters)))
   }
 
   #erase({ data }: Expected): void {
@@ -217,6 +218,7 @@ const factOf = (marker: string): string => `The writer noted ${marker} ${wordOf(
 const wordOf = (marker: string): string => `${sha256Hex(marker).slice(0, 12)}z`
 /** Of such a word: the full text stores terms without what they share with the one before. */
 const tellingCharacters = 9
+const tellingWords = new RegExp(`[0-9a-f]{${tellingCharacters - 1}}z`, "g")
 
 const byId = ({ id }: Expected) => ({ path: `/v1/memories/${id}` })
 
