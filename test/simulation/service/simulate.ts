@@ -17,7 +17,7 @@ import { tellSteps } from "./Trace.ts"
 import { wire } from "./wiring.ts"
 
 // To load the whole service takes as long as three seeds of it.
-enableCompileCache()
+enableCompileCache(fileURLToPath(new URL("../../../node_modules/.cache/compiled", import.meta.url)))
 
 const seedsOfMutation = 1_000
 

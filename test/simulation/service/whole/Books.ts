@@ -31,6 +31,8 @@ export class Books {
   conversations = 0
   /** Keys of creations without an answer that were seen to be done. */
   readonly done = new Set<string>()
+  /** Keys answered with a failure of the disk that left the outcome unknown: done or not, nobody pays for that answer. */
+  readonly unknown = new Set<string>()
   /** Nonces of signed payments. */
   readonly payments = new Set<string>()
 
@@ -58,7 +60,9 @@ export class Books {
 
   #chargesFault(operation: Operation, movements: ReadonlyArray<Movement>): string | undefined {
     const asked = [...this.writes.values()].filter(({ kind }) => operation.kinds.some((one) => one === kind))
-    const least = asked.filter(({ isAcknowledged, key }) => isAcknowledged || this.done.has(key)).length
+    const least = asked.filter(
+      ({ isAcknowledged, key }) => isAcknowledged || (this.done.has(key) && !this.unknown.has(key))
+    ).length
     const most = asked.length + (operation.name === "create" ? this.conversations : 0)
     const calls = callsOf(movements, operation)
     return calls < least || calls > most

@@ -244,6 +244,8 @@ class WholeSimulation {
       this.#fault ??= `${ask.name} is answered with ${answer.status} ${String(answer.body["code"])}: ${String(answer.body["error"])}`
     const isDisks = answer.status >= 503 && !isRetired(answer)
     if (verdict === "again" && isDisks && ask.tenant !== undefined) this.#blameDisk(ask.name)
+    if (answer.status === 503 && isDisks && ask.write !== undefined)
+      ask.tenant?.account.books.unknown.add(ask.write.key)
     if (verdict !== "final") return
     ask.isOver = true
     if (answer.status !== 200) return
