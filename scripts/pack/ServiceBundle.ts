@@ -11,13 +11,12 @@ import { join, relative } from "node:path"
 const absentPackages = ["pg-native", "bufferutil", "utf-8-validate"]
 
 /**
- * Keeps memory small: one heap of the C library for all threads, small nurseries for new objects. With a pad of its own
- * the C library's threshold stays at 128 KiB: larger buffers, of which loading a model leaves many, go back to the
- * system when they are free. Linux before 5.1 reads 127 characters of this line.
+ * Keeps memory small: one heap of the C library for all threads, whose buffers of 16 KiB and more go back to the system
+ * when they are free, and small nurseries for new objects. Linux before 5.1 reads 127 characters of this line.
  */
 const interpreter = [
-  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_TOP_PAD_=65536",
-  "node --max-semi-space-size=2 --disable-warning=ExperimentalWarning"
+  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_TRIM_THRESHOLD_=65536",
+  "node --max-semi-space-size=2"
 ].join(" ")
 
 const workerSource = /Worker\.ts$/
@@ -42,6 +41,7 @@ export const bundleService = async (
     target: ["node22.19"],
     minifySyntax: true,
     minifyWhitespace: true,
+    minifyIdentifiers: true,
     keepNames: true,
     legalComments: "none",
     external: absentPackages,

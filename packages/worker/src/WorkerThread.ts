@@ -179,6 +179,14 @@ export class WorkerThread<Request, Reply> {
     )
   }
 
+  /** Waits until those threads are gone that were told to end, or lost. */
+  get ended(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const ending = [...this.#lives].filter((life) => life !== this.#life)
+      return Effect.forEach(ending, ({ exited }) => Deferred.await(exited), { discard: true })
+    })
+  }
+
   get endIfIdle(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const isIdle = this.#life?.underWay.size === 0 && !this.#wasUsed
@@ -407,7 +415,8 @@ const startWorker = ({ begun, port }: Pick<ThreadData, "begun" | "port">, option
     workerData,
     transferList: [port],
     env: {},
-    execArgv: [],
+    // Of Node 22 about its SQLite.
+    execArgv: ["--disable-warning=ExperimentalWarning"],
     resourceLimits: {
       ...(heapMegabytesMax !== undefined && { maxOldGenerationSizeMb: heapMegabytesMax }),
       ...(youngHeapMegabytesMax !== undefined && { maxYoungGenerationSizeMb: youngHeapMegabytesMax }),

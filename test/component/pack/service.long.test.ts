@@ -1,10 +1,10 @@
 /**
  * The packed service in an empty folder: installed without a registry, started by its command, used, and weighed. Two
- * minutes, most of it building twice.
+ * minutes, most of it building twice; a registry brings the oldest Node.
  */
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { promisify } from "node:util"
@@ -18,6 +18,9 @@ const modelsDirectory = process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "
 const installedBytesMax = 250_000_000
 /** With the model loaded and one search done. */
 const residentKilobytesMax = 450_000
+const firstSearchMillisMax = 60_000
+/** The oldest Node that the service is for. */
+const oldestNode = { name: `node-${process.platform}-${process.arch}`, version: "22.19.0" }
 
 let folder = ""
 let tarballs: ReadonlyArray<Tarball> = []
@@ -29,6 +32,26 @@ beforeAll(async () => {
   await run("npm", ["install", ...files, "--offline", "--no-audit", "--no-fund"], { cwd: folder })
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** A folder outside the repository, and a search path with a Node that a registry brings, `sh` and no other program. */
+const emptyPlace = async () => {
+  const home = await mkdtemp(join(tmpdir(), "muniment-npx-"))
+  const bin = join(home, "bin")
+  await mkdir(bin)
+  const tools = join(home, "tools")
+  await mkdir(tools)
+  const { name, version } = oldestNode
+  await run("npm", ["install", `${name}@${version}`, "--no-audit", "--no-fund", "--prefix", tools], { cwd: tools })
+  await symlink(join(tools, "node_modules", name, "bin", "node"), join(bin, "node"))
+  await symlink("/bin/sh", join(bin, "sh"))
+  const npm = await realpath((await run("sh", ["-c", "command -v npm"])).stdout.trim())
+  return {
+    folder: home,
+    path: bin,
+    npx: join(npm, "..", "npx-cli.js"),
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true })
+  }
+}
 
 const bytesBelow = async (path: string): Promise<number> => {
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
@@ -111,6 +134,51 @@ describe("the packed service", () => {
       await exited
     }
     expect(child.exitCode, output).toBe(0)
+  })
+
+  it("runs by npx where there is a Node and nothing else, and finds by meaning within a minute", async () => {
+    await using place = await emptyPlace()
+    const { folder: home, npx, path } = place
+    const port = await freePort()
+    const files = tarballs.flatMap(({ path: file }) => ["--package", file])
+    const startedAt = performance.now()
+    const child = spawn(join(path, "node"), [npx, "--yes", "--offline", ...files, "--", "muniment", "serve"], {
+      cwd: home,
+      env: {
+        PATH: path,
+        HOME: home,
+        MUNIMENT_PORT: String(port),
+        MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+        MUNIMENT_MODELS_DIR: modelsDirectory
+      },
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (output += chunk.toString()))
+    const exited = once(child, "exit")
+    try {
+      const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
+      const search = async (): Promise<unknown> => {
+        if (child.exitCode !== null) throw new Error(output)
+        const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
+        const stored = await call("POST", "/v1/memories", {
+          body: { agentId: "npx", memories, wait: "vectors" }
+        }).catch(() => undefined)
+        if (stored?.status !== 200) return undefined
+        const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=npx")
+        return found.body.memories?.[0]?.data.fact
+      }
+      await expect.poll(search, { timeout: patienceMillis }).toBe("Alice lives in Seattle")
+      const millis = Math.round(performance.now() - startedAt)
+      process.stdout.write(`First search by npx after ${millis} ms\n`)
+      expect(millis).toBeLessThan(firstSearchMillisMax)
+      expect(output).not.toContain("ExperimentalWarning")
+    } finally {
+      process.kill(-child.pid!, "SIGTERM")
+      await exited
+    }
   })
 
   it("says what of others it contains, and under which licences", async () => {

@@ -2,6 +2,7 @@
 import { lookup } from "node:dns/promises"
 import { existsSync, readdirSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
+import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
 import { openCheckThread } from "@muniment/engine/store/sqlite/CheckThread"
 import { openValidationThread } from "@muniment/schemas/ValidationThread"
 import { Effect } from "effect"
@@ -23,6 +24,17 @@ describe.skipIf(!existsSync(tasks))("a thread ends when it rests", () => {
       yield* TestClock.adjust("10 seconds")
       yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
     })
+  )
+
+  it.effect("that commits: after two minutes", () =>
+    Effect.gen(function* () {
+      yield* startPool
+      const before = threads()
+      yield* openCommitThread()
+      yield* Effect.promise(() => expect.poll(threads).toBeGreaterThan(before))
+      yield* TestClock.adjust("2 minutes")
+      yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
+    }).pipe(Effect.scoped)
   )
 
   it.effect("that validates data: after two minutes", () =>

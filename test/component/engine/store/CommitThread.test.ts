@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import { existsSync, lstatSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
+import { TestClock } from "effect/testing"
 import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
 import type { CommitOrder } from "@muniment/engine/store/sqlite/CommitTransaction"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
@@ -121,6 +122,24 @@ describe("the thread", () => {
       }
       expect(openIn(directory).toSorted()).toEqual(["3.db", "4.db"])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect.runIf(existsSync(openFiles))(
+    "that rests ends with its files closed, and the next commit starts another",
+    () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const filename = join(directory, "a.db")
+        openMigrated(filename).close()
+        const thread = yield* openCommitThread()
+        expect((yield* thread.commit(filename, order)).outcome).toMatchObject({ _tag: "Committed" })
+        expect(openIn(directory)).toEqual(["a.db"])
+        yield* TestClock.adjust("2 minutes")
+        yield* thread.close(filename)
+        expect(openIn(directory)).toEqual([])
+        const next = yield* thread.commit(filename, { ...order, isClaim: false, epoch: 1 })
+        expect(next.outcome).toMatchObject({ _tag: "Committed" })
+      }).pipe(Effect.scoped)
   )
 
   it.effect("that dies fails its unanswered commits, and the next commit starts another", () =>

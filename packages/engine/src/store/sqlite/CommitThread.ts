@@ -1,7 +1,7 @@
 /**
  * Commits on a worker thread: SQLite's statements and syncs hold that thread and not the event loop, so searches
  * do not wait for writes. One thread for all namespaces; it starts with the store, because the first write should
- * not wait a quarter of a second for it.
+ * not wait a quarter of a second for it. It ends when it rests, because it holds some fifteen megabytes.
  *
  * Small orders go before large ones of other files, so that what an agent just said does not wait behind an import.
  *
@@ -66,6 +66,11 @@ export interface CommitThreadSettings {
   readonly filesOpenMax: number
 }
 
+/** The write after a longer rest waits until the thread has started. */
+const idleMillis = 60_000
+/** To close its files; a checkpoint writes at most what the thread has committed since the last one. */
+const closeMillisMax = 10_000
+
 export const openCommitThread = Effect.fnUntraced(function* (
   given: Partial<CommitThreadSettings> = {}
 ): Effect.fn.Return<CommitThread, never, Scope.Scope> {
@@ -82,7 +87,9 @@ export const openCommitThread = Effect.fnUntraced(function* (
     // One is carried out while the next one is on its way; the others wait here, where small ones go first.
     concurrency: 2,
     // Every namespace has at most one order under way, so the actors bound what waits.
-    queueMax: Infinity
+    queueMax: Infinity,
+    idleMillis,
+    closeMillisMax
   })
   yield* Effect.forkScoped(Effect.ignore(worker.start))
   return new CommitThread(worker)
@@ -115,11 +122,11 @@ export class CommitThread {
     )
   }
 
-  /** Closes the thread's connection to a file, if it has one. */
+  /** Closes the thread's connection to a file, if it has one; that of a thread that is ending is closed too. */
   close(filename: string): Effect.Effect<void, StoreError> {
     return Effect.suspend(() =>
       this.#worker.isRunning ? Effect.asVoid(this.#ask({ _tag: "Close", filename })) : Effect.void
-    )
+    ).pipe(Effect.andThen(this.#worker.ended))
   }
 
   /** Ends the thread; the next order starts another. */

@@ -132,4 +132,8 @@ const close = (filename: string): void => {
 const { filesOpenMax, isOfCopies, logDirectory } = settingsOf<CommitThreadSettings>()
 const reader = logDirectory === undefined ? undefined : new RecordReader(logDirectory)
 
-serve(answer)
+serve(answer, {
+  onClose: async () => {
+    for (const filename of files.keys()) close(filename)
+  }
+})
