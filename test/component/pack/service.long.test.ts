@@ -1,6 +1,6 @@
 /**
  * The packed service in an empty folder: installed without a registry, started by its command, used, and weighed. Two
- * minutes, most of it building twice; a registry brings the oldest Node.
+ * minutes, most of it building twice; a registry brings a Node.
  */
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -19,8 +19,8 @@ const installedBytesMax = 250_000_000
 /** With the model loaded and one search done. */
 const residentKilobytesMax = 450_000
 const firstSearchMillisMax = 60_000
-/** The oldest Node that the service is for. */
-const oldestNode = { name: `node-${process.platform}-${process.arch}`, version: "22.19.0" }
+/** The Node of the image, from a registry. */
+const freshNode = { name: `node-${process.platform}-${process.arch}`, version: "24.21.0" }
 
 let folder = ""
 let tarballs: ReadonlyArray<Tarball> = []
@@ -40,7 +40,7 @@ const emptyPlace = async () => {
   await mkdir(bin)
   const tools = join(home, "tools")
   await mkdir(tools)
-  const { name, version } = oldestNode
+  const { name, version } = freshNode
   await run("npm", ["install", `${name}@${version}`, "--no-audit", "--no-fund", "--prefix", tools], { cwd: tools })
   await symlink(join(tools, "node_modules", name, "bin", "node"), join(bin, "node"))
   await symlink("/bin/sh", join(bin, "sh"))
@@ -160,17 +160,17 @@ describe("the packed service", () => {
     const exited = once(child, "exit")
     try {
       const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
-      const search = async (): Promise<unknown> => {
-        if (child.exitCode !== null) throw new Error(output)
-        const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
-        const stored = await call("POST", "/v1/memories", {
-          body: { agentId: "npx", memories, wait: "vectors" }
-        }).catch(() => undefined)
-        if (stored?.status !== 200) return undefined
-        const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=npx")
-        return found.body.memories?.[0]?.data.fact
-      }
-      await expect.poll(search, { timeout: patienceMillis }).toBe("Alice lives in Seattle")
+      const status = () =>
+        call("GET", "/health/ready").then(
+          ({ status: answered }) => answered,
+          () => child.exitCode
+        )
+      await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+      const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
+      const stored = await call("POST", "/v1/memories", { body: { agentId: "npx", memories, wait: "vectors" } })
+      expect(stored.status, output).toBe(200)
+      const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=npx")
+      expect(found.body.memories[0]?.data.fact, output).toBe("Alice lives in Seattle")
       const millis = Math.round(performance.now() - startedAt)
       process.stdout.write(`First search by npx after ${millis} ms\n`)
       expect(millis).toBeLessThan(firstSearchMillisMax)
