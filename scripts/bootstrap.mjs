@@ -15,7 +15,14 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const nodeVersionMin = [22, 19, 0]
+/**
+ * The least version of each line whose SQLite module takes numbered parameters (before: "column index out of range"), and
+ * the same for all later lines.
+ */
+const nodeVersionsMin = [
+  [22, 20],
+  [24, 7]
+]
 const outputLinesShown = 30
 const spinnerMillis = 120
 
@@ -56,13 +63,11 @@ export const headersDirectory = ({ configured, execPath, root, platform, arch })
   return [beside, brought].find((prefix) => existsSync(join(prefix, "include", "node", "node_api.h")))
 }
 
-/** Whether `v24.21.0` or `24.21.0` is at least the version that the service needs. */
+/** Whether `v24.21.0` or `24.21.0` is a version that the service runs on. */
 export const isNodeRecent = (version) => {
-  const parts = version.trim().replace(/^v/, "").split(".").map(Number)
-  for (const [index, least] of nodeVersionMin.entries()) {
-    if (parts[index] !== least) return parts[index] > least
-  }
-  return true
+  const [major, minor] = version.trim().replace(/^v/, "").split(".").map(Number)
+  const line = nodeVersionsMin.find(([least]) => least === major)
+  return line === undefined ? major > nodeVersionsMin.at(-1)[0] : minor >= line[1]
 }
 
 /** npm's output without warnings that need no action: the Node we bring satisfies the engines. */
@@ -80,9 +85,8 @@ const main = async (root) => {
   }
   const node = recentNode(root)
   if (node === undefined) {
-    const needed = nodeVersionMin.slice(0, 2).join(".")
     fail(
-      `Muniment needs Node ${needed} or later; this is ${process.version}, and no ready-made Node is published for ` +
+      `Muniment needs Node 22.20 or later of 22, or 24.7 or later; this is ${process.version}, and no ready-made Node is published for ` +
         `${process.platform}-${process.arch}. Install one (your package manager, nvm, fnm or volta: version 24), then run this again.`
     )
   }

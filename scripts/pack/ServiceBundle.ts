@@ -38,7 +38,7 @@ export const bundleService = async (
     splitting: true,
     format: "esm",
     platform: "node",
-    target: ["node22.19"],
+    target: ["node22.20"],
     minifySyntax: true,
     minifyWhitespace: true,
     minifyIdentifiers: true,

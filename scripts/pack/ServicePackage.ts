@@ -45,7 +45,7 @@ export const buildService = async (root: string, folder: string, others: Readonl
     license,
     type: "module",
     bin: { muniment: "dist/installed.js" },
-    engines: { node: ">=22.19" },
+    engines: { node: "^22.20 || >=24.7" },
     files: [".github", "dist", "packages", "bom.cdx.json", "THIRD-PARTY-NOTICES.txt"],
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [nativeName(platform), version]))
   })

@@ -19,8 +19,8 @@ const installedBytesMax = 250_000_000
 /** With the model loaded and one search done. */
 const residentKilobytesMax = 450_000
 const firstSearchMillisMax = 60_000
-/** The Node of the image, from a registry. */
-const freshNode = { name: `node-${process.platform}-${process.arch}`, version: "24.21.0" }
+/** A Node as a package of a registry. */
+const nodeName = `node-${process.platform}-${process.arch}`
 
 let folder = ""
 let tarballs: ReadonlyArray<Tarball> = []
@@ -34,15 +34,14 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** A folder outside the repository, and a search path with a Node that a registry brings, `sh` and no other program. */
-const emptyPlace = async () => {
+const emptyPlace = async (version: string) => {
   const home = await mkdtemp(join(tmpdir(), "muniment-npx-"))
   const bin = join(home, "bin")
   await mkdir(bin)
   const tools = join(home, "tools")
   await mkdir(tools)
-  const { name, version } = freshNode
-  await run("npm", ["install", `${name}@${version}`, "--no-audit", "--no-fund", "--prefix", tools], { cwd: tools })
-  await symlink(join(tools, "node_modules", name, "bin", "node"), join(bin, "node"))
+  await run("npm", ["install", `${nodeName}@${version}`, "--no-audit", "--no-fund", "--prefix", tools], { cwd: tools })
+  await symlink(join(tools, "node_modules", nodeName, "bin", "node"), join(bin, "node"))
   await symlink("/bin/sh", join(bin, "sh"))
   const npm = await realpath((await run("sh", ["-c", "command -v npm"])).stdout.trim())
   return {
@@ -136,49 +135,65 @@ describe("the packed service", () => {
     expect(child.exitCode, output).toBe(0)
   })
 
-  it("runs by npx where there is a Node and nothing else, and finds by meaning within a minute", async () => {
-    await using place = await emptyPlace()
-    const { folder: home, npx, path } = place
-    const port = await freePort()
-    const files = tarballs.flatMap(({ path: file }) => ["--package", file])
-    const startedAt = performance.now()
-    const child = spawn(join(path, "node"), [npx, "--yes", "--offline", ...files, "--", "muniment", "serve"], {
-      cwd: home,
-      env: {
-        PATH: path,
-        HOME: home,
-        MUNIMENT_PORT: String(port),
-        MUNIMENT_BOOTSTRAP_KEY: operatorKey,
-        MUNIMENT_MODELS_DIR: modelsDirectory
-      },
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"]
-    })
-    let output = ""
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => (output += chunk.toString()))
-    const exited = once(child, "exit")
-    try {
-      const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
-      const status = () =>
-        call("GET", "/health/ready").then(
-          ({ status: answered }) => answered,
-          () => child.exitCode
-        )
-      await expect.poll(status, { timeout: patienceMillis }).toBe(200)
-      const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
-      const stored = await call("POST", "/v1/memories", { body: { agentId: "npx", memories, wait: "vectors" } })
-      expect(stored.status, output).toBe(200)
-      const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=npx")
-      expect(found.body.memories[0]?.data.fact, output).toBe("Alice lives in Seattle")
-      const millis = Math.round(performance.now() - startedAt)
-      process.stdout.write(`First search by npx after ${millis} ms\n`)
-      expect(millis).toBeLessThan(firstSearchMillisMax)
-      expect(output).not.toContain("ExperimentalWarning")
-    } finally {
-      process.kill(-child.pid!, "SIGTERM")
-      await exited
+  // The one of the image, and the oldest of each line that runs the service.
+  it.each(["24.21.0", "24.7.0", "22.20.0"])(
+    "runs by npx where there is Node %s and nothing else, and finds by meaning within a minute",
+    async (version) => {
+      await using place = await emptyPlace(version)
+      const { folder: home, npx, path } = place
+      const port = await freePort()
+      const files = tarballs.flatMap(({ path: file }) => ["--package", file])
+      const startedAt = performance.now()
+      const child = spawn(join(path, "node"), [npx, "--yes", "--offline", ...files, "--", "muniment", "serve"], {
+        cwd: home,
+        env: {
+          PATH: path,
+          HOME: home,
+          MUNIMENT_PORT: String(port),
+          MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+          MUNIMENT_MODELS_DIR: modelsDirectory
+        },
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      let output = ""
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk: Buffer) => (output += chunk.toString()))
+      const exited = once(child, "exit")
+      try {
+        const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
+        const status = () =>
+          call("GET", "/health/ready").then(
+            ({ status: answered }) => answered,
+            () => child.exitCode
+          )
+        await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+        const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
+        const stored = await call("POST", "/v1/memories", { body: { agentId: "npx", memories, wait: "vectors" } })
+        expect(stored.status, output).toBe(200)
+        const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=npx")
+        expect(found.body.memories[0]?.data.fact, output).toBe("Alice lives in Seattle")
+        const millis = Math.round(performance.now() - startedAt)
+        process.stdout.write(`First search by npx after ${millis} ms\n`)
+        expect(millis).toBeLessThan(firstSearchMillisMax)
+        expect(output).not.toContain("ExperimentalWarning")
+      } finally {
+        process.kill(-child.pid!, "SIGTERM")
+        await exited
+      }
     }
+  )
+
+  it.each(["24.6.0", "22.19.0", "20.19.0"])("refuses Node %s in a sentence", async (version) => {
+    await using place = await emptyPlace(version)
+    const command = join(folder, "node_modules", "muniment", "dist", "installed.js")
+    const refused = await run(join(place.path, "node"), [command, "serve"]).then(
+      ({ stdout }) => stdout,
+      ({ code, stderr }: { readonly code: number; readonly stderr: string }) => `${code}: ${stderr}`
+    )
+    expect(refused).toBe(
+      `1: muniment needs Node 22.20 or later of 22, or 24.7 or later; this is v${version}. Install one (your package manager, nvm, fnm or volta: version 24), then run this again.\n`
+    )
   })
 
   it("says what of others it contains, and under which licences", async () => {

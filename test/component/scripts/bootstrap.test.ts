@@ -87,10 +87,10 @@ describe("headers for building native modules", () => {
 })
 
 describe("a Node", () => {
-  for (const version of ["v22.19.0", "22.20.1", "v24.21.0\n"]) {
+  for (const version of ["v22.20.0", "22.21.1", "v24.7.0", "v24.21.0\n", "v25.0.0"]) {
     it(`${version.trim()} is recent enough`, () => expect(isNodeRecent(version)).toBe(true))
   }
-  for (const version of ["v18.20.0", "v20.20.2", "v22.18.9"]) {
+  for (const version of ["v18.20.0", "v20.20.2", "v22.19.9", "v23.11.0", "v24.6.0"]) {
     it(`${version} is too old`, () => expect(isNodeRecent(version)).toBe(false))
   }
 })
