@@ -6,6 +6,7 @@ import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -24,7 +25,10 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters
+        names={["account", "from", "to"]}
+        actions={<SaveCsv path={path} query={query} fileName="costs-by-agent.csv" onError={showError} />}
+      >
         {!isOwn && (
           <Field
             label="Account"
@@ -33,8 +37,7 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
           />
         )}
         <PeriodFields />
-        <SaveCsv path={path} query={query} fileName="costs-by-agent.csv" onError={showError} />
-      </div>
+      </Filters>
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
         {({ agents, from, to, total }) => (

@@ -176,7 +176,14 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   )
   return (
     <section class="stack">
-      <Filters names={["account", "caller", "operation", "refused", "from", "to"]}>
+      <Filters
+        names={["account", "caller", "operation", "refused", "from", "to"]}
+        actions={
+          <button type="button" onClick={log.reload}>
+            Look again
+          </button>
+        }
+      >
         {!isOwn && <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />}
         <Field label="Key or wallet" value={filters.caller ?? ""} onValue={(caller) => change({ caller })} />
         <Field
@@ -196,9 +203,6 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
           onValue={(refused) => change({ refused })}
         />
         <PeriodFields />
-        <button type="button" onClick={log.reload}>
-          Look again
-        </button>
       </Filters>
       {!isOwn && (
         <p class="small muted">
@@ -237,10 +241,14 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
         </a>
       )
   },
-  { title: "Operation", cell: ({ operation }) => <span class="mono">{operation}</span> },
   {
-    title: "Deleted",
-    cell: ({ deleted }) => (deleted === undefined ? "" : <span class="small">{deletionText(deleted)}</span>)
+    title: "Operation",
+    cell: ({ deleted, operation }) => (
+      <span>
+        <span class="mono">{operation}</span>
+        {deleted !== undefined && <div class="small">{deletionText(deleted)}</div>}
+      </span>
+    )
   },
   {
     title: "Outcome",

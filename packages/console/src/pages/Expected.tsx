@@ -92,7 +92,7 @@ const standing = (
       ? "others are nearer in meaning"
       : "the search was by words alone"
     return [
-      `Without filters it is not among the first ${resultsMax} either: others have more of its words, and ${meaning}.`
+      `Without filters it is not among the first ${resultsMax} either: others have more of the words of the question, and ${meaning}.`
     ]
   }
   const { explain, quality } = hit

@@ -10,6 +10,7 @@ import { change, linkTo, parameters } from "../service/route.ts"
 import { session } from "../service/session.ts"
 import { ago, duration, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -115,7 +116,14 @@ const Payments = () => {
   }
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters
+        names={["state", "of"]}
+        actions={
+          <button type="button" onClick={reconcile}>
+            Ask the chains now
+          </button>
+        }
+      >
         <Choice
           label="State"
           value={filters.state}
@@ -131,10 +139,7 @@ const Payments = () => {
           onValue={(state) => change({ state })}
         />
         <Field label="Account" value={filters.account} onValue={(of) => change({ of })} />
-        <button type="button" onClick={reconcile}>
-          Ask the chains now
-        </button>
-      </div>
+      </Filters>
       {looked !== undefined && <Notice tone="good">{count(looked)} payments without an end were looked up.</Notice>}
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
@@ -216,7 +221,10 @@ const Income = () => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters
+        names={["by", "from", "to"]}
+        actions={<SaveCsv path="/admin/revenue" query={query} fileName={`revenue-by-${by}.csv`} onError={showError} />}
+      >
         <Choice
           label="By"
           value={by}
@@ -228,8 +236,7 @@ const Income = () => {
           onValue={(value) => change({ by: value })}
         />
         <PeriodFields />
-        <SaveCsv path="/admin/revenue" query={query} fileName={`revenue-by-${by}.csv`} onError={showError} />
-      </div>
+      </Filters>
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
         {({ rows }) => (

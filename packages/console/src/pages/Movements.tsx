@@ -9,6 +9,7 @@ import { change, parameters } from "../service/route.ts"
 import { account as chosenAccount } from "../service/session.ts"
 import { moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
 import { Field } from "../ui/Field.tsx"
 import { FormDialog, Input } from "../ui/FormDialog.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
@@ -23,47 +24,56 @@ export const Movements = () => {
   const given = parameters.value
   const account = given.get("account") ?? chosenAccount.value
   const query = { account, ...givenPeriod() }
-  const { loaded, reload } = useLoad((signal) => statementOf(query, signal), Object.values(query))
+  const { loaded, reload } = useLoad<Entries | undefined>(
+    (signal) => (account === "" ? Promise.resolve(undefined) : statementOf(query, signal)),
+    Object.values(query)
+  )
   const [isAdjusting, setAdjusting] = useState(false)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
     <section class="stack">
-      <div class="facets">
+      <Filters
+        names={["account", "from", "to"]}
+        actions={
+          <>
+            <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
+              Adjust …
+            </button>
+            <SaveCsv
+              path="/admin/statement"
+              query={query}
+              fileName={`statement-${account}.csv`}
+              disabled={account === ""}
+              onError={showError}
+            />
+          </>
+        }
+      >
         <Field label="Account" value={account} onValue={(name) => change({ account: name, show: "movements" })} />
         <PeriodFields />
-        <div class="actions">
-          <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
-            Adjust …
-          </button>
-          <SaveCsv
-            path="/admin/statement"
-            query={query}
-            fileName={`statement-${account}.csv`}
-            disabled={account === ""}
-            onError={showError}
-          />
-        </div>
-      </div>
+      </Filters>
       {error !== undefined && <Refused error={error} />}
       {account === "" ? (
         <Empty title="Choose an account" />
       ) : (
         <Show of={loaded}>
-          {(statement) => (
-            <>
-              <Totals statement={statement} />
-              <GrowingTable
-                label="Movements"
-                columns={movementColumns}
-                rows={statement.entries.toReversed()}
-                keyOf={({ id }) => String(id)}
-                empty="Nothing moved in this period."
-              />
-              {statement.nextCursor !== undefined && (
-                <Notice>The period has more movements than one page; the CSV has all of them.</Notice>
-              )}
-            </>
-          )}
+          {(statement) =>
+            statement === undefined ? null : (
+              <>
+                <Totals statement={statement} />
+                <GrowingTable
+                  label="Movements"
+                  columns={movementColumns}
+                  rows={statement.entries.toReversed()}
+                  keyOf={({ id }) => String(id)}
+                  empty="Nothing moved in this period."
+                />
+                {statement.nextCursor !== undefined && (
+                  <Notice>The period has more movements than one page; the CSV has all of them.</Notice>
+                )}
+              </>
+            )
+          }
         </Show>
       )}
       {isAdjusting && <Adjust account={account} onClose={() => setAdjusting(false)} onDone={reload} />}

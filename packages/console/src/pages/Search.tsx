@@ -14,6 +14,7 @@ import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Notice, Show } from "../ui/Notice.tsx"
 import { Stored } from "../ui/Stored.tsx"
+import { MissingMemory } from "./MissingMemory.tsx"
 import { Expected } from "./Expected.tsx"
 
 type Result = Found | Answered
@@ -135,7 +136,7 @@ const Unasked = ({ isExpecting }: { readonly isExpecting: boolean }) => (
     ) : (
       <Empty title="Ask something">
         <p>Every hit shows which words, which meaning and which other terms brought it where it stands.</p>
-        <p>For a memory that should be found, put its id into “Expected memory”.</p>
+        <p>If a memory is missing, “Is one missing?” below the hits says why.</p>
       </Empty>
     )}
   </section>
@@ -147,7 +148,7 @@ const Results = ({ loaded }: { readonly loaded: Loaded<Result | undefined> }) =>
       result === undefined ? null : (
         <>
           {"answer" in result && <Answer result={result} />}
-          <Hits title={"answer" in result ? "Made of" : "Found"} hits={hitsOf(result)} />
+          <Hits title={"answer" in result ? "Made of" : foundTitle} hits={hitsOf(result)} />
           <IndexFacts result={result} />
         </>
       )
@@ -179,6 +180,9 @@ const Answer = ({ result }: { readonly result: Answered }) => (
   </section>
 )
 
+/** Of hits that no answer was made of. */
+const foundTitle = "Found"
+
 /** Of a memory that may well match (contract: Search, what a relevance means). */
 const matchingRelevanceMin = 0.35
 
@@ -189,15 +193,17 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
         {title} {count(hits.length)}
       </h2>
     </div>
-    {hits.length > 0 && hits.every(({ quality }) => quality.relevance < matchingRelevanceMin) && (
-      <Notice>
-        None of these reaches a relevance of {matchingRelevanceMin}, from which about half of the hits are matches.
-        Paraphrases without a common word seldom do.
-      </Notice>
-    )}
+    {title === foundTitle &&
+      hits.length > 0 &&
+      hits.every(({ quality }) => quality.relevance < matchingRelevanceMin) && (
+        <Notice>
+          None of these reaches a relevance of {matchingRelevanceMin}, from which about half of the hits are matches.
+          Paraphrases without a common word seldom do.
+        </Notice>
+      )}
     {hits.length === 0 ? (
       <Empty title="Nothing found">
-        <WayToMissing />
+        <MissingMemory />
       </Empty>
     ) : (
       <ol>
@@ -206,14 +212,8 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
         ))}
       </ol>
     )}
-    {hits.length > 0 && <WayToMissing />}
+    {hits.length > 0 && <MissingMemory />}
   </section>
-)
-
-const WayToMissing = () => (
-  <p class="small muted">
-    Is one missing? Choose it under <a href={linkTo("memories")}>Memories</a>, then “Why is it not found?”.
-  </p>
 )
 
 const HitRow = ({ hit }: { readonly hit: Hit }) => {

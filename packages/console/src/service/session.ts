@@ -28,4 +28,4 @@ export const endSession = (): void => {
 
 /** Said where an account has nothing: what an operator looks for may be another's. */
 export const otherAccounts = (): string =>
-  session.value?.role === "operator" ? `This is ${account.value}; choose another account above.` : ""
+  session.value?.role === "operator" ? `You look at the account ${account.value}; another can be chosen above.` : ""

@@ -26,7 +26,7 @@ export const deletionText = (given: {
 }
 
 /** Fields that say whom or what sort, not what is known: they stand last. */
-const isLabel = (name: string): boolean => /^(?:subject|user|kind|category|status|id)$|(?:Type|Id)$/.test(name)
+const isLabel = (name: string): boolean => /^(?:subject|user|kind|category|id)$|(?:Type|Id)$/.test(name)
 
 /** The words of a memory's data in one line, what is known before whom it is about. */
 export const summary = (data: Readonly<Record<string, unknown>>): string => {
