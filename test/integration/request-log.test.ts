@@ -121,7 +121,8 @@ describe("a deletion of memories", () => {
     { subjectId: "person-q", memories: 2, dryRun: true },
     { subjectId: "person-q", memories: 2 },
     { agentId: "shelves", memories: 1 },
-    { memories: 1 }
+    { memories: 1 },
+    { memories: 0 }
   ]
 
   it("says whom it named and how many it met, in the calls of the account, and nothing that was said", async () => {
@@ -134,11 +135,13 @@ describe("a deletion of memories", () => {
     await server.call("PATCH", `/v1/memories/${tagged.id}`, { key, body: { tags: ["xylographic"] } })
     await remove({ filters: { agentId: "shelves", tags: ["xylographic"] } })
     await server.call("DELETE", `/v1/memories/${left.id}`, { key })
+    await remove({ filters: { subjectId: "nobody-known" } })
     const calls = (await asOperator("GET", "/admin/requests?account=forgetful")).body.requests
     const noted = calls.flatMap(({ deleted }: { readonly deleted?: object }) => deleted ?? []).toReversed()
     expect(noted).toEqual(deletions)
     expect(calls.at(-1)).not.toHaveProperty("deleted")
     expect(JSON.stringify(calls)).not.toContain("xylographic")
+    expect(JSON.stringify(calls)).not.toContain("nobody-known")
   })
 
   it("is kept of tools, too", async () => {

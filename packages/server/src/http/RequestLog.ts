@@ -20,14 +20,14 @@ export const RequestAccount = Context.Reference<KnownRequest>("muniment/server/R
   defaultValue: () => ({})
 })
 
-/** Keeps for the history of calls whom a deletion concerned and how many memories it met. */
+/** Keeps for the history of calls whom a deletion concerned and how many memories it met; no names where it met none. */
 export const noted = <E, R>(
   deletion: Effect.Effect<DeletedMemories, E, R>,
   { filters = {} }: Pick<typeof BatchDelete.Type, "filters">
 ): Effect.Effect<DeletedMemories, E, R> =>
   Effect.tap(deletion, ({ deleted, dryRun }) =>
     Effect.map(RequestAccount, (known) => {
-      const { agentId, kind, subjectId, threadId } = filters
+      const { agentId, kind, subjectId, threadId } = deleted === 0 ? {} : filters
       known.deleted = {
         ...(agentId !== undefined && { agentId }),
         ...(subjectId !== undefined && { subjectId }),
