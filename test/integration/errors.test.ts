@@ -260,6 +260,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   wrong_audience: "needs the extended text: test/integration/trust-audience.test.ts",
   not_refundable: "needs a chain: test/integration/payments-refund.test.ts",
   payment_not_found: "needs a chain: test/integration/payments-refund.test.ts",
+  cluster_backup: "needs several nodes: test/integration/openapi-examples.test.ts with MUNIMENT_TEST_NODES",
   clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }

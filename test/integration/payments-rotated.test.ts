@@ -152,7 +152,7 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
         expect(await again(who).deposit(5, payment)).toMatchObject({ status: 200, body: { replayed: true } })
         const refused = await again(who).deposit(5, unused)
         const { code, error } = refused.body
-        if (served === "") expect([refused.status, code]).toEqual([503, "payment_unavailable"])
+        if (served === "") expect([refused.status, code]).toEqual([403, "deposits_off"])
         else
           expect([refused.status, code, error]).toEqual([
             402,

@@ -51,6 +51,7 @@ export class WorkerThread<Request, Reply> {
   readonly start: Effect.Effect<void> = Effect.void
   readonly isRunning = true
   readonly end: Effect.Effect<void> = Effect.void
+  readonly ended: Effect.Effect<void> = Effect.void
   readonly endIfIdle: Effect.Effect<void> = Effect.void
 
   get waiting(): number {
