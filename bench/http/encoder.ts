@@ -6,6 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { median } from "../kit/Measure.ts"
+import { answerHelp } from "../Usage.ts"
 import { BenchServer } from "./BenchServer.ts"
 import { readTexts } from "./Corpus.ts"
 import type { NamedText } from "./debianTexts.ts"
@@ -21,8 +23,7 @@ turns, and prints the ratio of the rates.
   --texts FILE       JSONL of {"name", "text"}; bench/http/debianTexts.ts makes one
   --count N          texts to import (3000)
   --rounds N         imports of each kind (3)
-  --help             this text
-`
+  --help             this text`
 
 const inFlight = 4
 
@@ -43,8 +44,6 @@ const importInto = async (texts: ReadonlyArray<NamedText>, environment: Record<s
     rmSync(directory, { recursive: true, force: true })
   }
 }
-
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
 const main = async (texts: ReadonlyArray<NamedText>, rounds: number): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -72,20 +71,16 @@ const main = async (texts: ReadonlyArray<NamedText>, rounds: number): Promise<vo
   print(`median ${median(ratios).toFixed(2)}; acknowledged ${median(acknowledged).toFixed(0)} a second`)
 }
 
+answerHelp(help)
 const { values } = parseArgs({
   options: {
     texts: { type: "string" },
     count: { type: "string", default: "3000" },
-    rounds: { type: "string", default: "3" },
-    help: { type: "boolean", default: false }
+    rounds: { type: "string", default: "3" }
   }
 })
-if (values.help || values.texts === undefined) {
-  process.stdout.write(help)
-  process.exitCode = values.help ? 0 : 1
-} else {
-  const count = positive("count", values.count)
-  const texts = readTexts(values.texts).slice(0, count)
-  if (texts.length < count) throw new Error(`${values.texts} has ${texts.length} texts, --count asks for ${count}`)
-  await main(texts, positive("rounds", values.rounds))
-}
+if (values.texts === undefined) throw new Error("--texts names the file of the texts; see --help")
+const count = positive("count", values.count)
+const texts = readTexts(values.texts).slice(0, count)
+if (texts.length < count) throw new Error(`${values.texts} has ${texts.length} texts, --count asks for ${count}`)
+await main(texts, positive("rounds", values.rounds))

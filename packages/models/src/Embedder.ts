@@ -11,7 +11,7 @@ import { traced } from "@muniment/domain/traced"
 import { access } from "node:fs/promises"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
-import { openEmbeddingHelper } from "./EmbeddingHelper.ts"
+import { type EmbeddingHelper, openEmbeddingHelper } from "./EmbeddingHelper.ts"
 import { charactersPerTextMax, type EmbeddingQueue, openEmbeddingQueue } from "./EmbeddingQueue.ts"
 import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
 import { catalog, type ModelId, modelPreference, type ModelSpec } from "./ModelCatalog.ts"
@@ -133,14 +133,16 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
     ) {
       return yield* queue.embed(lane, texts, modelId)
     }),
-    status: Effect.sync(() => ({
-      ...statusOf(defaultModel, loader.slots, queue),
-      helpers: helpers.filter((helper) => helper.isRunning()).length
-    }))
+    status: Effect.sync(() => statusOf(defaultModel, loader.slots, queue, helpers))
   }
 })
 
-const statusOf = (defaultModel: ModelId, slots: ModelSlots, queue: EmbeddingQueue): Omit<EmbedderStatus, "helpers"> => {
+const statusOf = (
+  defaultModel: ModelId,
+  slots: ModelSlots,
+  queue: EmbeddingQueue,
+  helpers: ReadonlyArray<EmbeddingHelper>
+): EmbedderStatus => {
   const state = slots.stateOf(defaultModel)
   return {
     state: typeof state === "string" ? state : "unavailable",
@@ -149,7 +151,8 @@ const statusOf = (defaultModel: ModelId, slots: ModelSlots, queue: EmbeddingQueu
     loadedModels: slots.loadedIds,
     queuedQueries: queue.queryCount,
     queuedPassages: queue.passageCount,
-    threadCrashes: slots.crashCount
+    threadCrashes: slots.crashCount,
+    helpers: helpers.filter((helper) => helper.isRunning()).length
   }
 }
 

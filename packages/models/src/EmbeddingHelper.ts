@@ -1,7 +1,7 @@
 /**
- * A further embedding thread for the backlog, on a processor that nobody else wants. It loads a model when its help
- * begins and ends with the backlog, so that a service at rest holds the model once. What it cannot do, the first
- * thread does.
+ * A further embedding thread, for a long backlog. It runs at a low priority, so only on processors that nothing else
+ * uses. It loads a model at its first batch and ends some seconds after its last, so that a service at rest holds the
+ * model once. Batches that it fails go back to the first thread.
  */
 import { Effect } from "effect"
 import type { ThreadSettings } from "./EmbeddingProtocol.ts"
@@ -33,8 +33,8 @@ export const openEmbeddingHelper = Effect.fnUntraced(function* (entry: URL, sett
       yield* loadInto(thread, spec)
       loaded.add(spec.id)
     }),
-    embed: (spec, texts) => embedOn(thread, spec, texts)
-  } satisfies EmbeddingHelper as EmbeddingHelper
+    embed: (spec: ModelSpec, texts: ReadonlyArray<string>) => embedOn(thread, spec, texts)
+  } satisfies EmbeddingHelper
 })
 
 /** The backlog is worth a helper when it was worked at for so long without a pause. */

@@ -34,9 +34,9 @@ export const passagesPerBatchMax = 8
 /** Whoever comes waits for the one under way: 5 ms with short texts, where 8 of them took 20. */
 export const backlogPerBatchMax = 2
 export const charactersPerBatchMax = 512
-/** Of a batch that another thread takes from the backlog: whoever comes does not wait for it. */
+/** Texts of a batch that a further thread takes from the backlog: larger, because no query waits for that thread. */
 export const helpedPerBatchMax = 8
-/** Below it the first thread is done before the other one. */
+/** Texts that must wait for a further thread to take some: fewer, and the first thread ends before the further one. */
 export const helpedFromTexts = 32
 export const passagesPerWaveMax = 256
 /** After this many batches of lanes before it, a waiting batch of a lane runs: no lane starves. */

@@ -1,6 +1,6 @@
 /**
  * An embedding thread. It starts with its first request and again with the first one after it was lost; the models
- * of a lost thread are lost with it, and whoever asks loads them again.
+ * of a lost thread are lost with it: `ModelLoader` and `EmbeddingHelper` load them again.
  */
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Effect, type Scope } from "effect"

@@ -2,7 +2,7 @@
  * The packed service in an empty folder: installed without a registry, started by its command, used, and weighed. Two
  * minutes, most of it building twice; a registry brings a Node.
  */
-import { execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -32,6 +32,18 @@ beforeAll(async () => {
   await run("npm", ["install", ...files, "--offline", "--no-audit", "--no-fund"], { cwd: folder })
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Calls of the service that `child` runs, once it is ready. */
+const readyCalls = async (port: number, child: ChildProcess) => {
+  const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
+  const status = () =>
+    call("GET", "/health/ready").then(
+      ({ status: answered }) => answered,
+      () => child.exitCode
+    )
+  await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+  return call
+}
 
 /** A folder outside the repository, and a search path with a Node that a registry brings, `sh` and no other program. */
 const emptyPlace = async (version: string) => {
@@ -97,13 +109,7 @@ describe("the packed service", () => {
     child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
     const exited = once(child, "exit")
     try {
-      const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
-      const status = () =>
-        call("GET", "/health/ready").then(
-          ({ status: answered }) => answered,
-          () => child.exitCode
-        )
-      await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+      const call = await readyCalls(port, child)
       const memories = ["Alice lives in Seattle", "Bob repairs bicycles"].map((fact) => ({
         kind: "factual_memory",
         data: { subject: fact.slice(0, 5), fact }
@@ -161,13 +167,7 @@ describe("the packed service", () => {
         stream.on("data", (chunk: Buffer) => (output += chunk.toString()))
       const exited = once(child, "exit")
       try {
-        const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
-        const status = () =>
-          call("GET", "/health/ready").then(
-            ({ status: answered }) => answered,
-            () => child.exitCode
-          )
-        await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+        const call = await readyCalls(port, child)
         const memories = [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
         const stored = await call("POST", "/v1/memories", { body: { agentId: "npx", memories, wait: "vectors" } })
         expect(stored.status, output).toBe(200)

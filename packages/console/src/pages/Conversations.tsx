@@ -1,12 +1,10 @@
 /** Threads: the messages of one, and beside each what was made of it; and the reader, tried on a text. */
 import { useState } from "preact/hooks"
-import { facetsOf } from "../service/knowledge.ts"
-import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
 import { countOfMemories } from "../service/words.ts"
 import { Notice } from "../ui/Notice.tsx"
-import { ValueList } from "../ui/ValueList.tsx"
+import { useHasNone, ValueList } from "../ui/ValueList.tsx"
 import { ReaderTrial } from "./ReaderTrial.tsx"
 import { Thread } from "./Thread.tsx"
 
@@ -15,8 +13,7 @@ export const Conversations = () => {
   const threadId = given.get("threadId") ?? undefined
   const [round, setRound] = useState(0)
   const [outcome, tell] = useState("")
-  const { loaded } = useLoad((signal) => facetsOf("threads", { limit: 1 }, signal), [round])
-  const isEmpty = loaded.value?.total === 0 && threadId === undefined
+  const isEmpty = useHasNone("threads", round) && threadId === undefined
   return (
     <>
       <div class="head">

@@ -1,12 +1,10 @@
 /** People and things that memories are about: everything known of one, by time; export; erase after a dry run. */
 import { useState } from "preact/hooks"
-import { facetsOf } from "../service/knowledge.ts"
-import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
 import { countOfMemories } from "../service/words.ts"
 import { Empty, Notice } from "../ui/Notice.tsx"
-import { ValueList } from "../ui/ValueList.tsx"
+import { useHasNone, ValueList } from "../ui/ValueList.tsx"
 import { Subject } from "./Subject.tsx"
 
 export const Subjects = () => {
@@ -14,8 +12,7 @@ export const Subjects = () => {
   const subjectId = given.get("subjectId") ?? undefined
   const [round, setRound] = useState(0)
   const [outcome, tell] = useState("")
-  const { loaded } = useLoad((signal) => facetsOf("subjects", { limit: 1 }, signal), [round])
-  const isEmpty = loaded.value?.total === 0 && subjectId === undefined
+  const isEmpty = useHasNone("subjects", round) && subjectId === undefined
   return (
     <>
       <div class="head">

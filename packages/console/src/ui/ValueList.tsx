@@ -8,8 +8,14 @@ import { Show } from "./Notice.tsx"
 
 const shownMax = 200
 
+type ListedFacet = "subjects" | "threads"
+
+/** Whether no memory of the account has a value of the facet; false until it is known. Asks anew with each `round`. */
+export const useHasNone = (facet: ListedFacet, round: number): boolean =>
+  useLoad((signal) => facetsOf(facet, { limit: 1 }, signal), [round]).loaded.value?.total === 0
+
 export const ValueList = (given: {
-  readonly facet: "subjects" | "threads"
+  readonly facet: ListedFacet
   /** One of them, in words: `thread`. */
   readonly noun: string
   readonly contains: string

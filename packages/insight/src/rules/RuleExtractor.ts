@@ -1,8 +1,8 @@
 /**
  * Implements `Extractor` without a language model: English rules on a worker thread with a capped heap, a bounded
  * queue and a bound of processor time after which the thread is ended. Accounts take turns, so one account's slow
- * conversations delay another's by at most one deadline. A lost thread is started anew at once. A background reading begins when no other is under way or waits. It
- * costs no model budget.
+ * conversations delay another's by at most one deadline. A lost thread is started anew at once. A background reading
+ * begins when no other is under way or waits. It costs no model budget.
  */
 import { Effect, Latch, Layer, PartitionedSemaphore, type Scope } from "effect"
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"

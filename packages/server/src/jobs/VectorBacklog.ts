@@ -103,7 +103,6 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
       takeNotes(work)
       // Batches that end may make something due.
       if (nextTurn(work) === undefined) yield* Semaphore.withPermits(work.places, batchesUnderWay)(Effect.void)
-      takeNotes(work)
     }
   })
   const isWaiting = () => counts.missing > 0
@@ -224,7 +223,7 @@ const readBatch = Effect.fn("VectorBacklog.read")(function* ({ host }: Work, { a
   if (found.length === 0) return undefined
   const texts = firstTexts(found.map(({ passages, record }) => denseTexts(record, passages)))
   const memories = found.slice(0, texts.length)
-  return { memories, texts, lastSlot: memories.at(-1)!.slot } satisfies ReadBatch as ReadBatch
+  return { memories, texts, lastSlot: memories.at(-1)!.slot } satisfies ReadBatch
 })
 
 const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
