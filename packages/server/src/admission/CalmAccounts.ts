@@ -5,12 +5,13 @@
 import { Limits } from "@muniment/domain/Limits"
 import { LRUCache } from "lru-cache"
 
-/** Units of work that an account may ask for, in the long run. */
+/** Units of work that a calm account may ask for, in the long run: so many a second, or that part of what is served. */
 const calmPerSecond = 100
-/** In the bucket of a calm account, at most. */
-const calmUnits = 10
+const calmShare = 0.25
+/** In the bucket of a calm account, at most: what it may ask for in that time. */
+const calmSeconds = 0.1
 /** In any bucket: an account is calm again a tenth of a second after its crowd has ended. */
-const unitsMax = 20
+const secondsMax = 0.2
 
 interface Bucket {
   readonly units: number
@@ -20,11 +21,12 @@ interface Bucket {
 export class CalmAccounts {
   readonly #buckets = new LRUCache<string, Bucket>({ max: Limits.rateLimitedCallersMax })
 
-  /** Notes a request, and says whether its account is calm with it. */
-  add(account: string, cost: number, nowMillis: number): boolean {
+  /** Notes a request, and says whether its account is calm with it. `servedPerSecond`: units of its kind, under full load. */
+  add(account: string, cost: number, nowMillis: number, servedPerSecond: number): boolean {
+    const perSecond = Math.max(calmPerSecond, servedPerSecond * calmShare)
     const { atMillis, units } = this.#buckets.get(account) ?? { atMillis: nowMillis, units: 0 }
-    const left = Math.max(0, units - ((nowMillis - atMillis) * calmPerSecond) / 1_000) + cost
-    this.#buckets.set(account, { atMillis: nowMillis, units: Math.min(unitsMax, left) })
-    return left <= calmUnits
+    const left = Math.max(0, units - ((nowMillis - atMillis) * perSecond) / 1_000) + cost
+    this.#buckets.set(account, { atMillis: nowMillis, units: Math.min(perSecond * secondsMax, left) })
+    return left <= perSecond * calmSeconds
   }
 }

@@ -218,9 +218,8 @@ export class Gate {
     const { account, isKnown, request, weight } = passage
     const nowMillis = this.#options.nowMillis()
     const cost = unitsIn(request.url ?? "", body, unitsMax)
-    const isCalm = isKnown && this.#calm.add(account, cost, nowMillis)
-    const kind = workKindIn(passage, body)
-    const lane = this.#lanes.get(kind)!
+    const lane = this.#lanes.get(workKindIn(passage, body))!
+    const isCalm = isKnown && this.#calm.add(account, cost, nowMillis, lane.perSecond)
     const visit: Visit = {
       account,
       weight,

@@ -21,7 +21,7 @@ export interface Visit extends Waiting {
 }
 
 /** Beyond the limit. */
-const sparePlaces = 2
+const sparePlaces = 4
 
 export interface LaneState {
   readonly inWork: number
@@ -59,6 +59,11 @@ export class Lane {
   /** Whether a request would begin at once. */
   get hasPlace(): boolean {
     return this.#queue.size === 0 && this.#limit.hasRoom
+  }
+
+  /** Units of work that are done a second under full load. */
+  get perSecond(): number {
+    return this.#limit.perSecond
   }
 
   get state(): LaneState {

@@ -19,12 +19,13 @@ const sliceMillisMax = 50
 const emptyTurnsMax = 32
 const emptyMillisMax = 8
 
-/** `ahead`: outside of slices. `first`: before what others have due. */
+/** `ahead`: whether or not a slice runs. `first`: before what others have due. */
 export type Precedence = "ahead" | "first" | "none"
 
 export class Turnstile {
   readonly #nowMillis: () => number
   readonly #afterPoll: AfterPoll
+  readonly #ahead: Array<() => void> = []
   readonly #first: Array<() => void> = []
   readonly #due: Array<() => void> = []
   #isScheduled = false
@@ -47,7 +48,10 @@ export class Turnstile {
 
   /** Calls `begin` in a later turn of the loop, once it has looked at its sockets. */
   pass(begin: () => void, precedence: Precedence = "none"): void {
-    if (precedence === "ahead") return this.#afterPoll(begin)
+    if (precedence === "ahead") {
+      this.#ahead.push(begin)
+      return this.#afterPoll(() => this.#ahead.shift()?.())
+    }
     if (this.#size === 0) this.#sinceMillis = this.#nowMillis()
     const queue = precedence === "first" ? this.#first : this.#due
     queue.push(begin)
@@ -79,7 +83,7 @@ export class Turnstile {
   #beginNext(): void {
     const nowMillis = this.#nowMillis()
     if (this.#endMillis === Number.POSITIVE_INFINITY) this.#endMillis = nowMillis + this.#lengthMillis(nowMillis)
-    if (nowMillis < this.#endMillis) (this.#first.shift() ?? this.#due.shift())?.()
+    if (nowMillis < this.#endMillis) (this.#ahead.shift() ?? this.#first.shift() ?? this.#due.shift())?.()
   }
 
   #endSlice(): void {

@@ -17,6 +17,8 @@ const slownessMax = 1.5
 const slownessForGainMax = 2.5
 /** By which the time with few in work may rise from one measurement to the next: a disturbance is soon over. */
 const riseMax = 1.25
+/** The same from one window to the next while the limit is at its least, which lasts. */
+const leastRiseMax = 2
 /** Shorter times in work never shrink the limit: they are no wait that anybody notices. */
 const unnoticedMillis = 5
 const decrease = 0.9
@@ -85,6 +87,11 @@ export class WorkLimit {
     if (window.count >= windowCount && nowMillis - window.startedMillis >= windowMillis) this.#look(nowMillis)
   }
 
+  /** Units of work that are done a second when all places are taken. */
+  get perSecond(): number {
+    return (1_000 * Math.floor(this.#limit)) / this.#average
+  }
+
   /** Until `cost` units that wait are in work, if all places are taken. */
   waitMillis(cost: number): number {
     return this.hasRoom && cost === 0 ? 0 : ((cost + 1) * this.#average) / Math.floor(this.#limit)
@@ -100,13 +107,19 @@ export class WorkLimit {
   }
 
   #endProbe(mean: number, nowMillis: number): void {
-    this.#few = Math.min(mean, (this.#few ?? mean) * riseMax)
+    this.#learnFew(mean, riseMax)
     this.#probedMillis = nowMillis
     this.#probe = "none"
   }
 
+  #learnFew(mean: number, rise: number): void {
+    this.#few = Math.min(mean, (this.#few ?? mean) * rise)
+  }
+
   #adjust(mean: number, nowMillis: number): void {
     this.#average += (mean - this.#average) * averageShare
+    // Measured with few in work, though not by a probe: an older, shorter time would keep the limit here.
+    if (this.#wasFull && this.limit === this.#least) this.#learnFew(mean, leastRiseMax)
     if (mean > Math.max(unnoticedMillis, this.#worthMillis(mean))) {
       this.#limit = Math.max(this.#least, this.#limit * decrease)
     } else if (this.#wasFull) this.#limit = Math.min(Limits.workMax, this.#limit + 1)

@@ -160,10 +160,10 @@ describe("calm accounts beside a crowd", () => {
     return { lane, begun, enter }
   }
 
-  it("begin at once in two spare places", () => {
+  it("begin at once in four spare places", () => {
     const { begun, enter, lane } = crowded()
-    for (const account of ["a", "b", "c"]) enter(account)
-    const atOnce = ["a", "b"].map((name) => [name, true])
+    for (const account of ["a", "b", "c", "d", "e"]) enter(account)
+    const atOnce = ["a", "b", "c", "d"].map((name) => [name, true])
     expect([begun, lane.state.waiting]).toEqual([atOnce, 4])
   })
 

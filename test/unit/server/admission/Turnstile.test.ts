@@ -80,6 +80,17 @@ it("lets what goes ahead pass within a turn, before a crowd's work and beside it
   expect(begun).toEqual(["ahead", "crowd", "crowd"])
 })
 
+it("lets what goes ahead pass within a slice, before the rest of it", () => {
+  const loop = new Loop()
+  const begun: Array<string> = []
+  for (let count = 0; count < 2; count++) loop.turnstile.pass(() => begun.push("crowd"))
+  // Arrives once the slice's callbacks wait already.
+  loop.turn()
+  loop.turnstile.pass(() => begun.push("ahead"), "ahead")
+  while (!loop.isIdle) loop.turn()
+  expect(begun).toEqual(["ahead", "crowd", "crowd"])
+})
+
 it("lets turns go by without work while each brings a connection, but not for ever", () => {
   const loop = new Loop()
   let begun = 0
