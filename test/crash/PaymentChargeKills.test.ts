@@ -1,12 +1,14 @@
 /**
  * Kill -9 between a call's charge and its commit (contract: Credits): several writers, kills at random moments, and
- * after each restart as many charges as memories.
+ * after each restart as many charges as memories. Hours pass between a kill and the next start, more than a day in all,
+ * so that every run meets the daily job, which takes its own charge: what is counted are the charges of calls.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
+import { clockMaker } from "../support/MovedClock.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -18,8 +20,10 @@ const kills = 7
 const writers = 8
 /** How long the writers run before the kill, milliseconds. */
 const runMillis = { least: 5, most: 400 }
+/** Below the day from which on jobs do not believe the clock. */
+const pauseMillis = 14_400_000
 const account = "metered"
-const openChargesLine = /charges left open by the last end were decided/
+const openChargesLine = /charges left open by a crash were decided/
 
 interface Create {
   readonly marker: string
@@ -32,22 +36,25 @@ describe(`kill -9 between the charge and the commit of priced writes, ${kills} t
     const seed = chosenSeed()
     const random = new SeededRandom(seed)
     const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-charges-"))
-    let server = await startServer({ dataDirectory, environment })
+    const clock = clockMaker(dataDirectory)("service")
+    const start = () => startServer({ dataDirectory, environment: { ...environment, ...clock.environment } })
+    let server = await start()
     let startsWithOpenCharges = 0
     let stored = 0
+    let spent: Spent = { calls: 0, storage: 0 }
     try {
       const secret = await server.newAccount(account)
       await adjust(server)
       const load = new Load(secret, random)
-      const before = await purses(server, secret)
       for (let kill = 0; kill < kills; kill++) {
         await load.runAndKill(server)
-        server = await startServer({ dataDirectory, environment })
+        clock.move((kill + 1) * pauseMillis)
+        server = await start()
         if (openChargesLine.test(server.output())) startsWithOpenCharges++
         await load.repeatCutOff(server)
         stored = await memoriesOf(server, secret)
-        const spent = before - (await purses(server, secret))
-        expect({ seed, kill, spent }).toEqual({ seed, kill, spent: stored * pricePerCreate })
+        spent = await spentOf(server, secret)
+        expect({ seed, kill, calls: spent.calls }).toEqual({ seed, kill, calls: stored * pricePerCreate })
         expect(await proof(server)).toMatchObject({ ok: true, problems: [] })
         // What was acknowledged is there; of what was cut off without a key, some may be.
         expect(stored).toBeGreaterThanOrEqual(load.acknowledged)
@@ -58,6 +65,7 @@ describe(`kill -9 between the charge and the commit of priced writes, ${kills} t
           `without a key, ${startsWithOpenCharges} starts found open charges`
       )
       expect(load.acknowledged).toBeGreaterThan(0)
+      expect(spent.storage).toBeGreaterThan(0)
     } finally {
       await server.kill()
       rmSync(dataDirectory, { recursive: true, force: true })
@@ -128,10 +136,42 @@ const adjust = async (server: TestServer): Promise<void> => {
 const proof = async (server: TestServer) =>
   (await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })).body
 
-const purses = async (server: TestServer, key: string): Promise<number> => {
+interface Spent {
+  /** Credits charged for calls, from both purses. */
+  readonly calls: number
+  /** By the daily job. */
+  readonly storage: number
+}
+
+interface Movement {
+  readonly kind: string
+  readonly purse: string
+  readonly credits: number
+}
+
+/** Every movement adds up to the purses, so nothing is taken that is not among them. */
+const spentOf = async (server: TestServer, key: string): Promise<Spent> => {
+  const movements = await movementsOf(server, key)
   const { body, status } = await server.call("GET", "/v1/credits", { key })
   expect({ status, body }).toMatchObject({ status: 200 })
-  return body.allowance.credits + body.balance.credits
+  expect(microsOf(movements)).toBe(Math.round((body.allowance.credits + body.balance.credits) * 1_000_000))
+  const taken = (kind: string) => -microsOf(movements.filter((movement) => movement.kind === kind)) / 1_000_000
+  return { calls: taken("charge"), storage: taken("storage") }
+}
+
+const microsOf = (movements: ReadonlyArray<Movement>): number =>
+  movements.reduce((sum, { credits }) => sum + Math.round(credits * 1_000_000), 0)
+
+const movementsOf = async (server: TestServer, key: string): Promise<ReadonlyArray<Movement>> => {
+  const movements: Array<Movement> = []
+  for (let cursor = ""; ;) {
+    const page = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`
+    const { body, status } = await server.call("GET", `/v1/credits/transactions?limit=100${page}`, { key })
+    expect({ status, body }).toMatchObject({ status: 200 })
+    movements.push(...body.transactions)
+    if (body.nextCursor === undefined) return movements
+    cursor = body.nextCursor
+  }
 }
 
 const memoriesOf = async (server: TestServer, key: string): Promise<number> => {
