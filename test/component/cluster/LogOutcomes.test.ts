@@ -67,6 +67,97 @@ describe("an append whose outcome is unknown", () => {
   it.live("has happened when the connection ends after the statement", () => cut(2, "afterStatement", [0, 1, 2]))
 })
 
+describe("a node that does not know whether it owns a namespace", () => {
+  /** Another node gets it, while the lease of the first one is renewed all the time. */
+  const isGivenUp = <E>(number: number, lose: (log: PostgresLog) => Effect.Effect<void, E>) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [first, second] = [yield* proxied, yield* node()]
+        yield* lose(first)
+        yield* second.claim(logTag(number))
+        expect(first.isCurrent(logTag(number))).toBe(false)
+        expect(second.isCurrent(logTag(number))).toBe(true)
+      })
+    )
+  const met = (happened: Promise<void>) => Effect.promise(() => happened)
+
+  it.live("lets others have it after an append without an answer, and its close", () =>
+    isGivenUp(51, (log) =>
+      Effect.gen(function* () {
+        yield* Effect.orDie(begin(log, 51))
+        const cut = proxy.arm(logTag(51), "afterStatement")
+        yield* Effect.flip(log.append(logCommit(51, 2)))
+        yield* met(cut)
+        yield* log.release(logTag(51))
+      })
+    )
+  )
+
+  it.live("lets others have it after a claim whose answer was lost", () =>
+    isGivenUp(52, (log) =>
+      Effect.gen(function* () {
+        const cut = proxy.arm(logTag(52), "afterStatement")
+        yield* Effect.flip(log.claim(logTag(52)))
+        yield* met(cut)
+      })
+    )
+  )
+
+  it.live("lets others have it after a claim that was given up on its way, and happened then", () =>
+    isGivenUp(53, (log) =>
+      Effect.gen(function* () {
+        const held = proxy.arm(logTag(53), "hold")
+        const claiming = yield* Effect.forkChild(log.claim(logTag(53)))
+        yield* met(held)
+        const givenUp = yield* Effect.forkChild(Fiber.interrupt(claiming))
+        proxy.letGo()
+        yield* Fiber.join(givenUp)
+      })
+    )
+  )
+
+  it.live("keeps what it has claimed again since", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [first, second] = [yield* proxied, yield* node()]
+        const cut = proxy.arm(logTag(54), "afterStatement")
+        yield* Effect.flip(first.claim(logTag(54)))
+        yield* met(cut)
+        yield* first.claim(logTag(54))
+        yield* first.attach(logTag(54), { epoch: 1, seq: 0 })
+        const claiming = yield* Effect.forkScoped(second.claim(logTag(54)))
+        yield* Effect.sleep(1_500)
+        expect(claiming.pollUnsafe()).toBeUndefined()
+        yield* first.append(logCommit(54, 0))
+        yield* first.release(logTag(54))
+        expect((yield* Fiber.join(claiming)).state).toEqual({ epoch: 1, seq: 1 })
+      })
+    )
+  )
+})
+
+describe("a node that leaves", () => {
+  it.live("ends its lease: what it has not released is free", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const second = yield* node()
+        const name = yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* begin(yield* node(), 61)
+            return `node ${names - 1}`
+          })
+        )
+        const [lease] = yield* inDatabase(
+          (sql) => sql<{ ended: boolean }>`
+            SELECT expires_at <= clock_timestamp() AS ended FROM muniment_log.node_lease WHERE node = ${name}`
+        )
+        expect(lease).toEqual({ ended: true })
+        expect((yield* second.claim(logTag(61))).state).toEqual({ epoch: 1, seq: 2 })
+      })
+    )
+  )
+})
+
 /** The stale owner's append is held on its way while another node claims and writes; what it is told, and all records. */
 const staleAppend = (number: number, nextWrites: boolean) =>
   Effect.scoped(

@@ -28,7 +28,7 @@ export class NodeLease {
     this.#clock = clock
   }
 
-  /** Takes the lease, and renews it until the scope closes. */
+  /** Takes the lease, renews it until the scope closes, and ends it then: nobody waits for a node that has left. */
   static readonly open = Effect.fnUntraced(function* (
     node: string,
     sql: SqlClient
@@ -38,6 +38,7 @@ export class NodeLease {
     const renewed = Effect.catch(lease.#renew, (fault) =>
       Effect.logWarning("the lease of this node could not be renewed", { reason: fault.message })
     )
+    yield* Effect.addFinalizer(() => lease.#end)
     yield* Effect.forkScoped(Effect.forever(Effect.delay(renewed, renewEachMillis)))
     return lease
   })
@@ -67,6 +68,17 @@ export class NodeLease {
       )
       this.#incarnation = Number(row?.incarnation)
       this.#validUntilMillis = askedAtMillis + leaseMillis - marginMillis
+    })
+  }
+
+  get #end(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const sql = this.#sql
+      const incarnation = this.#incarnation
+      this.#validUntilMillis = -Infinity
+      const ended = sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp()
+        WHERE node = ${this.node} AND incarnation = ${incarnation}::int8`
+      return Effect.ignore(asked(ended))
     })
   }
 

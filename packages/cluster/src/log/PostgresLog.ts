@@ -138,24 +138,43 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
    */
   readonly claim = (tag: NamespaceTag): Effect.Effect<Claim, LogFault> =>
     Effect.suspend(() => {
+      const signal = this.signals.next()
+      return Effect.flatMap(this.#tryClaim(tag), (claim) =>
+        claim === undefined
+          ? Effect.andThen(this.#untilDue(tag, signal), this.claim(tag))
+          : Effect.as(tag === processTag ? this.signals.tell : Effect.void, claim)
+      )
+    })
+
+  /** Undefined: the last owner may still answer. */
+  #tryClaim(tag: NamespaceTag): Effect.Effect<Claim | undefined, LogFault> {
+    return Effect.suspend(() => {
       const { incarnation, node } = this.#lease
       const sql = this.#sql
-      const signal = this.signals.next()
       this.#owned.delete(tag)
       this.#releases.forget(tag)
       const rows = asked(sql<OwnerRow>`SELECT * FROM muniment_log.claim(${tag}, ${node}, ${incarnation}::int8)`)
-      return Effect.flatMap(rows, ([row]) => {
-        if (row === undefined) return Effect.andThen(this.#untilDue(tag, signal), this.claim(tag))
+      return Effect.map(rows, ([row]) => {
+        if (row === undefined) return
         const state =
           row.epoch === null || row.seq === null ? undefined : { epoch: Number(row.epoch), seq: Number(row.seq) }
         const lastOrdinal = Number(row.ordinal)
         this.#owned.set(tag, { tenure: row.tenure, incarnation, state, ordinal: lastOrdinal })
         const base =
           row.base_object === null ? undefined : { object: row.base_object, ordinal: Number(row.base_ordinal) }
-        const claim = { tenure: row.tenure, state, lastOrdinal, base, erased: row.erased ?? undefined }
-        return Effect.as(tag === processTag ? this.signals.tell : Effect.void, claim)
+        return { tenure: row.tenure, state, lastOrdinal, base, erased: row.erased ?? undefined }
       })
-    })
+    }).pipe(
+      // Also when its caller has given up: it may have happened.
+      Effect.onError(() => Effect.sync(() => this.#disown(tag)))
+    )
+  }
+
+  /** Whether the database has this node as the owner is not known: if it does, another one must not wait for it. */
+  #disown(tag: NamespaceTag): void {
+    this.#owned.delete(tag)
+    this.#releases.doubt(tag)
+  }
 
   /** Until the last owner may have ended. Nodes wait for `control.db` all their lives, and are told when it is free. */
   #untilDue(tag: NamespaceTag, signal: Effect.Effect<void>): Effect.Effect<void, LogFault> {
@@ -386,7 +405,10 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
 
   /** What waits behind it was numbered on top of it. */
   #fail(append: Append, error: LogFenced | LogFault): Effect.Effect<void> {
-    if (this.#owned.get(append.tag) === append.owned) this.#owned.delete(append.tag)
+    if (this.#owned.get(append.tag) === append.owned) {
+      if (error._tag === "LogFault") this.#disown(append.tag)
+      else this.#owned.delete(append.tag)
+    }
     const behind = this.#lines.drop(append.tag)
     return Effect.forEach([append, ...behind], ({ done }) => Deferred.fail(done, error), { discard: true })
   }

@@ -232,7 +232,9 @@ class ReplicatedStore {
     const claimed = log.claim(tag).pipe(
       Effect.timeout(claimMillis),
       Effect.mapError(faultOf),
-      Effect.tap(({ state }) => (state === undefined ? log.attach(tag, { epoch: 0, seq: 0 }) : Effect.void))
+      Effect.tap(({ state }) => (state === undefined ? log.attach(tag, { epoch: 0, seq: 0 }) : Effect.void)),
+      // Its caller may have given up when it had just happened.
+      Effect.onError(() => log.release(tag))
     )
     return Effect.acquireRelease(claimed, () => log.release(tag), { interruptible: true })
   }
