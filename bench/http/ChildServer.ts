@@ -77,12 +77,12 @@ export class ChildServer {
     return this.#child.exitCode
   }
 
-  /** Zeros where the system has no /proc. */
+  /** Of the threads that there are, to the nanosecond; zeros where the system has no /proc. */
   processorTime(): ProcessorTime {
     const { pid } = this.#child
     try {
       const threads = readdirSync(`/proc/${pid}/task`)
-      const millis = (thread: string) => ticksOf(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")) * tickMillis
+      const millis = (thread: string) => schedulerMillis(`/proc/${pid}/task/${thread}/schedstat`).ran
       const mainMillis = millis(String(pid))
       return { mainMillis, otherMillis: threads.reduce((sum, thread) => sum + millis(thread), 0) - mainMillis }
     } catch {
@@ -90,7 +90,7 @@ export class ChildServer {
     }
   }
 
-  /** Of all threads, the ended ones too; 0 where the system has no /proc. */
+  /** Of all threads, the ended ones too, in ticks; 0 where the system has no /proc. */
   processorMillis(): number {
     try {
       return ticksOf(readFileSync(`/proc/${this.#child.pid}/stat`, "utf8")) * tickMillis
@@ -113,9 +113,7 @@ export class ChildServer {
    */
   queuedMillis(): number {
     try {
-      const { pid } = this.#child
-      const [, waitedNanos = "0"] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")
-      return Number(waitedNanos) / 1e6
+      return schedulerMillis(`/proc/${this.#child.pid}/task/${this.#child.pid}/schedstat`).waited
     } catch {
       return 0
     }
@@ -162,6 +160,12 @@ const untilReady = async (port: number, child: ChildProcess, isReady: ChildOptio
     if (await isReady(port).catch(() => false)) return
     await new Promise((wake) => setTimeout(wake, pollMillis))
   }
+}
+
+/** Of one thread: on a processor, and ready to run without one. */
+const schedulerMillis = (path: string): { readonly ran: number; readonly waited: number } => {
+  const [ranNanos = "0", waitedNanos = "0"] = readFileSync(path, "utf8").split(" ")
+  return { ran: Number(ranNanos) / 1e6, waited: Number(waitedNanos) / 1e6 }
 }
 
 /** User and system time are fields 14 and 15; the name before them may hold spaces. */
