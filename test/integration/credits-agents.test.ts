@@ -97,6 +97,27 @@ describe("costs of the service", () => {
     expect((await calls.call("GET", "/admin/costs")).status).toBe(403)
   })
 
+  it("leave out what an operator looks at in place of the account, which costs it nothing", async () => {
+    const before = await costs()
+    const { account } = before[0]!
+    const look = () =>
+      server.call("GET", "/v1/memories/search?query=two&agentId=busy", {
+        key: server.operatorToken,
+        headers: { "x-account": account }
+      })
+    expect([(await look()).status, (await look()).status]).toEqual([200, 200])
+    expect(await costs()).toEqual(before)
+    expect((await asOperator(`/admin/costs?account=${account}`)).body.agents).toEqual(before)
+  })
+
+  it("are, on the owner's plan, what its calls would have cost", async () => {
+    const own = await server.newAccount("unbilled", "owner")
+    const body = { agentId: "host", memories: [fact("it", "five")] }
+    expect((await server.call("POST", "/v1/memories", { key: own, body })).status).toBe(200)
+    const { agents } = (await server.call("GET", "/v1/account/costs", { key: own })).body
+    expect(agents).toMatchObject([{ agentId: "host", calls: 1, credits: 5 }])
+  })
+
   it("leave the ledger proven", async () => {
     expect((await asOperator("/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
   })

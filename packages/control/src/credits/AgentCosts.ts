@@ -1,6 +1,7 @@
 /**
  * What calls cost in a period, by account and agent (contract: Credits): the sums of the ledger's charges. What is for no
- * single agent (a search of all, a batch over several, storage) is a line of its own.
+ * single agent (a search of all, a batch over several, storage) is a line of its own. Calls of an operator who acts for an
+ * account cost it nothing and are not among them; those of an account on plan `owner` are, as if it paid.
  */
 import { Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -8,6 +9,7 @@ import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { Ledger } from "./Ledger.ts"
+import { accountName } from "./LedgerAccounts.ts"
 import type { Period } from "./Statements.ts"
 import { makeTransferPages, type TransferPage } from "./transferPages.ts"
 
@@ -32,15 +34,17 @@ const make = Effect.gen(function* () {
   const eachTransfer = yield* makeTransferPages
 
   const sumsOf = ({ from, until }: Period, accountId: string | undefined, { after, last }: TransferPage) =>
-    sql<ChargeRow>`SELECT coalesce(account.name, transfer.account) AS account, named.agent_id AS agentId, operation, kind,
+    sql<ChargeRow>`SELECT coalesce(account.name, transfer.account) AS account, named.agent_id AS agentId, operation, transfer.kind,
         sum(calls) AS calls, sum(amount) AS amount
       FROM transfer LEFT JOIN account ON account.id = transfer.account
+        LEFT JOIN ledger_account AS purse ON purse.id = transfer.debit
         LEFT JOIN namespace AS named ON named.tag = transfer.namespace AND named.account = transfer.account
       WHERE transfer.id > ${after} AND transfer.id <= ${last}
         AND transfer.kind IN ('charge', 'storage', 'storage_metered')
+        AND (account.plan = 'owner' OR purse.name NOT LIKE ${accountName("own-use", "%")})
         AND transfer.at >= ${from} AND transfer.at < ${until}
         AND ${accountId === undefined ? sql`TRUE` : sql`transfer.account = ${accountId}`}
-      GROUP BY transfer.account, named.agent_id, operation, kind`
+      GROUP BY transfer.account, named.agent_id, operation, transfer.kind`
 
   return AgentCosts.of({
     rows: Effect.fn("AgentCosts.rows")(function* (period, accountId) {
