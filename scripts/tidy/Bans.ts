@@ -35,6 +35,15 @@ export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
   }
 }
 
+/** Path -> what bounds the requests that wait for its thread, where the callers do and not the queue. */
+const boundedByCallers: Readonly<Record<string, string>> = {
+  "packages/engine/src/store/sqlite/CommitThread.ts": "one order of each open namespace",
+  "packages/engine/src/store/sqlite/CheckThread.ts": "one check of the scrubber, and one of each namespace that failed",
+  "packages/control/src/database/check/ControlCheck.ts": "one step of the one check that runs",
+  "packages/cluster/src/control/ReplicatedControl.ts": "one base of the one log",
+  "packages/cluster/src/store/ReplicatedStore.ts": "one base of each namespace that is held"
+}
+
 const ambientMembers = new Set(["Date.now", "Math.random", "crypto.randomUUID", "performance.now", "process.env"])
 const ambientCalls = new Set(["setTimeout", "setInterval", "setImmediate"])
 /** Also under another name, hence refused where they are imported. */
@@ -62,6 +71,8 @@ export const banFindings = (file: SourceFile): ReadonlyArray<Finding> => {
     if (effect !== undefined && !isExempt(file.path, effect)) {
       add(file.lineAt(node.start), "ambient", `${effect}: take a Clock, a seed or an option as argument`)
     }
+    if (file.packageName !== undefined && isUnboundedQueue(node) && boundedByCallers[file.path] === undefined)
+      add(file.lineAt(node.start), "unbounded", "a queue without a bound: name one in Limits.ts")
   })
   for (const [index, line] of file.text.split("\n").entries()) {
     for (const [pattern, why] of bannedTexts) if (pattern.test(line)) add(index + 1, "banned", why)
@@ -110,6 +121,12 @@ const ambientCall = (name: string | undefined): string | undefined =>
 
 const ambientImport = (name: string | undefined): string | undefined =>
   name !== undefined && ambientImports.has(name) ? name : undefined
+
+/** `Queue.unbounded`, `PubSub.unbounded`, and `queueMax: Infinity` of a worker thread. */
+const isUnboundedQueue = (node: SyntaxNode): boolean =>
+  node.type === "MemberExpression"
+    ? nameOf(node["property"]) === "unbounded" && nameOf(node["object"]) !== undefined
+    : node.type === "Property" && nameOf(node["key"]) === "queueMax" && nameOf(node["value"]) === "Infinity"
 
 const castFault = (node: SyntaxNode): string | undefined => {
   if (node.type !== "TSAsExpression" && node.type !== "TSTypeAssertion") return undefined

@@ -108,7 +108,8 @@ const closeBudgetMillis = 5_000
 type Registry = NamespaceRegistry<NamespaceKey, Namespace, StoreError>
 
 const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions) {
-  const suspects = yield* Queue.unbounded<NamespaceKey>()
+  // A file is suspected while it is open. One that finds no room stays set aside until the scrubber reads it.
+  const suspects = yield* Queue.dropping<NamespaceKey>(Limits.openNamespacesMax)
   const store = yield* NamespaceStore
   const suspect = (key: NamespaceKey) => Queue.offerUnsafe(suspects, key)
   const guard = new FileGuard(options.dataDirectory, suspect, store.releaseRoom)
