@@ -5,7 +5,7 @@
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { eraseBodies } from "./LogErasure.ts"
-import { type LogScanned, scanLog } from "./LogScan.ts"
+import { areZeros, type LogScanned, scanLog, zeroBytes } from "./LogScan.ts"
 import { listSegments, segmentPath, sparePath, syncDirectory, writeFully } from "./segmentFiles.ts"
 
 export const recoverLog = (directory: string): LogScanned => {
@@ -43,7 +43,9 @@ const keepOrDelete = (directory: string, segment: number): void => {
  */
 const writeAgain = (path: string): void => {
   const bytes = readFileSync(path)
-  const used = bytes.findLastIndex((byte) => byte !== 0) + 1
+  let used = bytes.length
+  // By blocks: a byte at a time takes 80 ms of a start, as most of a segment is zeros.
+  while (used > 0 && areZeros(bytes, Math.max(0, used - zeroBytes), used)) used = Math.max(0, used - zeroBytes)
   const file = openSync(path, "r+")
   try {
     writeFully(file, bytes.subarray(0, used), 0)
