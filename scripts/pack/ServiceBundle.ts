@@ -64,15 +64,32 @@ const workerEntries = (root: string): ReadonlyArray<string> =>
     .map((path) => join(root, "packages", path))
     .sort()
 
+const effectImport = /^import \{ ([^}]+) \} from "effect\/([a-z-]+)"$/gm
+/**
+ * Through Effect's lists of modules esbuild takes what any entry uses of a folder for part of all entries: a service on
+ * one machine would load what only a cluster needs.
+ */
+const byModule = (_: string, names: string, folder: string): string =>
+  names
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => !name.startsWith("type "))
+    .map((name) => {
+      const [module, as = module] = name.split(" as ")
+      return `import * as ${as} from "effect/${folder}/${module}"`
+    })
+    .join("; ")
+
 /** A module's URL is where its source lies in the repository; a worker's is its file in `dist`. */
 const places = (root: string): Plugin => ({
   name: "places",
   setup: ({ onLoad }) => {
     onLoad({ filter: /[/\\]packages[/\\]\w+[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, "utf8")
-      if (!/import\.meta|npm run/.test(source)) return undefined
+      if (!/import\.meta|npm run|"effect\/[a-z-]+"/.test(source)) return undefined
       const place = relative(root, path).split("\\").join("/")
       const contents = source
+        .replaceAll(effectImport, byModule)
         .replaceAll(workerUrl, 'new URL("./$1.js", import.meta.ownUrl)')
         // A library in CommonJS: bundled like the others.
         .replaceAll("createRequire(import.meta.url)(", "require(")

@@ -6,9 +6,11 @@ import { runMain } from "@effect/platform-node/NodeRuntime"
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { Cause, Effect, Exit, Layer, Runtime } from "effect"
 import { Command } from "effect/cli"
-import { cli, version } from "./Cli.ts"
+import manifest from "../package.json" with { type: "json" }
+import { serve } from "./commands/serve.ts"
 import { LocalServer } from "./LocalServer.ts"
 
+const { version } = manifest
 const isService = process.argv[2] === "serve"
 
 const teardown: Runtime.Teardown = (exit, onExit) =>
@@ -16,4 +18,9 @@ const teardown: Runtime.Teardown = (exit, onExit) =>
     ? onExit(0)
     : Runtime.defaultTeardown(exit, onExit)
 
-Command.run(cli, { version }).pipe(Effect.provide(Layer.merge(nodeServices, LocalServer.layer)), runMain({ teardown }))
+/** The service starts without the modules of the other commands, and never holds them. */
+const run = isService
+  ? Command.run(Command.make("muniment").pipe(Command.withSubcommands([serve])), { version })
+  : Command.run((await import("./Cli.ts")).cli, { version })
+
+run.pipe(Effect.provide(Layer.merge(nodeServices, LocalServer.layer)), runMain({ teardown }))
