@@ -16,6 +16,7 @@ import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
 import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
@@ -41,8 +42,8 @@ interface Node {
 let nodes = 0
 const secret = Redacted.make("a secret of these tests, known to all of their nodes")
 
-/** A node with files of its own, whose bases are in `directory`. */
-const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
+/** A node with files of its own, whose bases are in `directory`; `meter` hears what its callers' commands leave. */
+const start = (directory: string, meter?: StorageMeterService): Effect.Effect<Node, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
@@ -61,6 +62,7 @@ const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
+        Layer.provide(meter === undefined ? Layer.empty : Layer.succeed(StorageMeter, meter)),
         Layer.provide(
           clusterNodeLayer({ databaseUrl: server.url(), secret, host: "127.0.0.1", port, signals: log.signals })
         ),
@@ -94,6 +96,37 @@ const openOn = (nodes: ReadonlyArray<Node>) =>
   Effect.forEach(nodes, ({ local }) => Effect.map(local.status, ({ open }) => open))
 
 const total = (counts: ReadonlyArray<number>) => counts.reduce((sum, count) => sum + count, 0)
+
+it.live(
+  "who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node",
+  () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const heard = upTo(12).map((number) => namespaceKey(`heard ${number}`))
+        const memories = new Map<string, number>()
+        const hearing: StorageMeterService = {
+          hold: () => Effect.succeed(0),
+          reserve: () => Effect.undefined,
+          changing: () => Effect.void,
+          settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held)),
+          forget: ({ tag }) => void memories.delete(tag)
+        }
+        const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
+        // Until the shards are divided.
+        yield* Effect.sleep(Duration.seconds(5))
+        for (const number of [1, 2])
+          yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
+        expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
+        expect(heard.map(({ tag }) => memories.get(tag))).toEqual(heard.map(() => 2))
+
+        memories.clear()
+        yield* Effect.forEach(heard, (key) => rowsOf(first.host, key), { concurrency: 8 })
+        expect(memories.size).toBe((yield* openOn([first]))[0])
+      })
+    ),
+  120_000
+)
 
 it.live(
   "any node serves any agent, and agents move when nodes come and go",

@@ -42,10 +42,14 @@ export const clusterHostLayer = Layer.effect(
     const ask = metered({ meter, signal: yield* CommitSignal }, (key, command) =>
       placed(
         key,
-        Effect.map(local.ask(key, command), (reply) => ({ reply, taken: nodeMeter.bytesOf(key.tag) })),
+        Effect.map(local.ask(key, command), (reply) => ({
+          reply,
+          taken: nodeMeter.bytesOf(key.tag),
+          memories: nodeMeter.memoriesOf(key.tag)
+        })),
         Effect.suspend(() => entityOf(key.tag).Ask({ ...ownerOf(key), command: encodeCommand(command) })).pipe(
           answered,
-          Effect.map(({ reply, taken }) => ({ reply: decodeReply(command, reply), taken }))
+          Effect.map(({ reply, ...now }) => ({ reply: decodeReply(command, reply), ...now }))
         )
       )
     )
@@ -56,7 +60,9 @@ export const clusterHostLayer = Layer.effect(
       answer: (key, query) =>
         placed(
           key,
-          local.answer(key, query),
+          Effect.tap(local.answer(key, query), () =>
+            Effect.sync(() => meter.settle(key, 0, undefined, nodeMeter.memoriesOf(key.tag)))
+          ),
           Effect.suspend(() => entityOf(key.tag).Answer({ ...ownerOf(key), query: encodeQuery(query) })).pipe(
             looked,
             Effect.map((answer) => decodeAnswer(query, answer))
@@ -90,10 +96,11 @@ export const clusterHostLayer = Layer.effect(
   })
 )
 
-/** A reply, and what the namespace takes after its command. */
+/** A reply, and what the namespace takes and holds after its command. */
 interface Taken<C extends Command> {
   readonly reply: ReplyOf<C>
-  readonly taken: number | undefined
+  readonly taken?: number | undefined
+  readonly memories?: number | undefined
 }
 
 /** A namespace's node knows no quotas but what its command says, nor who follows the account. */
@@ -110,13 +117,14 @@ const metered =
         (reservation) => send(key, reservation === undefined ? command : { ...command, room: reservation.room }),
         (reservation, exit) =>
           Effect.sync(() => {
-            meter.settle(key, reservation?.held ?? 0, takenAfter(exit))
+            const memories = Exit.isSuccess(exit) ? exit.value.memories : undefined
+            meter.settle(key, reservation?.held ?? 0, takenAfter(exit), memories)
             signal(key)
           })
       ).pipe(Effect.map(({ reply }) => reply))
     })
 
-const takenAfter = (exit: Exit.Exit<{ readonly taken: number | undefined }, CommandError>) => {
+const takenAfter = (exit: Exit.Exit<{ readonly taken?: number | undefined }, CommandError>) => {
   if (Exit.isSuccess(exit)) return exit.value.taken
   const refusal = Exit.findErrorOption(exit)
   return Option.isSome(refusal) && refusal.value._tag !== "Unavailable" ? undefined : "unknown"

@@ -36,10 +36,14 @@ const census = Schema.Struct({
 })
 
 export const NamespaceEntity = Entity.make("Namespace", [
-  /** `command` and the reply as in `wire/Commands`; `taken`: bytes of the namespace afterwards. */
+  /** `command` and the reply as in `wire/Commands`; bytes and live memories of the namespace afterwards. */
   Rpc.make("Ask", {
     payload: { ...owner, command: bytes },
-    success: Schema.Struct({ reply: bytes, taken: Schema.optional(Schema.Number) }),
+    success: Schema.Struct({
+      reply: bytes,
+      taken: Schema.optional(Schema.Number),
+      memories: Schema.optional(Schema.Number)
+    }),
     error: Failure
   }),
   /** `query` and the answer as in `wire/Queries`. */
@@ -85,7 +89,8 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
           const command = decodeCommand(payload.command)
           return Effect.map(host.ask(to, command), (reply) => ({
             reply: encodeReply(command, reply),
-            taken: meter.bytesOf(tag)
+            taken: meter.bytesOf(tag),
+            memories: meter.memoriesOf(tag)
           }))
         }),
       Answer: ({ payload }) =>

@@ -1,6 +1,6 @@
 /**
- * What the namespaces of this node take, as their actors say it: the owner of `control.db`, who knows the quotas, hears
- * it with the reply to each command (`ClusterHost.ts`).
+ * What the namespaces of this node take and hold, as their actors say it: the owner of `control.db`, who knows the quotas
+ * and shows the sums, hears it with the reply to each command (`ClusterHost.ts`).
  */
 import { Context, Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -11,17 +11,27 @@ export class NodeMeter extends Context.Service<
   StorageMeterService & {
     /** Bytes of a namespace that was open on this node; undefined: it never was. */
     readonly bytesOf: (tag: NamespaceTag) => number | undefined
+    /** Live memories, as `bytesOf`. */
+    readonly memoriesOf: (tag: NamespaceTag) => number | undefined
   }
 >()("muniment/cluster/NodeMeter") {
   static readonly make = (): NodeMeter["Service"] => {
     const bytes = new Map<NamespaceTag, number>()
+    const memories = new Map<NamespaceTag, number>()
     return {
       hold: () => Effect.succeed(0),
       reserve: () => Effect.undefined,
       changing: () => Effect.void,
-      settle: ({ tag }, _, now) => void (typeof now === "number" ? bytes.set(tag, now) : undefined),
-      forget: ({ tag }) => void bytes.delete(tag),
-      bytesOf: (tag) => bytes.get(tag)
+      settle: ({ tag }, _, taken, held) => {
+        if (typeof taken === "number") bytes.set(tag, taken)
+        if (held !== undefined) memories.set(tag, held)
+      },
+      forget: ({ tag }) => {
+        bytes.delete(tag)
+        memories.delete(tag)
+      },
+      bytesOf: (tag) => bytes.get(tag),
+      memoriesOf: (tag) => memories.get(tag)
     }
   }
 }
