@@ -189,6 +189,27 @@ it("refuses to take what is not there, in words", async () => {
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("40")])
 })
 
+it("says of what the operator looked at that it was not charged, and of a ledger account whose it is", async () => {
+  const { page } = watched
+  await server.newAccount("looked-at")
+  const look = await server.call("GET", "/v1/memories/search?query=lamp", {
+    key: server.operatorToken,
+    headers: { "x-account": "looked-at" }
+  })
+  expect(look.status).toBe(200)
+  await open("#/money?show=revenue")
+  const revenue = page.getByRole("region", { name: "Revenue", exact: true }).locator("tbody tr")
+  await revenue.filter({ hasText: "not charged" }).filter({ hasText: "search" }).first().waitFor()
+  expect(await revenue.filter({ hasText: "own-use" }).count()).toBe(0)
+  const used = page.getByRole("region", { name: "Used by account" })
+  await used.getByRole("link", { name: "research" }).waitFor()
+  expect(await used.getByRole("link", { name: "looked-at" }).count()).toBe(0)
+  await open("#/money?show=ledger")
+  const balances = page.getByRole("region", { name: "Balances of the ledger's accounts" }).locator("tbody tr")
+  await balances.filter({ hasText: "expense:own-use" }).filter({ hasText: "looked-at" }).waitFor()
+  expect(await accessibilityFaults(page)).toEqual([])
+})
+
 it("saves a statement of many pages as one file, as the API has it", async () => {
   const { page } = watched
   const adjustment = (at: number) => ({ account: "research", credits: 1, reason: "page", key: `page-${at}` })

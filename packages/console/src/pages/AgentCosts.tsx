@@ -43,8 +43,8 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
         {({ agents, from, to, total }) => (
           <>
             <p class="small muted">
-              {from} to {to}, the most expensive first. On the owner's plan, and of operators who looked on: what calls
-              would have cost.
+              {from} to {to}, the most expensive first. On the owner's plan: what calls would have cost. What operators
+              look at here costs an account nothing.
             </p>
             <GrowingTable
               label="Costs by agent"
@@ -93,12 +93,18 @@ const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyA
     { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
     {
       title: "For",
-      cell: ({ operations }) =>
-        operations.map(({ calls, credits, operation }) => (
-          <div key={operation} class="small nowrap">
-            {operation}: {amount(credits)} <span class="muted">in {count(calls)}</span>
-          </div>
-        ))
+      cell: ({ operations }) => (
+        <div>
+          {operations.map(({ calls, credits, operation }) => (
+            <div key={operation} class="small nowrap">
+              {operation}: {amount(credits)}{" "}
+              <span class="muted">
+                in {count(calls)} {calls === 1 ? "call" : "calls"}
+              </span>
+            </div>
+          ))}
+        </div>
+      )
     }
   ]
 }

@@ -117,11 +117,7 @@ const Events = () => {
           value={filters.action ?? ""}
           onValue={(action) => change({ action })}
         />
-        <Field
-          label="Account, key or wallet"
-          value={filters.subject ?? ""}
-          onValue={(subject) => change({ subject })}
-        />
+        <Field label="Account or key" value={filters.subject ?? ""} onValue={(subject) => change({ subject })} />
         <PeriodFields />
       </Filters>
       <Log label="Changes by operators" log={log} columns={eventColumns} empty="No change matches these filters." />

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks"
 import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { frameOf, getSeries, perSecond, refreshOf, windowNames } from "../service/series.ts"
-import { bytes, decimal, millis } from "../service/text.ts"
+import { bytes, decimal, duration, millis } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Show } from "../ui/Notice.tsx"
 import { Segments } from "../ui/Segments.tsx"
@@ -93,18 +93,18 @@ const MoneyCharts = ({ series }: { readonly series: Series }) => {
   return (
     <>
       <TimeChart
-        title="Credits charged"
+        title={`Credits for calls, every ${duration(series.stepMillis / 1_000)}`}
         frame={frame}
         isArea
         text={amount}
         lines={[{ name: "credits", tone: "a", values: series.points.map(({ charged }) => charged) }]}
       />
       <TimeChart
-        title="USDC received until then"
+        title="USDC received in all"
         frame={frame}
         isArea
         text={dollars}
-        lines={[{ name: "dollars", tone: "a", values: series.points.map(({ receivedUsd }) => receivedUsd) }]}
+        lines={[{ name: "USD", tone: "a", values: series.points.map(({ receivedUsd }) => receivedUsd) }]}
       />
     </>
   )

@@ -18,13 +18,13 @@ export const Conversations = () => {
     <>
       <div class="head">
         <h2>Conversations</h2>
-        <div class="actions">
-          {threadId !== undefined && (
-            <button type="button" onClick={() => change({ threadId: "" })}>
-              Try the reader
-            </button>
-          )}
-        </div>
+        {threadId === undefined ? (
+          <p class="small">{isEmpty ? "" : "Choose a thread to see what was made of its messages"}</p>
+        ) : (
+          <button type="button" onClick={() => change({ threadId: "" })}>
+            Try the reader
+          </button>
+        )}
       </div>
       {outcome !== "" && <Notice tone="good">{outcome}</Notice>}
       {isEmpty && (

@@ -69,15 +69,15 @@ export const Indexes = () => {
 }
 
 const columns: ReadonlyArray<Column<Row>> = [
-  { title: "Account", cell: ({ account }) => account },
-  { title: "Agent", cell: ({ agentId }) => agentId },
+  { title: "Account", cell: ({ account }) => <span class="nowrap">{account}</span> },
+  { title: "Agent", cell: ({ agentId }) => <span class="nowrap">{agentId}</span> },
   {
     title: "Memories",
     isNumber: true,
     cell: ({ memories }) => (memories === null ? <span class="badge bad">cannot be read</span> : count(memories))
   },
   { title: "Bytes", isNumber: true, cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)) },
-  { title: "Model", cell: ({ index }) => index?.model ?? "" },
+  { title: "Model", cell: ({ index }) => <span class="nowrap">{index?.model ?? ""}</span> },
   { title: "Vectors", isNumber: true, cell: ({ index }) => (index === undefined ? "" : count(index.vectors)) },
   {
     title: "Engine",

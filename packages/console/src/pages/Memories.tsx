@@ -46,6 +46,7 @@ export const Memories = () => {
             type="button"
             class="danger"
             disabled={!isRestricted(filters) || filters.data !== undefined}
+            title="By agent, subject, thread, kind or tags: set one of them first"
             onClick={() => setDeleting(true)}
           >
             Delete all of these …
@@ -115,7 +116,7 @@ export const Memories = () => {
           <div class="list">
             <div class="titles" aria-hidden="true">
               <span>Memory</span>
-              <span class="wide">Kind</span>
+              <span class="wide first">Kind</span>
               <span class="wide">Subject</span>
               <span class="wide">Agent</span>
               <span class="number">Stored</span>
@@ -134,10 +135,10 @@ export const Memories = () => {
               {(memory) => (
                 <>
                   <span class="what">{summary(memory.data)}</span>
-                  <span class="muted wide">{memory.kind}</span>
+                  <span class="muted wide first">{memory.kind}</span>
                   <span class="muted wide">{systemText(memory, "subjectId") ?? ""}</span>
                   <span class="muted wide">{systemText(memory, "agentId") ?? ""}</span>
-                  <span class="muted number">{dayOf(memory)}</span>
+                  <StoredAt memory={memory} />
                 </>
               )}
             </LongList>
@@ -159,9 +160,15 @@ export const Memories = () => {
   )
 }
 
-const dayOf = (memory: Memory): string => {
+/** In wide windows with the time of day. */
+const StoredAt = ({ memory }: { readonly memory: Memory }) => {
   const at = systemNumber(memory, "createdAt")
-  return at === undefined ? "" : moment(at).slice(0, 10)
+  const [day = "", clock = ""] = at === undefined ? [] : moment(at).split(" ")
+  return (
+    <span class="muted number">
+      {day} <span class="clock">{clock}</span>
+    </span>
+  )
 }
 
 const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: MemoryFilters): boolean =>

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { accountNames, amount, dollars, listPayments } from "../service/operator.ts"
+import { type Account, accountsById, amount, dollars, listPayments } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { session } from "../service/session.ts"
 import { ago, duration, moment } from "../service/text.ts"
@@ -28,7 +28,7 @@ const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["payments", "Payments"],
   ["movements", "Movements"],
   ["agents", "Agents"],
-  ["revenue", "Revenue and costs"],
+  ["revenue", "Revenue"],
   ["ledger", "Ledger"]
 ]
 
@@ -176,10 +176,12 @@ const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
 const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
   {
-    title: "For",
+    title: "When",
     cell: ({ createdAt, updatedAt, state }) => (
       <span class="nowrap" title={moment(updatedAt)}>
-        {state === "verified" || state === "broadcasting" ? duration((now() - createdAt) / 1_000) : ago(updatedAt)}
+        {state === "verified" || state === "broadcasting"
+          ? `waits ${duration((now() - createdAt) / 1_000)}`
+          : ago(updatedAt)}
       </span>
     )
   },
@@ -238,6 +240,9 @@ const Income = () => {
         <PeriodFields />
       </Filters>
       {error !== undefined && <Refused error={error} />}
+      <p class="small muted">
+        Not charged: calls on the owner's plan, and what operators looked at in place of an account, at their price.
+      </p>
       <Show of={loaded}>
         {({ rows }) => (
           <GrowingTable
@@ -261,9 +266,12 @@ type RevenueRow = (typeof Revenue.Type)["rows"][number]
 
 const revenueColumns: ReadonlyArray<Column<RevenueRow>> = [
   { title: "Period", cell: ({ period }) => <span class="nowrap">{period}</span> },
-  { title: "What", cell: ({ kind }) => kind },
+  {
+    title: "What",
+    cell: ({ kind, purse: from }) => (from === "own-use" ? <span class="muted">not charged</span> : kind)
+  },
   { title: "Of", cell: ({ network, operation }) => network ?? operation ?? "" },
-  { title: "Purse", cell: ({ purse }) => purse ?? "" },
+  { title: "Purse", cell: ({ purse: from }) => (from === null || from === "own-use" ? "" : from) },
   { title: "Count", isNumber: true, cell: (row) => count(row.count) },
   { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
   { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) }
@@ -274,15 +282,22 @@ interface AccountUse {
   readonly credits: number
 }
 
-const purse = /^(?:liability:(?:credits|allowance)|expense:own-use|asset:receivable):(.+)$/
+/** A purse and the id of its account. */
+const purse = /^(liability:credits|liability:allowance|expense:own-use|asset:receivable):(.+)$/
 
-/** What left the purses of each account, the dearest first: calls, storage, corrections, allowances that expired. */
+/**
+ * What left the purses of each account, the dearest first: calls, storage, corrections, allowances that expired. Calls that
+ * nobody pays for count where the plan is the owner's; else an operator made them.
+ */
 const Uses = () => {
   const { loaded } = useLoad(async (signal) => {
-    const [names, { balances }] = await Promise.all([accountNames(signal), checkLedger(signal)])
+    const [accounts, { balances }] = await Promise.all([accountsById(signal), checkLedger(signal)])
     const owned = balances.flatMap(({ debits, name }) => {
-      const id = purse.exec(name)?.[1]
-      return id === undefined ? [] : [{ account: names.get(id) ?? id, credits: debits / 1_000_000 }]
+      const [, kind, id] = purse.exec(name) ?? []
+      if (id === undefined) return []
+      const account = accounts.get(id)
+      const isLook = kind === "expense:own-use" && account?.plan !== "owner"
+      return isLook ? [] : [{ account: account?.name ?? id, credits: debits / 1_000_000 }]
     })
     return [...Map.groupBy(owned, ({ account }) => account)]
       .map(([account, parts]): AccountUse => ({ account, credits: parts.reduce((sum, part) => sum + part.credits, 0) }))
@@ -329,11 +344,11 @@ interface ModelCost {
 
 const ModelCosts = () => {
   const { loaded } = useLoad(async (signal) => {
-    const [names, { usage }] = await Promise.all([
-      accountNames(signal),
+    const [accounts, { usage }] = await Promise.all([
+      accountsById(signal),
       call<{ readonly usage: ReadonlyArray<ModelUsageDay> }>("GET", "/admin/models/usage", { signal })
     ])
-    return costsOf(usage.map((day) => ({ ...day, account: names.get(day.account) ?? day.account })))
+    return costsOf(usage.map((day) => ({ ...day, account: accounts.get(day.account)?.name ?? day.account })))
   }, [])
   return (
     <Show of={loaded}>
@@ -367,22 +382,25 @@ const costColumns: ReadonlyArray<Column<ModelCost>> = [
 ]
 
 const Balances = () => {
-  const { loaded } = useLoad(checkLedger, [])
+  const { loaded } = useLoad(
+    async (signal) => ({ ...(await checkLedger(signal)), accounts: await accountsById(signal) }),
+    []
+  )
   return (
     <section class="stack">
       <Show of={loaded}>
-        {({ balances, payments }) => (
+        {({ accounts, balances, payments }) => (
           <>
             <p class="small muted">
               Payments by state:{" "}
               {Object.entries(payments)
                 .flatMap(([state, number]) => (number === 0 ? [] : [`${count(number)} ${state}`]))
                 .join(", ") || "none"}
-              .
+              . A balance is credits less debits: that of what the service holds and spends is below zero.
             </p>
             <GrowingTable
               label="Balances of the ledger's accounts"
-              columns={balanceColumns}
+              columns={balanceColumns(accounts)}
               rows={balances}
               keyOf={({ name }) => name}
               empty="The ledger has no account yet."
@@ -394,8 +412,15 @@ const Balances = () => {
   )
 }
 
-const balanceColumns: ReadonlyArray<Column<LedgerBalance>> = [
+const balanceColumns = (accounts: ReadonlyMap<string, Account>): ReadonlyArray<Column<LedgerBalance>> => [
   { title: "Ledger account", cell: ({ name }) => <span class="mono">{name}</span> },
+  {
+    title: "Account",
+    cell: ({ name }) => {
+      const account = accounts.get(purse.exec(name)?.[2] ?? "")?.name
+      return account === undefined ? "" : <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+    }
+  },
   { title: "Debits", isNumber: true, cell: ({ debits }) => amount(debits / 1_000_000) },
   { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits / 1_000_000) },
   { title: "Balance", isNumber: true, cell: ({ credits, debits }) => amount((credits - debits) / 1_000_000) }

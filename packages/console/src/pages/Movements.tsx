@@ -106,8 +106,11 @@ export const movementColumns: ReadonlyArray<Column<Entries["entries"][number]>> 
     title: "What",
     cell: ({ kind, operation }) => `${kind.replaceAll("_", " ")}${operation === undefined ? "" : `: ${operation}`}`
   },
-  { title: "Agent", cell: ({ agentId }) => agentId ?? "" },
-  { title: "Purse", cell: ({ purse }) => purse },
+  { title: "Agent", cell: ({ agentId }) => agentId ?? <span class="muted">–</span> },
+  {
+    title: "Purse",
+    cell: ({ purse }) => (purse === "own-use" ? <span class="muted">not charged</span> : purse)
+  },
   { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
   {
     title: "Credits",

@@ -68,7 +68,7 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
       <Tile title="Agents" value={count(status.namespaces.total)} more={`${count(status.namespaces.open)} open`} />
       <Tile
         title="Calls a second"
-        value={seconds === 0 ? "–" : decimal(calls / seconds)}
+        value={seconds === 0 ? "–" : decimal(Number((calls / seconds).toPrecision(2)))}
         more={latest === undefined ? "" : `${decimal(latest.processors)} processors busy`}
       />
       <Tile

@@ -57,7 +57,6 @@ export const ReaderTrial = () => {
           <button type="submit" class="primary" disabled={isReading}>
             {isReading ? "Reading …" : "Read"}
           </button>
-          <span class="small muted">Choose a thread to see what was made of its messages.</span>
         </div>
       </form>
       {error !== undefined && <Refused error={error} />}

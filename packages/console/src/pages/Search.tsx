@@ -100,7 +100,7 @@ export const Search = () => {
           onValue={(limit) => change({ limit })}
         />
         <Field
-          label="Least relevance"
+          label="Relevance ≥"
           type="number"
           value={request.minRelevance ?? ""}
           placeholder="0 to 1"
@@ -120,9 +120,13 @@ export const Search = () => {
           <Unasked isExpecting={expected !== undefined} />
         </Stored>
       ) : (
-        <Results loaded={loaded} />
+        <div class="beside">
+          <div class="stack">
+            <Results loaded={loaded} />
+          </div>
+          <CopyCall request={request} />
+        </div>
       )}
-      {query !== "" && <CopyCall request={request} />}
     </>
   )
 }

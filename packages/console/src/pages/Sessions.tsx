@@ -127,7 +127,7 @@ const Webhooks = () => {
             columns={webhookColumns}
             rows={webhooks}
             keyOf={({ id }) => id}
-            empty="No message: payments and refunds are told here."
+            empty="No message yet: payments and refunds are announced by it."
           />
         )}
       </Show>

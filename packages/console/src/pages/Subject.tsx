@@ -106,7 +106,7 @@ const Timeline = ({ subjectId }: { readonly subjectId: string }) => {
           label="What"
           value={what}
           options={[
-            ["extracted", "without messages"],
+            ["extracted", "no messages"],
             ["all", "with messages"]
           ]}
           onValue={setWhat}

@@ -34,10 +34,9 @@ export const listAccounts = async (signal: AbortSignal): Promise<ReadonlyArray<A
   })
 }
 
-/** Names of the accounts by their ids. */
-export const accountNames = async (signal: AbortSignal): Promise<ReadonlyMap<string, string>> => {
+export const accountsById = async (signal: AbortSignal): Promise<ReadonlyMap<string, Account>> => {
   const { accounts } = await call<{ readonly accounts: ReadonlyArray<Account> }>("GET", "/admin/accounts", { signal })
-  return new Map(accounts.map(({ id, name }) => [id, name]))
+  return new Map(accounts.map((account) => [account.id, account]))
 }
 
 export const listKeys = async (account: string | undefined, signal: AbortSignal): Promise<ReadonlyArray<Key>> =>
@@ -93,14 +92,14 @@ export const listPayments = async (
   filters: { readonly state: string; readonly account: string },
   signal: AbortSignal
 ): Promise<ReadonlyArray<PaymentRecord>> => {
-  const names = await accountNames(signal)
+  const accounts = await accountsById(signal)
   const list = async (state: string): Promise<ReadonlyArray<PaymentRecord>> => {
     const query = { state, account: filters.account, limit: paymentsAtMost }
     const { payments } = await call<{ readonly payments: ReadonlyArray<PaymentRecord> }>("GET", "/admin/payments", {
       query,
       signal
     })
-    return payments.map((payment) => ({ ...payment, account: names.get(payment.account) ?? payment.account }))
+    return payments.map((payment) => ({ ...payment, account: accounts.get(payment.account)?.name ?? payment.account }))
   }
   if (filters.state !== "") return list(filters.state)
   const [waiting, all] = await Promise.all([Promise.all(unfinished.map(list)), list("")])

@@ -37,7 +37,10 @@ interface View {
   scale: number
 }
 
-const fitShare = 0.44
+/** Of the canvas, for what is farthest apart. */
+const fitShare = 0.86
+/** Pixels of the canvas for each name at least. */
+const namePixels = 22_000
 const zoomStep = 1.4
 const panPixels = 60
 const pickPixels = 12
@@ -114,7 +117,9 @@ class Drawing {
   fit(): void {
     if (this.#canvas === undefined) return
     const { clientHeight, clientWidth } = this.#canvas
-    Object.assign(this.#view, { x: 0, y: 0, scale: Math.max(1, Math.min(clientWidth, clientHeight) * fitShare) })
+    const [across, up] = [extentOf(this.#given.current.points, "x"), extentOf(this.#given.current.points, "y")]
+    const scale = fitShare * Math.min(clientWidth / across.size, clientHeight / up.size)
+    Object.assign(this.#view, { x: across.middle, y: up.middle, scale: Math.max(1, scale) })
     this.draw()
   }
 
@@ -241,17 +246,19 @@ class Drawing {
   #names(context: CanvasRenderingContext2D, style: CSSStyleDeclaration): void {
     const height = 16
     const taken: Array<readonly [left: number, top: number, right: number, bottom: number]> = []
-    context.font = `600 12px ${style.fontFamily}`
+    const { clientHeight, clientWidth: width } = context.canvas
+    const namesMax = Math.ceil((width * clientHeight) / namePixels)
+    context.font = `550 ${width < 500 ? 11 : 12}px ${style.fontFamily}`
     context.textAlign = "center"
     context.textBaseline = "middle"
     context.lineWidth = 4
     context.lineJoin = "round"
     context.strokeStyle = style.getPropertyValue("--card")
-    context.fillStyle = style.getPropertyValue("--text")
-    const { clientWidth: width } = context.canvas
+    context.fillStyle = style.getPropertyValue(this.#given.current.selected.size > 1 ? "--line-strong" : "--text")
     for (const label of this.#given.current.labels) {
       const { x: middle, y } = this.#onCanvas(label)
-      if (middle < 0 || middle > width) continue
+      if (taken.length >= namesMax) return
+      if (middle < 0 || middle > width || y < 0 || y > clientHeight) continue
       const half = context.measureText(label.text).width / 2 + context.lineWidth
       const x = Math.max(half, Math.min(width - half, middle))
       const box = [x - half, y - height / 2, x + half, y + height / 2] as const
@@ -326,6 +333,16 @@ class Drawing {
     })
     return found
   }
+}
+
+/** Of no points, or of points in one place: the whole plane. */
+const extentOf = (points: ReadonlyArray<CanvasPoint>, axis: "x" | "y") => {
+  let [least, most] = [Infinity, -Infinity]
+  for (const point of points) {
+    least = Math.min(least, point[axis])
+    most = Math.max(most, point[axis])
+  }
+  return most > least ? { middle: (least + most) / 2, size: most - least } : { middle: 0, size: 2 }
 }
 
 const dotOf = (colour: string, radius: number): HTMLCanvasElement => {
