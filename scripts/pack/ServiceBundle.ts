@@ -64,19 +64,20 @@ const workerEntries = (root: string): ReadonlyArray<string> =>
     .map((path) => join(root, "packages", path))
     .sort()
 
-const effectImport = /^import \{ ([^}]+) \} from "effect\/([a-z-]+)"$/gm
+const effectImport = /^import \{ ([^}]+) \} from "(effect(?:\/[a-z-]+)?)"$/gm
 /**
- * Through Effect's lists of modules esbuild takes what any entry uses of a folder for part of all entries: a service on
- * one machine would load what only a cluster needs.
+ * Through Effect's lists of modules esbuild takes what any entry uses of a list for part of all entries: each thread would
+ * load what only the service uses, and a service on one machine what only a cluster needs.
  */
 const byModule = (_: string, names: string, folder: string): string =>
   names
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => !name.startsWith("type "))
+    .filter((name) => name !== "" && !name.startsWith("type "))
     .map((name) => {
       const [module, as = module] = name.split(" as ")
-      return `import * as ${as} from "effect/${folder}/${module}"`
+      const isModule = /^[A-Z]/.test(name)
+      return isModule ? `import * as ${as} from "${folder}/${module}"` : `import { ${name} } from "effect/Function"`
     })
     .join("; ")
 
@@ -86,7 +87,7 @@ const places = (root: string): Plugin => ({
   setup: ({ onLoad }) => {
     onLoad({ filter: /[/\\]packages[/\\]\w+[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, "utf8")
-      if (!/import\.meta|npm run|"effect\/[a-z-]+"/.test(source)) return undefined
+      if (!/import\.meta|npm run|"effect[/"]/.test(source)) return undefined
       const place = relative(root, path).split("\\").join("/")
       const contents = source
         .replaceAll(effectImport, byModule)
