@@ -84,3 +84,57 @@ describe("a read of a namespace's file that fails for a moment", () => {
     expect(body.quarantined).toEqual([])
   })
 })
+
+describe("a write whose outcome a failing disk leaves unknown", () => {
+  const pricePerCreate = 5
+  let poor: TestServer
+  let poorDisk: FaultyDisk
+
+  beforeAll(async () => {
+    poorDisk = makeFaultyDisk()
+    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: String(pricePerCreate) }
+    poor = await startServer({ environment: { ...poorDisk.environment, ...environment } })
+  })
+  afterAll(async () => {
+    expect(await poor.stop()).toBe(0)
+    poorDisk.remove()
+  })
+
+  const createOf = (key: string, agentId: string, headers: Readonly<Record<string, string>> = {}) =>
+    poor.call("POST", "/v1/memories", { key, body: { agentId, memories: [fact("Ann", "Ann keeps bees")] }, headers })
+  const memoriesOf = async (key: string, agentId: string): Promise<number> => {
+    const { body } = await poor.call("GET", "/v1/account", { key })
+    const agents: ReadonlyArray<{ readonly agentId: string; readonly memories: number }> = body.agents
+    return agents.find((agent) => agent.agentId === agentId)?.memories ?? 0
+  }
+
+  /** An account whose credits are for one creation, which is answered 503 and was done. */
+  const doneAndRefused = async (times: number): Promise<string> => {
+    for (let attempt = 0; attempt < 30; attempt++) {
+      const key = await poor.newAccount(`poor-${times}-${attempt}`)
+      poorDisk.arm({ operation: "sync", path: "/log/0", fault: "EIO", times, after: attempt % 6 })
+      const { body, status } = await createOf(key, "a", { "idempotency-key": "once" })
+      poorDisk.disarm()
+      if (status === 503 && body.code === "namespace_unavailable" && (await memoriesOf(key, "a")) === 1) return key
+    }
+    throw new Error("no failed sync left a write done")
+  }
+
+  it.each([
+    { name: "charged, on a disk that fails once", times: 1, isCharged: true },
+    // Whether it was done could not be asked.
+    { name: "not charged, on a disk that fails until it is mended", times: always, isCharged: false }
+  ])("gives its answer to its repetition though no credits are left: $name", async ({ isCharged, times }) => {
+    const key = await doneAndRefused(times)
+    expect((await createOf(key, "b")).status).toBe(isCharged ? 403 : 200)
+    const repeated = await createOf(key, "a", { "idempotency-key": "once" })
+    expect([repeated.status, repeated.body.created?.length]).toEqual([200, 1])
+    expect(await memoriesOf(key, "a")).toBe(1)
+    const other = await createOf(key, "a", { "idempotency-key": "twice" })
+    expect([other.status, other.body.code]).toEqual([403, "insufficient_credits"])
+    const { body } = await poor.call("GET", "/v1/credits", { key })
+    expect(body.allowance.credits + body.balance.credits).toBe(0)
+    const check = await poor.call("GET", "/admin/ledger/check", { key: poor.operatorToken })
+    expect(check.body).toMatchObject({ ok: true, problems: [] })
+  })
+})

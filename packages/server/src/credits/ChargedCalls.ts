@@ -1,24 +1,24 @@
 /**
- * One priced call: reserve, act, settle or void (contract: Credits). The service that does the work
- * reserves the price through `PricedCall.reserve`, as its last check; this module opens and closes
- * the charge around it.
- *
- * Invariants: only a success is charged, once; an act that changes memories has a reservation that
- * outlives a crash, with the token that its commit carries, so that the next start can tell whether it
- * happened; a payment on a call with empty purses is credited in full before the call is charged.
- *
- * Exceptions, held in memory only, so that a crash leaves them uncharged: a batch deletion by `filters`, whose many
- * commits carry no token, and any erasure on a full disk (`isErasure`).
+ * One priced call: reserve, act, settle or void (contract: Credits). The service that does the work reserves the price
+ * through `PricedCall.reserve`, as its last check. Invariants: only what was done is charged, once; an act that changes
+ * memories has a reservation that outlives a crash, with the token of its commit, so that the next start, or a failure that
+ * leaves the outcome open, can tell whether it happened; its repetition is answered whatever the purses hold; a payment on a
+ * call with empty purses is credited in full before the charge. Exceptions, uncharged after a crash: a batch deletion by
+ * `filters`, whose many commits carry no token, and any erasure on a full disk (`isErasure`).
  */
-import { Context, Effect, Layer, Metric } from "effect"
+import { type Cause, Context, Effect, Layer, Metric } from "effect"
 import { WebCrypto } from "effect/crypto"
+import { Unavailable } from "@muniment/domain/Errors"
 import type { Identity, Newcomer } from "@muniment/domain/Identity"
 import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from "@muniment/domain/api/Middleware"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import type { Durable } from "@muniment/control/credits/Reservation"
 import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
+import { wasCommitted } from "./OpenCharges.ts"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
 import { TokenCosts } from "./TokenCosts.ts"
@@ -60,10 +60,20 @@ export class ChargedCalls extends Context.Service<
   )
 }
 
+interface Parts {
+  readonly ledger: Ledger["Service"]
+  readonly desk: PaymentDesk["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly host: NamespaceHost["Service"]
+}
+
 const make = Effect.gen(function* () {
-  const ledger = yield* Ledger
-  const desk = yield* PaymentDesk
-  const directory = yield* NamespaceDirectory
+  const parts: Parts = {
+    ledger: yield* Ledger,
+    desk: yield* PaymentDesk,
+    directory: yield* NamespaceDirectory,
+    host: yield* NamespaceHost
+  }
   const tokens = new TokenSource((yield* WebCrypto.WebCrypto).randomUUID())
 
   // No spans: this surrounds every priced call, and a span would cost as much as the charge.
@@ -72,11 +82,11 @@ const make = Effect.gen(function* () {
     return Effect.uninterruptibleMask((restore) => {
       // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
       const token = operation.token ?? (plans[account.plan].isUnlimited ? undefined : tokens.next())
-      const call = new OpenCall(operation, token, ledger, desk, directory)
+      const call = new OpenCall(operation, token, parts)
       const costs = { micro: 0 }
       const acting = Effect.provideService(act(call), TokenCosts, costs)
       return (operation.isWrite ? acting : restore(acting)).pipe(
-        Effect.onError(() => call.release),
+        Effect.onError((cause) => (leavesDoubt(cause) ? call.decide : call.release)),
         Effect.flatMap((value) =>
           Effect.map(call.settle, ({ charged, purses }) => ({ value, charged: charged + costs.micro, purses }))
         )
@@ -86,6 +96,13 @@ const make = Effect.gen(function* () {
 
   return { charge }
 })
+
+/** Whether a write was done is then known by its namespace alone. */
+const leavesDoubt = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some(
+    (reason) =>
+      reason._tag === "Fail" && reason.error instanceof Unavailable && reason.error.code === "namespace_unavailable"
+  )
 
 /** A call of an operation without a price. */
 export const freeCall = (caller: Identity, token: IdempotencyToken | undefined): PricedCall => ({
@@ -103,27 +120,17 @@ class OpenCall implements PricedCall {
   readonly caller: Identity
   readonly token: IdempotencyToken | undefined
   readonly #operation: PricedOperation
-  readonly #ledger: Ledger["Service"]
-  readonly #desk: PaymentDesk["Service"]
-  readonly #directory: NamespaceDirectory["Service"]
+  readonly #parts: Parts
   /** Of a wallet without an account, until this call makes one. */
   #newcomer: Newcomer | undefined
   #held: Reservation | undefined
 
-  constructor(
-    operation: PricedOperation,
-    token: IdempotencyToken | undefined,
-    ledger: Ledger["Service"],
-    desk: PaymentDesk["Service"],
-    directory: NamespaceDirectory["Service"]
-  ) {
+  constructor(operation: PricedOperation, token: IdempotencyToken | undefined, parts: Parts) {
     this.caller = operation.caller
     this.#newcomer = operation.caller.newcomer
     this.token = token
     this.#operation = operation
-    this.#ledger = ledger
-    this.#desk = desk
-    this.#directory = directory
+    this.#parts = parts
   }
 
   reserve({ agent, changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
@@ -138,18 +145,19 @@ class OpenCall implements PricedCall {
     const kept = this.#hold({ ...priced, durable })
     const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => this.#hold(priced)) : kept
     const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
+    const paid = Effect.andThen(
+      this.#parts.desk.take(topUp, carrier()),
+      Effect.catchTag(once, "InsufficientCredits", () => this.#parts.desk.ask(topUp, carrier()))
+    )
     const funded = Effect.catchTag(once, "InsufficientCredits", () =>
-      Effect.andThen(
-        this.#desk.take(topUp, carrier()),
-        Effect.catchTag(once, "InsufficientCredits", () => this.#desk.ask(topUp, carrier()))
-      )
+      Effect.flatMap(this.#isRepeat(durable), (isRepeat) => (isRepeat ? Effect.void : paid))
     )
     const newcomer = this.#newcomer
     if (newcomer === undefined) return funded
     const isCovered = plans[account.plan].isUnlimited || newcomer.allowance >= priced.price
     const opened = isCovered
       ? newcomer.open("free")
-      : Effect.andThen(this.#desk.take(topUp, carrier()), newcomer.open("paid"))
+      : Effect.andThen(this.#parts.desk.take(topUp, carrier()), newcomer.open("paid"))
     return Effect.andThen(
       Effect.tap(opened, () => Effect.sync(() => void (this.#newcomer = undefined))),
       funded
@@ -160,22 +168,40 @@ class OpenCall implements PricedCall {
   #namespaceOf(agent: string | undefined, changes: ReadonlyArray<string> = []): NamespaceTag | undefined {
     const { id } = this.caller.account
     const [changed, ...others] = changes
-    if (changed === undefined) return agent === undefined ? undefined : this.#directory.find(id, agent)?.tag
-    return others.length > 0 ? undefined : this.#directory.tagOf(id, changed)
+    if (changed === undefined) return agent === undefined ? undefined : this.#parts.directory.find(id, agent)?.tag
+    return others.length > 0 ? undefined : this.#parts.directory.tagOf(id, changed)
   }
 
   get topUp(): Effect.Effect<void, ChargeFailure> {
     const { caller, carrier } = this.#operation
     const demand = { account: caller.account, units: topUpUnits, purpose: "top-up" } as const
-    return Effect.suspend(() => this.#desk.take(demand, carrier()))
+    return Effect.suspend(() => this.#parts.desk.take(demand, carrier()))
   }
 
   get release(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const held = this.#held
       this.#held = undefined
-      return held === undefined ? Effect.void : this.#ledger.void(held)
+      return held === undefined ? Effect.void : this.#parts.ledger.void(held)
     })
+  }
+
+  /** Of a write whose outcome its failure leaves open: charged if its commit is there. */
+  get decide(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const held = this.#held
+      if (held?.durable === undefined) return this.release
+      return Effect.flatMap(wasCommitted(this.#parts, held.accountId, held.durable), (happened) =>
+        happened === "yes" ? Effect.asVoid(this.settle) : this.release
+      )
+    })
+  }
+
+  /** It was stored under its key, and its hold given back, because the namespace could not be asked then. */
+  #isRepeat(durable: Durable | undefined): Effect.Effect<boolean> {
+    return this.#operation.token === undefined
+      ? Effect.succeed(false)
+      : Effect.map(wasCommitted(this.#parts, this.caller.account.id, durable), (happened) => happened === "yes")
   }
 
   /** Charges what is reserved; a call that reserved nothing is free. */
@@ -187,9 +213,9 @@ class OpenCall implements PricedCall {
         // Nothing is kept of a wallet without an account, a purse neither.
         const allowance = this.#newcomer?.allowance
         if (allowance !== undefined) return Effect.succeed({ charged: 0, purses: { ...noCredits, allowance } })
-        return Effect.map(this.#ledger.purses(caller.account), (purses) => ({ charged: 0, purses }))
+        return Effect.map(this.#parts.ledger.purses(caller.account), (purses) => ({ charged: 0, purses }))
       }
-      return Effect.map(this.#ledger.settle(held), ({ charged, purses }) => {
+      return Effect.map(this.#parts.ledger.settle(held), ({ charged, purses }) => {
         // On the owner's plan: what the call would have cost.
         const fullPrice = charged + held.ownUse
         countCharge(operation, fullPrice)
@@ -200,7 +226,7 @@ class OpenCall implements PricedCall {
 
   #hold(options: ReserveOptions) {
     return Effect.uninterruptible(
-      Effect.map(this.#ledger.reserve(options), (reserved) => {
+      Effect.map(this.#parts.ledger.reserve(options), (reserved) => {
         this.#held = reserved
       })
     )

@@ -1,12 +1,13 @@
 /**
  * Charges that a crash left open: reservations without an outcome. At the start each namespace that the call may
  * have changed is asked for a commit with the reservation's token: the call is charged if there is one,
- * and its reservation voided if there is none.
+ * and its reservation voided if there is none. One whose namespace cannot be read stays open until the next start.
  */
 import { Effect, Layer } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import type { Durable } from "@muniment/control/credits/Reservation"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
 export const OpenCharges = {
@@ -14,9 +15,10 @@ export const OpenCharges = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const ledger = yield* Ledger
+      const namespaces = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory }
       const open = yield* ledger.openReservations
       for (const reservation of open) {
-        const happened = yield* wasCommitted(reservation)
+        const happened = yield* wasCommitted(namespaces, reservation.accountId, reservation.durable)
         if (happened === "unknown") continue
         yield* happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)
       }
@@ -33,10 +35,12 @@ export const leftToken = ({ fingerprint, key }: IdempotencyToken): IdempotencyTo
 
 const leftKey = (key: string): string => `left:${key}`
 
-/** With an unreadable namespace the reservation stays open until the next start. */
-const wasCommitted = Effect.fnUntraced(function* ({ accountId, durable }: Reservation) {
-  const host = yield* NamespaceHost
-  const directory = yield* NamespaceDirectory
+/** "unknown": a namespace cannot be read. */
+export const wasCommitted = Effect.fnUntraced(function* (
+  { directory, host }: { readonly directory: NamespaceDirectory["Service"]; readonly host: NamespaceHost["Service"] },
+  accountId: string,
+  durable: Pick<Durable, "namespaces" | "token"> | undefined
+) {
   let isDoubtful = false
   for (const agentId of durable?.namespaces ?? []) {
     const key = directory.find(accountId, agentId)

@@ -31,7 +31,7 @@ export class Books {
   conversations = 0
   /** Keys of creations without an answer that were seen to be done. */
   readonly done = new Set<string>()
-  /** Keys answered with a failure of the disk that left the outcome unknown: done or not, nobody pays for that answer. */
+  /** Keys answered with a failure of the disk. What was done and could not be looked up then may stay without a charge. */
   readonly unknown = new Set<string>()
   /** Nonces of signed payments. */
   readonly payments = new Set<string>()
@@ -60,9 +60,9 @@ export class Books {
 
   #chargesFault(operation: Operation, movements: ReadonlyArray<Movement>): string | undefined {
     const asked = [...this.writes.values()].filter(({ kind }) => operation.kinds.some((one) => one === kind))
-    const least = asked.filter(
-      ({ isAcknowledged, key }) => isAcknowledged || (this.done.has(key) && !this.unknown.has(key))
-    ).length
+    const mustBePaid = ({ isAcknowledged, key }: Write) =>
+      (isAcknowledged || this.done.has(key)) && !this.unknown.has(key)
+    const least = asked.filter(mustBePaid).length
     const most = asked.length + (operation.name === "create" ? this.conversations : 0)
     const calls = callsOf(movements, operation)
     return calls < least || calls > most
