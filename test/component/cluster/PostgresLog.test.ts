@@ -1,9 +1,10 @@
 /** The shared log against a real PostgreSQL: what only a log of several nodes has to hold. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Logger } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { startLock } from "@muniment/cluster/log/logSchema"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { LogError } from "@muniment/engine/log/LogError"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
@@ -40,6 +41,55 @@ const freezeAll = inDatabase(
   (sql) =>
     sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
 )
+
+describe("a node that starts", () => {
+  it.live("asks again while another one migrates for longer than a statement may take", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const release = yield* Deferred.make<void>()
+        const isHeld = yield* Deferred.make<void>()
+        yield* Effect.forkScoped(
+          inDatabase((sql) =>
+            sql.withTransaction(
+              Effect.gen(function* () {
+                yield* sql`SELECT pg_advisory_xact_lock(${startLock}::int8)`
+                yield* Deferred.succeed(isHeld, undefined)
+                // Its transaction must not end as an idle one.
+                yield* Effect.raceFirst(Effect.forever(Effect.delay(sql`SELECT 1`, 500)), Deferred.await(release))
+              })
+            )
+          )
+        )
+        yield* Deferred.await(isHeld)
+        const { lines, logger } = keptLines()
+        const starting = yield* Effect.forkScoped(Effect.provide(node(), Logger.layer([logger])))
+        yield* Effect.suspend(() => Effect.sleep(100)).pipe(Effect.repeat({ until: () => lines.length > 0 }))
+        expect(lines[0]).toMatch(/does not let this node start yet; it tries again.*statement timeout/)
+        yield* Deferred.succeed(release, undefined)
+        const log = yield* Fiber.join(starting)
+        expect(yield* enter(log, 71)).toBe(0)
+      })
+    )
+  )
+
+  it.live("gives up at once where another attempt finds the same", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { lines, logger } = keptLines()
+        const absent = openPostgresLog({ url: server.url("no_such_database"), node: "nowhere" })
+        const fault = yield* Effect.flip(Effect.provide(absent, Logger.layer([logger])))
+        expect(fault.message).toMatch(/no_such_database/)
+        expect(lines).toEqual([])
+      })
+    )
+  )
+})
+
+const keptLines = () => {
+  const lines: Array<string> = []
+  const logger = Logger.make(({ message }) => void lines.push(JSON.stringify(message)))
+  return { lines, logger }
+}
 
 describe("the commit log in PostgreSQL", () => {
   it.live("gives the next owner all that was acknowledged, and fences the earlier one", () =>

@@ -3,7 +3,7 @@
  * failure is a `LogFault`: what a statement changed is unknown then.
  */
 import { layerFrom, make, type PgClient } from "@effect/sql-pg/PgClient"
-import { Effect, type Layer, type Redacted } from "effect"
+import { Cause, Clock, Effect, type Layer, type Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { LogFault } from "@muniment/engine/log/LogError"
@@ -42,6 +42,51 @@ export const asked = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, LogFa
     Effect.timeout(answerMillis),
     Effect.mapError((cause) => new LogFault({ cause: reasonOf(cause) }))
   )
+
+/** How long a node that starts asks again, and how often. */
+const startMillis = 120_000
+const startAgainMillis = 1_000
+
+/** For the start of a node: `step` again while the database is away or busy, for some time, with a line in the log each time. */
+export const untilDatabaseAnswers = <A, E, R>(step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Clock.currentTimeMillis, (begunMillis) => {
+    const attempt: Effect.Effect<A, E, R> = Effect.catch(step, (error) =>
+      Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+        const leftMillis = begunMillis + startMillis - nowMillis
+        if (leftMillis <= 0 || !mayPass(error)) return Effect.fail(error)
+        return Effect.logWarning("the database does not let this node start yet; it tries again", {
+          reason: rootOf(error).message,
+          givesUpInSeconds: Math.ceil(leftMillis / 1_000)
+        }).pipe(Effect.andThen(Effect.delay(attempt, startAgainMillis)))
+      })
+    )
+    return attempt
+  })
+
+/** PostgreSQL's classes "insufficient resources" and "operator intervention": too many connections, starting up. */
+const passingCodes = /^(53|57)/
+const causesMax = 8
+
+/** Whether an error of the database may be another one, or none, at the next attempt. */
+const mayPass = (error: unknown): boolean =>
+  causesOf(error).some(
+    (cause) =>
+      Cause.isTimeoutError(cause) ||
+      (isSqlError(cause) && cause.isRetryable) ||
+      passingCodes.test(String((cause as { readonly code?: unknown }).code)) ||
+      (cause as { readonly syscall?: unknown }).syscall !== undefined
+  )
+
+/** The error that PostgreSQL, or the network, gave. */
+export const rootOf = (error: unknown): Error => causesOf(error).at(-1) ?? new Error(String(error))
+
+const causesOf = (error: unknown): ReadonlyArray<Error> => {
+  const causes: Array<Error> = []
+  for (let at = error; at instanceof Error && causes.length < causesMax; at = nextCause(at)) causes.push(at)
+  return causes
+}
+
+const nextCause = (error: Error): unknown => (isSqlError(error) ? error.reason.cause : error.cause)
 
 /** Of a connection that ended the client only says that it did. */
 const reasonOf = (cause: unknown): unknown =>

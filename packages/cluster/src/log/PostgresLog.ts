@@ -16,7 +16,7 @@ import { LogDamaged, LogFault, LogFenced } from "@muniment/engine/log/LogError"
 import { processTag, recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
 import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/RecordReader"
 import { AppendLines } from "./AppendLines.ts"
-import { asked, logDatabase } from "./LogDatabase.ts"
+import { asked, logDatabase, rootOf, untilDatabaseAnswers } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
 import { type Destination, markLeft } from "./MoveMarks.ts"
 import { NodeLease } from "./NodeLease.ts"
@@ -96,12 +96,12 @@ export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
     Effect.all([connected(writers + 2), connected(1), connected(1)]),
     (cause) => new LogFault({ cause })
   )
-  yield* Effect.mapError(Effect.provideService(migrateLog, SqlClient, sql), (cause) =>
-    cause._tag === "LogFault" ? cause : new LogFault({ cause })
+  yield* Effect.mapError(untilDatabaseAnswers(Effect.provideService(migrateLog, SqlClient, sql)), (cause) =>
+    cause._tag === "LogFault" ? cause : new LogFault({ cause: rootOf(cause) })
   )
   const signals = yield* NodeSignals.open(sql, listeningSql)
   const releases = yield* Releases.open(node, sql, signals)
-  const lease = yield* NodeLease.open(node, leaseSql)
+  const lease = yield* untilDatabaseAnswers(NodeLease.open(node, leaseSql))
   const log = new PostgresLog({ sql, lease, releases, signals }, yield* Queue.sliding<void>(1))
   for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(log.writeNext))
   return log

@@ -205,7 +205,7 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */
-const startLock = 0x6d_75_6e_69
+export const startLock = 0x6d_75_6e_69
 
 /** Brings the database to this release's version; nodes that start together wait for each other. */
 export const migrateLog: Effect.Effect<void, LogFault | MigrationError | SqlError, SqlClient> = Effect.gen(

@@ -8,6 +8,8 @@
  */
 import { Effect, Layer, Semaphore } from "effect"
 import { RunnerStorage, SqlRunnerStorage } from "effect/cluster"
+import { make } from "effect/sql/Migrator"
+import { untilDatabaseAnswers } from "../log/LogDatabase.ts"
 import type { NodeSignals } from "../log/NodeSignals.ts"
 
 const tables = "muniment_cluster"
@@ -55,4 +57,13 @@ export const shardLocksLayer = (signals: Pick<NodeSignals, "next" | "tell">) =>
           line.withPermit(Effect.suspend(() => (hasLeft ? Effect.void : storage.release(address, shardId))))
       })
     })
-  ).pipe(Layer.provide(SqlRunnerStorage.layerWith({ prefix: tables })))
+  ).pipe(
+    Layer.provide(SqlRunnerStorage.layerStorage({ prefix: tables })),
+    Layer.provide(Layer.effectDiscard(Effect.orDie(untilDatabaseAnswers(migrated))))
+  )
+
+/** As `SqlRunnerStorage.layerWith`, but that a database that misses a deadline is asked again. */
+const migrated = make({})({
+  loader: SqlRunnerStorage.migrations({ prefix: tables }),
+  table: `${tables}_runner_migrations`
+})

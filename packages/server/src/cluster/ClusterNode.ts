@@ -18,6 +18,7 @@ import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { controlTag } from "@muniment/cluster/control/controlRecords"
 import { ControlTenure, replicatedControl } from "@muniment/cluster/control/ReplicatedControl"
 import { demandHere } from "@muniment/cluster/log/MoveMarks"
+import { untilDatabaseAnswers } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { SharedSecrets } from "@muniment/cluster/log/SharedSecrets"
 import { sweepForever } from "@muniment/cluster/nodes/BaseSweep"
@@ -123,10 +124,12 @@ const openNode = Effect.fnUntraced(function* (
   yield* demandNodeDirectory(dataDirectory)
   yield* demandFreeAddress(config)
   const log = yield* openPostgresLog({ url: settings.databaseUrl, node: nodeName(settings) })
-  yield* log.withDatabase(demandHere)
+  yield* untilDatabaseAnswers(log.withDatabase(demandHere))
   const secrets = log.secretsUnder(settings.secret)
   // Also of a cluster whose operator gives the token: it tells another secret than the cluster's apart.
-  const shared = yield* secrets.ensure(operatorTokenName, () => randomBytes(32).toString("base64url"))
+  const shared = yield* untilDatabaseAnswers(
+    secrets.ensure(operatorTokenName, () => randomBytes(32).toString("base64url"))
+  )
   const operatorToken = Option.getOrElse(config.operatorToken, () => Redacted.make(shared))
   const directory = Context.get(
     yield* Layer.build(DataDirectory.layer({ path: dataDirectory, operatorToken })),
