@@ -273,7 +273,9 @@ it("shows each agent's index as the API has it, page by page", async () => {
 it("shows which agent costs most, to the operator and to the account", async () => {
   const { page } = watched
   const { agents } = await asOperator("GET", "/admin/costs?account=research")
-  const dearest: { readonly agentId: string; readonly credits: number } = agents[0]
+  const dearest: { readonly agentId: string; readonly credits: number } = agents.find(
+    ({ agentId }: { readonly agentId: string | null }) => agentId !== null
+  )
   await open("#/money?show=revenue")
   await page.getByRole("region", { name: "Used by account" }).waitFor()
   await page

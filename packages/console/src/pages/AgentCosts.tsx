@@ -43,13 +43,13 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
         {({ agents, from, to, total }) => (
           <>
             <p class="small muted">
-              {from} to {to}, the most expensive first. On the owner's plan: what calls would have cost. What operators
-              look at here costs an account nothing.
+              {from} to {to}, the most expensive first, then calls over several agents. On the owner's plan: what calls
+              would have cost. What operators look at here costs an account nothing.
             </p>
             <GrowingTable
               label="Costs by agent"
               columns={columnsFor(agents, isOwn)}
-              rows={agents}
+              rows={agents.toSorted((one, other) => Number(one.agentId === null) - Number(other.agentId === null))}
               keyOf={({ account, agentId }) => JSON.stringify([account, agentId])}
               empty="No call was charged in this period."
             />
@@ -66,7 +66,7 @@ export const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
 }
 
 const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyArray<Column<AgentCost>> => {
-  const most = agents[0]?.credits ?? 0
+  const most = Math.max(0, ...agents.map(({ credits }) => credits))
   return [
     {
       title: "Agent",

@@ -223,7 +223,9 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
       account === null ? (
         <span class="muted">not known</span>
       ) : (
-        <a href={linkTo("audit", { show: "requests", account })}>{account}</a>
+        <a class="nowrap" href={linkTo("audit", { show: "requests", account })}>
+          {account}
+        </a>
       )
   },
   {

@@ -106,6 +106,6 @@ const standing = (
     `Without filters it stands at place ${place + 1} with relevance ${quality.relevance.toFixed(2)}${scores}.`,
     ...(explain?.lexical === 0 ? ["It has none of the question's words: only its meaning speaks for it."] : []),
     ...(quality.relevance < least ? [`That is below the least relevance ${least}.`] : []),
-    ...(place >= asked ? [`The question asks for ${asked} results.`] : [])
+    ...(place >= asked ? [`The question asks for ${asked} results, and these stand before it.`] : [])
   ]
 }

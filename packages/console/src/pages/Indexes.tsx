@@ -85,9 +85,9 @@ const columns: ReadonlyArray<Column<Row>> = [
       index === undefined ? (
         "words alone"
       ) : (
-        <>
+        <span>
           {index.engine} <span class="muted">{index.reason}</span>
-        </>
+        </span>
       )
   },
   {

@@ -140,7 +140,11 @@ const Payments = () => {
         />
         <Field label="Account" value={filters.account} onValue={(of) => change({ of })} />
       </Filters>
-      {looked !== undefined && <Notice tone="good">{count(looked)} payments without an end were looked up.</Notice>}
+      {looked !== undefined && (
+        <Notice tone="good">
+          {count(looked)} payments without an end were looked up; what the chains said is below.
+        </Notice>
+      )}
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
         {(payments) => (
@@ -166,6 +170,9 @@ const tones: Readonly<Record<PaymentRecord["state"], string>> = {
   reversed: "bad"
 }
 
+/** Longer than a chain that answers takes. */
+const longWaitMillis = 600_000
+
 /** What happens next, where no reason is given. */
 const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
   verified: "signed, not sent yet: it is tried again within a minute",
@@ -173,15 +180,15 @@ const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
   settled: "credited; the chain may still take it back"
 }
 
+const isWaiting = (state: PaymentRecord["state"]): boolean => state === "verified" || state === "broadcasting"
+
 const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
   {
     title: "When",
     cell: ({ createdAt, updatedAt, state }) => (
       <span class="nowrap" title={moment(updatedAt)}>
-        {state === "verified" || state === "broadcasting"
-          ? `waits ${duration((now() - createdAt) / 1_000)}`
-          : ago(updatedAt)}
+        {isWaiting(state) ? `waits ${duration((now() - createdAt) / 1_000)}` : ago(updatedAt)}
       </span>
     )
   },
@@ -195,7 +202,18 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   },
   { title: "USD", isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
   { title: "Network", cell: ({ network }) => <span class="nowrap">{network}</span> },
-  { title: "Why", cell: ({ reason, state }) => reason ?? <span class="muted">{waitsFor[state] ?? ""}</span> },
+  {
+    title: "Why",
+    cell: ({ createdAt, reason, state }) =>
+      reason ?? (
+        <span class="muted">
+          {waitsFor[state] ?? ""}
+          {isWaiting(state) &&
+            now() - createdAt > longWaitMillis &&
+            ". Longer than usual: look for the transaction in the network's explorer, and see that its RPC address answers"}
+        </span>
+      )
+  },
   {
     title: "Transaction",
     cell: ({ id, payer, transaction }) => (
