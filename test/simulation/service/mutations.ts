@@ -140,7 +140,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a failed call keeps its hold",
     file: "packages/server/src/credits/ChargedCalls.ts",
-    from: "return held === undefined ? Effect.void : this.#ledger.void(held)",
+    from: "return held === undefined ? Effect.void : this.#parts.ledger.void(held)",
     to: "return Effect.void",
     isWhole: true
   },
