@@ -59,6 +59,8 @@ def before_call(context, case, **_):
         query["cursor"] = cursor_of(case.operation.path)
     if case.operation.path == "/v1/memories/search" and query.get("mode") != "map" and int(query.get("limit", 1)) > 100:
         query["limit"] = 100
+    if query.get("mode") == "map" and query.get("recall") == "strict":
+        del query["recall"]
     if "from" in query and "to" in query and str(query["from"]) > str(query["to"]):
         query["from"], query["to"] = query["to"], query["from"]
     if isinstance(case.body, dict) and "/memories" in case.operation.path:
