@@ -205,6 +205,7 @@ describe("a cluster of three nodes", () => {
     )
     await new Promise((resume) => setTimeout(resume, 200))
     expect(await owner.stop()).toBe(0)
+    expect(owner.output()).toMatch(/this node has left the service to others.*handOverMillis.*closeMillis/)
     await writing
     await expectAll([left, right])
     await owner.startAgain()

@@ -203,6 +203,8 @@ const serveWhileOwner = <A, E>(
   Effect.scopedWith((scope) =>
     Effect.gen(function* () {
       let server: Server | undefined
+      const parting = new Parting()
+      yield* Scope.addFinalizer(scope, parting.said)
       const tenure = yield* Deferred.make<ControlTenure["Service"]>()
       const report = yield* Scope.provide(
         build(groundOf(node, tenure), (made) => {
@@ -213,7 +215,10 @@ const serveWhileOwner = <A, E>(
       // Before the service closes: nobody is handed to a server that ends.
       yield* Scope.addFinalizer(
         scope,
-        Effect.sync(() => front.leave())
+        Effect.andThen(
+          parting.mark("handOverMillis"),
+          Effect.sync(() => front.leave())
+        )
       )
       if (server !== undefined) front.serveHere(server)
       yield* Effect.logInfo("this node serves the cluster")
@@ -221,13 +226,41 @@ const serveWhileOwner = <A, E>(
       const { handOver, isCurrent, lost } = yield* Deferred.await(tenure)
       yield* Scope.addFinalizer(
         scope,
-        Effect.suspend(() => (isCurrent() ? Effect.timeoutOption(handOver, handOverMillis) : Effect.void))
+        Effect.andThen(
+          parting.begin,
+          Effect.suspend(() => (isCurrent() ? Effect.timeoutOption(handOver, handOverMillis) : Effect.void))
+        )
       )
       yield* Effect.forkIn(node.log.withDatabase(sweepForever(node.bases)), scope)
       yield* Effect.raceFirst(Effect.exit(lost), untilOver(isCurrent))
       yield* Effect.logWarning("another node may serve the cluster now; this one hands callers to it")
     })
   )
+
+/** How long the parts of an owner's end took: while it still served, and until its service was closed and `control.db` free. */
+class Parting {
+  #atMillis: number | undefined
+  readonly #parts: Record<string, number> = {}
+
+  readonly begin = Effect.map(Clock.currentTimeMillis, (nowMillis) => void (this.#atMillis = nowMillis))
+
+  mark(part: string): Effect.Effect<void> {
+    return Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+      this.#parts[part] = nowMillis - (this.#atMillis ?? nowMillis)
+      this.#atMillis = nowMillis
+    })
+  }
+
+  /** Nothing of a term that has not served. */
+  readonly said = Effect.suspend(() =>
+    this.#atMillis === undefined
+      ? Effect.void
+      : Effect.andThen(
+          this.mark("closeMillis"),
+          Effect.suspend(() => Effect.logInfo("this node has left the service to others", this.#parts))
+        )
+  )
+}
 
 /** An ended lease begins again as another one. */
 const untilOver = (isCurrent: () => boolean): Effect.Effect<void> =>
