@@ -26,9 +26,10 @@ const send = (
     case "account":
       return client.text("GET", "/v1/account")
     case "search":
-      return client.text("GET", `/v1/memories/search?query=${encodeURIComponent(wordsOf(at))}&limit=10`)
+      return client.text("GET", `/v1/memories/search?agentId=bench&query=${encodeURIComponent(wordsOf(at))}&limit=10`)
     case "write":
-      return client.text("POST", "/v1/memories", JSON.stringify({ agentId: "bench", memories: [memoryOf(at)] }))
+      // Of another agent: the searches' memories stay as many as they are.
+      return client.text("POST", "/v1/memories", JSON.stringify({ agentId: "writer", memories: [memoryOf(at)] }))
   }
 }
 

@@ -43,7 +43,11 @@ const demandRight = ({ account, search, write }: ConstantAnswers): void => {
   const found = search as { readonly memories: ReadonlyArray<unknown> }
   const made = write as { readonly created: ReadonlyArray<unknown> }
   const known = account as { readonly agents: ReadonlyArray<{ readonly agentId: string }> }
-  if (found.memories.length !== 10 || made.created.length !== 1 || known.agents[0]?.agentId !== "bench")
+  if (
+    found.memories.length !== 10 ||
+    made.created.length !== 1 ||
+    !known.agents.some(({ agentId }) => agentId === "bench")
+  )
     throw new Error("the service did not answer as expected")
 }
 
