@@ -90,13 +90,9 @@ export class ChildServer {
     }
   }
 
-  /** Of all threads, the ended ones too, in ticks; 0 where the system has no /proc. */
+  /** As `processorMillisOf`. */
   processorMillis(): number {
-    try {
-      return ticksOf(readFileSync(`/proc/${this.#child.pid}/stat`, "utf8")) * tickMillis
-    } catch {
-      return 0
-    }
+    return processorMillisOf(this.#child.pid)
   }
 
   residentBytes(): number {
@@ -166,6 +162,15 @@ const untilReady = async (port: number, child: ChildProcess, isReady: ChildOptio
 const schedulerMillis = (path: string): { readonly ran: number; readonly waited: number } => {
   const [ranNanos = "0", waitedNanos = "0"] = readFileSync(path, "utf8").split(" ")
   return { ran: Number(ranNanos) / 1e6, waited: Number(waitedNanos) / 1e6 }
+}
+
+/** Of all threads of a process, the ended ones too, in ticks; 0 where the system has no /proc. */
+export const processorMillisOf = (pid: number | undefined): number => {
+  try {
+    return ticksOf(readFileSync(`/proc/${pid}/stat`, "utf8")) * tickMillis
+  } catch {
+    return 0
+  }
 }
 
 /** User and system time are fields 14 and 15; the name before them may hold spaces. */

@@ -12,6 +12,7 @@ import { parseArgs } from "node:util"
 import { freePort, operatorKey, serverCalls } from "../../test/support/TestServer.ts"
 import { median } from "../kit/Measure.ts"
 import { answerHelp } from "../Usage.ts"
+import { processorMillisOf } from "./ChildServer.ts"
 
 const help = `node bench/http/packed.ts FOLDER... [options]
 
@@ -23,9 +24,10 @@ TARBALLS/muniment-onnxruntime-linux-x64-*.tgz.
   --help             this text`
 
 const modelsDirectory = resolve(process.env["MUNIMENT_MODELS_DIR"] ?? join(import.meta.dirname, "../../models"))
-const clockTickMillis = 10
 const memories = 1_000
 const batch = 50
+/** After the last request. */
+const restSeconds = [90, 110, 140]
 
 interface Running {
   readonly process: ChildProcess
@@ -60,11 +62,6 @@ const stop = async ({ process: child }: Running): Promise<void> => {
   await ended
 }
 
-const cpuMillis = ({ process: { pid } }: Running): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
-  return (Number(fields[11]) + Number(fields[12])) * clockTickMillis
-}
-
 const megabytes = ({ process: { pid } }: Running, name: string): number => {
   const status = readFileSync(`/proc/${pid}/status`, "utf8")
   return (Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1_024) / 1e6
@@ -86,7 +83,7 @@ const starts = async (folders: ReadonlyArray<string>, rounds: number): Promise<v
     for (let round = 0; round < rounds; round++)
       for (const { cpu, folder, ready } of round % 2 === 0 ? found : found.toReversed()) {
         const running = await start(folder, data)
-        cpu.push(cpuMillis(running))
+        cpu.push(processorMillisOf(running.process.pid))
         ready.push(Math.round(running.readyMillis))
         await stop(running)
       }
@@ -111,8 +108,10 @@ const rest = (folder: string): Promise<void> =>
       if (status !== 200) throw new Error(`answered ${status}`)
     }
     for (const name of names) await running.call("GET", `/v1/memories/search?query=what+did+${name}+write`)
-    for (const seconds of [90, 110, 140]) {
-      await pause(seconds === 90 ? 90_000 : seconds === 110 ? 20_000 : 30_000)
+    let rested = 0
+    for (const seconds of restSeconds) {
+      await pause((seconds - rested) * 1_000)
+      rested = seconds
       const [all, own] = ["VmRSS", "RssAnon"].map((name) => Math.round(megabytes(running, name)))
       console.log(`${folder}: ${all} MB resident ${seconds} s after the last request, ${own} of them anonymous`)
     }

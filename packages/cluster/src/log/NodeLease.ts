@@ -28,7 +28,7 @@ export class NodeLease {
     this.#clock = clock
   }
 
-  /** Takes the lease, renews it until the scope closes, and ends it then: nobody waits for a node that has left. */
+  /** Takes the lease and renews it until the scope closes; then ends it, so that other nodes need not wait until it expires. */
   static readonly open = Effect.fnUntraced(function* (
     node: string,
     sql: SqlClient
