@@ -1,9 +1,5 @@
 /**
- * `npm run pack:all -- [FOLDER] [--runtime FOLDER] [--adapters] [--wheel]`: builds what is published, into `dist` by default: the
- * client, the service, and ONNX Runtime for the platforms whose library is in the runtime's folder, by default the
- * installed `onnxruntime-node`, which has this machine's; with `--adapters` also those for agent frameworks, whose
- * frameworks npm brings; with `--wheel` the Python client, by the Python that `MUNIMENT_PYTHON` names and a build
- * backend that pip brings. The same sources make the same bytes. Nothing is published from here:
+ * `npm run pack:all`: builds what is published. The same sources make the same bytes. Nothing is published from here:
  * `packages/cli/docs/install.md` says how a maintainer does it.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
@@ -15,6 +11,17 @@ import { buildClient, clientBytesMax } from "./pack/ClientPackage.ts"
 import { buildNative, buildService, hasNative, platforms } from "./pack/ServicePackage.ts"
 import { packFolder, type Tarball, weighed } from "./pack/Tarball.ts"
 import { buildWheel, type WheelBuilder, wheelBytesMax } from "./pack/WheelPackage.ts"
+
+const usage = `npm run pack:all -- [FOLDER] [options]
+
+Builds what is published, into FOLDER (dist): the client, the service, and ONNX Runtime for the platforms whose library
+is at hand.
+
+  --runtime FOLDER  where ONNX Runtime's libraries are (the installed onnxruntime-node, which has this machine's)
+  --adapters        also those for agent frameworks, whose frameworks npm brings
+  --wheel           also the Python client, by the Python that MUNIMENT_PYTHON names (python3) and a build backend that
+                    pip brings
+  --help            this text`
 
 const root = resolve(import.meta.dirname, "..")
 
@@ -82,14 +89,23 @@ const packed = (folder: string, into: string): Tarball => {
   }
 }
 
-if (process.argv[1] === import.meta.filename) {
-  const options = { runtime: { type: "string" }, adapters: { type: "boolean" }, wheel: { type: "boolean" } } as const
-  const { positionals, values } = parseArgs({ allowPositionals: true, options })
+const main = async (): Promise<void> => {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      runtime: { type: "string" },
+      adapters: { type: "boolean", default: false },
+      wheel: { type: "boolean", default: false },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return void process.stdout.write(`${usage}\n`)
+  if (positionals.length > 1) throw new Error(`one folder, not ${positionals.join(" and ")}`)
   const into = resolve(positionals[0] ?? join(root, "dist"))
   const client = packClient(into)
-  const adapters = values.adapters === true ? await packAdapters(into, client) : []
+  const adapters = values.adapters ? await packAdapters(into, client) : []
   const python = process.env["MUNIMENT_PYTHON"] ?? "python3"
-  const wheels = values.wheel === true ? [await packWheel(into, { python, hasBackend: false })] : []
+  const wheels = values.wheel ? [await packWheel(into, { python, hasBackend: false })] : []
   for (const { bytes, path, sha256 } of [
     client,
     ...adapters,
@@ -99,3 +115,5 @@ if (process.argv[1] === import.meta.filename) {
     process.stdout.write(`${sha256}  ${basename(path)}  ${bytes} bytes\n`)
   }
 }
+
+if (process.argv[1] === import.meta.filename) await main()

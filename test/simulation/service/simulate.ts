@@ -1,17 +1,14 @@
 /**
- * `npm run simulate -- --seeds N --seed S [--store log|file] [--world engine|whole] [--steps N] [--mutation NAME]`: runs
- * seeds `S` to `S + N - 1`, each one twice if `--replay`; `--trace` prints each step. Ends at the first fault.
- * `--progress FILE [--processes N] [--slice N]` runs all of them, resumably. Exit code 1 when a fault is found.
- * `--mutations [--mutation NAME]`: searches a seed that finds each mutation, or this one; exit code 1 if one is not found.
+ * `npm run simulate`: runs seeds of the simulator, or searches a seed that finds each mutation. `SimulateOptions.ts` says
+ * how it is called.
  */
 import { spawnSync } from "node:child_process"
 import { enableCompileCache } from "node:module"
-import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { runLong, type SeedLine } from "./LongRun.ts"
 import { searchMutation } from "./MutationRuns.ts"
 import { type Mutation, mutations } from "./mutations.ts"
+import { readOptions } from "./SimulateOptions.ts"
 import type { SimulationResult } from "./Simulation.ts"
 import { tellSteps } from "./Trace.ts"
 import { wire } from "./wiring.ts"
@@ -21,23 +18,7 @@ enableCompileCache(fileURLToPath(new URL("../../../node_modules/.cache/compiled"
 
 const seedsOfMutation = 1_000
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "200" },
-    seed: { type: "string", default: "1" },
-    store: { type: "string", default: "both" },
-    world: { type: "string", default: "both" },
-    steps: { type: "string", default: "120" },
-    trace: { type: "boolean", default: false },
-    replay: { type: "boolean", default: false },
-    lines: { type: "boolean", default: false },
-    progress: { type: "string" },
-    processes: { type: "string", default: String(availableParallelism()) },
-    slice: { type: "string", default: "500" },
-    mutations: { type: "boolean", default: false },
-    mutation: { type: "string" }
-  }
-})
+const values = readOptions(process.argv.slice(2))
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -46,18 +27,18 @@ const runSeeds = async (mutation: Mutation | undefined): Promise<boolean> => {
   wire(mutation)
   const { simulate } = await import("./Simulation.ts")
   if (values.trace) tellSteps()
-  const first = Number(values.seed)
+  const first = values.seed
   let crashes = 0
   let acknowledged = 0
   let isSound = true
-  for (let seed = first; seed < first + Number(values.seeds); seed++) {
+  for (let seed = first; seed < first + values.seeds; seed++) {
     const chosen = seed % 4 === 0 ? "file" : "log"
-    const store = values.store === "log" || values.store === "file" ? values.store : chosen
+    const store = values.store === "both" ? chosen : values.store
     const isWhole = values.world === "whole" || (values.world === "both" && seed % 17 === 2)
     // It loads the whole service, which few runs need.
     const run = isWhole ? (await import("./whole/WholeSimulation.ts")).simulateWhole : simulate
-    const result = await run(seed, store, Number(values.steps))
-    const again = values.replay ? await run(seed, store, Number(values.steps)) : result
+    const result = await run(seed, store, values.steps)
+    const again = values.replay ? await run(seed, store, values.steps) : result
     const finding = result.finding ?? replayFinding(result, again)
     const { acknowledged: answers, crashes: ends } = result
     const world = isWhole ? "whole" : "engine"
@@ -78,10 +59,10 @@ const runSeeds = async (mutation: Mutation | undefined): Promise<boolean> => {
 const replayFinding = (result: SimulationResult, again: SimulationResult): SimulationResult["finding"] =>
   again.digest === result.digest
     ? undefined
-    : { step: Number(values.steps), fault: `does not replay: ${result.digest}, then ${again.digest}` }
+    : { step: values.steps, fault: `does not replay: ${result.digest}, then ${again.digest}` }
 
 const runMutations = (chosen: ReadonlyArray<Mutation>): boolean => {
-  const search = { first: values.seed, seeds: seedsOfMutation, world: values.world }
+  const search = { first: String(values.seed), seeds: seedsOfMutation, world: values.world }
   const verdicts = chosen.map((mutation) => {
     const verdict = searchMutation(mutation, search, runAlone)
     say(`${mutation.name} | ${verdict.told}`)
@@ -100,7 +81,7 @@ const seedOptions = (): ReadonlyArray<string> => [
   "--world",
   values.world,
   "--steps",
-  values.steps,
+  String(values.steps),
   ...(values.replay ? ["--replay"] : []),
   ...(values.mutation === undefined ? [] : ["--mutation", values.mutation])
 ]
@@ -108,17 +89,16 @@ const seedOptions = (): ReadonlyArray<string> => [
 const runResumably = async (file: string): Promise<boolean> => {
   const run = {
     file,
-    first: Number(values.seed),
-    seeds: Number(values.seeds),
-    sliceSeeds: Number(values.slice),
-    processes: Number(values.processes),
+    first: values.seed,
+    seeds: values.seeds,
+    sliceSeeds: values.slice,
+    processes: values.processes,
     options: seedOptions()
   }
   return (await runLong(run, say)) === 0
 }
 
 const chosenMutation = mutations.find(({ name }) => name === values.mutation)
-if (values.mutation !== undefined && chosenMutation === undefined) throw new Error(`no mutation ${values.mutation}`)
 const isSound = values.mutations
   ? runMutations(chosenMutation === undefined ? mutations : [chosenMutation])
   : values.progress === undefined
