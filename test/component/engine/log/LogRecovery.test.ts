@@ -9,6 +9,7 @@ import { type LogScanned, scanLog } from "@muniment/engine/log/LogScan"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
 import { logTag } from "../../../support/CommitLogs.ts"
 import { commits, editSegment, writeSegment } from "../../../support/HandMadeLog.ts"
+import { LostPages } from "../../../support/LostPages.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
 let directory: string
@@ -45,6 +46,19 @@ describe("a torn tail", () => {
     expect(scanLog(directory)).toMatchObject({ damage: [], nextOrdinal: 30, tornAt: undefined })
   })
 
+  it("does not come back with a power cut once its ordinal is given again", () => {
+    const [at = 0] = writeSegment(directory, 4, [{ ordinal: 32, text: "text 32", unsynced: 9 }])
+    expect(at).toBe(0)
+    editSegment(directory, 3, (bytes) => bytes.fill(0, offsets[2]![9]! + 100))
+    const disk = new LostPages(directory)
+    disk.under(() => recoverLog(directory))
+    disk.cutPower()
+    writeSegment(directory, 5, [...commits(30, 31), { kind: recordKinds.mark, tag: processTag, ordinal: 32 }])
+    const scanned = scanLog(directory)
+    expect(scanned).toMatchObject({ damage: [], nextOrdinal: 33, tornAt: undefined })
+    expect(ordinalsOf(scanned)).toEqual(range(1, 31))
+  })
+
   it("takes what was written behind it in the same group with it", () => {
     const records = commits(21, 30).map((one) => ({ ...one, unsynced: Math.max(0, (one.ordinal ?? 0) - 26) }))
     const [, , , , , , at = 0] = writeSegment(directory, 3, records)
@@ -62,6 +76,18 @@ describe("a torn tail", () => {
     const scanned = recoverLog(directory)
     expect(scanned.damage).toMatchObject([{ from: 30, to: 30, segment: 3, offset: offsets[2]![9], tag: logTag(0) }])
     expect(scanned.nextOrdinal).toBe(32)
+  })
+})
+
+describe("a sync that failed", () => {
+  it("loses no record that the open of the log finds in the page cache", () => {
+    const disk = new LostPages(directory)
+    disk.lose(segmentPath(directory, 3), offsets[2]![5]!)
+    disk.under(() => expect(ordinalsOf(recoverLog(directory))).toEqual(range(1, 30)))
+    disk.cutPower()
+    const scanned = scanLog(directory)
+    expect(scanned).toMatchObject({ damage: [], nextOrdinal: 31 })
+    expect(ordinalsOf(scanned)).toEqual(range(1, 30))
   })
 })
 
