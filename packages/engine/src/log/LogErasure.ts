@@ -16,10 +16,13 @@ export const eraseBodies = (directory: string, entries: ReadonlyArray<LogEntry>)
     const header = Buffer.alloc(headerBytes)
     readSync(file, header, 0, headerBytes, place.offset)
     const fields = readHeader(header, 0)
-    if (fields === undefined || isErased(fields)) return
-    writeHeader(header, 0, { ...fields, flags: fields.flags | recordFlags.erased, bodySum: 0, textBytes: 0 })
+    if (fields === undefined) return
+    if (!isErased(fields)) {
+      writeHeader(header, 0, { ...fields, flags: fields.flags | recordFlags.erased, bodySum: 0, textBytes: 0 })
+      count++
+    }
+    // Also one that says it already: a sync that failed may have lost what is read back here.
     writeFully(file, header, place.offset)
-    count++
   })
   eachSegment(directory, entries, (file, { place: { length, offset } }) =>
     writeFully(file, Buffer.alloc(length - headerBytes), offset + headerBytes)

@@ -89,6 +89,25 @@ describe("a sync that failed", () => {
     expect(scanned).toMatchObject({ damage: [], nextOrdinal: 31 })
     expect(ordinalsOf(scanned)).toEqual(range(1, 30))
   })
+
+  it("leaves no record without a body whose header does not say so, also where each lies in a page of its own", () => {
+    const [, at = 0] = writeSegment(directory, 1, [
+      { ordinal: 1, tag: logTag(2), text: "x".repeat(4_096 - 128) },
+      { ordinal: 2, tag: logTag(1), text: "text 2 of page two" }
+    ])
+    expect(at).toBe(4_096 - 64)
+    for (const segment of [2, 3]) rmSync(segmentPath(directory, segment))
+    writeSegment(directory, 2, [{ kind: recordKinds.erased, ordinal: 3, tag: logTag(1), fromSeq: 2 }])
+    const disk = new LostPages(directory)
+    disk.under(() => {
+      disk.failNextSync()
+      expect(() => eraseBodies(directory, scanLog(directory).unfinishedErasures)).toThrow("EIO")
+      recoverLog(directory)
+    })
+    disk.cutPower()
+    expect(holds("text 2 of")).toBe(false)
+    expect(scanLog(directory)).toMatchObject({ damage: [], nextOrdinal: 4, unfinishedErasures: [] })
+  })
 })
 
 describe("damage", () => {
