@@ -195,10 +195,12 @@ export class FileLog implements CommitLogShape {
   readonly remove = (tag: NamespaceTag, atMillis: number): Effect.Effect<void, LogFull | LogFault> =>
     Effect.suspend(() => {
       const fromSeq = this.#queue.nextOrdinal - 1
-      this.#admission.release(tag)
-      this.#retention.rebase(tag, fromSeq)
       const intent = { ...processRecord, tag, kind: recordKinds.erased, fromSeq, changes: removesAll, atMillis }
-      return Effect.asVoid(this.#eraseBodies(intent))
+      // Not before: a log that has no room for the intent keeps what the copy may lack.
+      return Effect.map(this.#eraseBodies(intent), () => {
+        this.#admission.release(tag)
+        this.#retention.rebase(tag, fromSeq)
+      })
     })
 
   readonly removedThrough = (tag: NamespaceTag): number => this.#index.removedThrough(tag)

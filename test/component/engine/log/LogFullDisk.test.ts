@@ -179,6 +179,26 @@ describe("a full disk", () => {
   )
 })
 
+describe("a removal of a namespace that finds no room", () => {
+  it.live("leaves the log what the namespace's copy may lack", () =>
+    withLog((log) =>
+      Effect.gen(function* () {
+        yield* append(log, false)
+        leave(littleBytes)
+        yield* fillUp(log)
+        yield* Effect.flip(Effect.forever(append(log, true)))
+        // As small as the note of a removal.
+        yield* Effect.flip(Effect.forever(log.refuse(logTag(2), 1, 5)))
+        expect((yield* Effect.flip(log.remove(logTag(1), 5)))._tag).toBe("LogFull")
+        expect(yield* log.holders).toEqual([logTag(1)])
+        makeRoom()
+        yield* log.remove(logTag(1), 5)
+        expect(yield* log.holders).toEqual([])
+      })
+    )
+  )
+})
+
 describe("a spare segment", () => {
   it.live("that is half made takes no room after the next start", () =>
     Effect.gen(function* () {
