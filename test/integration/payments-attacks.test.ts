@@ -13,6 +13,7 @@ import { toHex } from "viem"
 import { Limits } from "@muniment/domain/Limits"
 import { clientOf, code, payloadFor, units } from "../component/payments/evm/EvmPayments.ts"
 import { fact } from "../support/MemoryCalls.ts"
+import { runsOnOneBox } from "../support/OneBox.ts"
 import { depositor, newDepositor, newPayer, paymentHeader, paymentsOf, reconcile } from "../support/PaymentCalls.ts"
 import { signedDeposit, unitsPerUsd } from "../support/PaymentCalls.ts"
 import {
@@ -216,7 +217,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       origin: "direct"
     })
 
-    it.each(testNetworks)(
+    it.runIf(runsOnOneBox("changed")).each(testNetworks)(
       "does not insure until it is seen, in time for what the job has only marked, on %s",
       async (network) => {
         const dataDirectory = join(directory, network)

@@ -8,7 +8,7 @@ import {
   type SignedReceipt,
   verifyReceiptSignatureJWS
 } from "@x402/extensions/offer-receipt"
-import { readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, expect, it } from "vitest"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
@@ -42,6 +42,17 @@ interface Key {
 const publishedKeys = async (): Promise<ReadonlyArray<Key>> => {
   const { body } = await mortal.now().call("GET", "/.well-known/muniment-keys.json", { key: null })
   return [{ publicKey: body.attestationPublicKey }, ...body.previousKeys]
+}
+
+/** The signing key on the disk: in the data directory, or in that of the node that serves. */
+const currentKey = async (): Promise<{ readonly publicKey: string; readonly secretKey: string }> => {
+  const [published] = await publishedKeys()
+  const directory = mortal.dataDirectory
+  const kept = ["", ...readdirSync(directory)]
+    .map((folder) => join(directory, folder, "attestation-keys.json"))
+    .filter((file) => existsSync(file))
+    .map((file) => JSON.parse(readFileSync(file, "utf8")).current)
+  return kept.find(({ publicKey }) => publicKey === published!.publicKey)
 }
 
 const bytesOf = (hex: string) => Buffer.from(hex.replace(/^0x/, ""), "hex")
@@ -175,7 +186,7 @@ describe.skipIf(missingChains !== "")(`receipts of payments${missingChains}`, ()
     const first = toldReceipt((await untilKnown(() => who.deposit(1, payment))).headers)
     const { id } = (await paymentsOf(mortal.now()))[0]!
     const facts = await verdictOn(first, await publishedKeys())
-    const { current } = JSON.parse(readFileSync(join(mortal.dataDirectory, "attestation-keys.json"), "utf8"))
+    const current = await currentKey()
     const signedLater = (atSeconds: number) => {
       const seed = bytesOf(current.secretKey)
       return signJws({ ...Object(facts), issuedAt: atSeconds }, { seed, kid: didKeyOf(ed25519PublicKey(seed)) })

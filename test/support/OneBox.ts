@@ -36,6 +36,7 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
 const oneBoxTests = {
   directoryFiles: "looks into, or changes, the files of the data directory",
   backups,
+  changed,
   ownPort: "a node is called by the port of its balancer, which its settings name",
   faultyDisk: "the disk refuses `control.db`, which on nodes is a copy"
 } as const satisfies Readonly<Record<string, string>>
@@ -44,6 +45,15 @@ export type OneBoxTest = keyof typeof oneBoxTests
 
 /** Nodes of a server of this run; 1: no cluster. */
 export const testNodes = Number(process.env["MUNIMENT_TEST_NODES"] ?? 1)
+
+/** What a run against a cluster does not test on it, a line each. */
+export const leftOut = (): string =>
+  [
+    `Left out against ${testNodes} nodes:`,
+    ...Object.entries(oneBoxFiles).map(([file, reason]) => `  ${file}: ${reason}`),
+    "Single tests are skipped, or use one machine, because of what they are about:",
+    ...Object.values(oneBoxTests).map((reason) => `  ${reason}`)
+  ].join("\n")
 
 /** For `it.runIf`. */
 export const runsOnOneBox = (_reason: OneBoxTest): boolean => testNodes === 1

@@ -8,7 +8,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import type { TestProject } from "vitest/node"
-import { testNodes } from "./OneBox.ts"
+import { leftOut, testNodes } from "./OneBox.ts"
 import { startServer, type TestServer } from "./TestServer.ts"
 
 declare module "vitest" {
@@ -20,6 +20,7 @@ declare module "vitest" {
 
 export default async (project: TestProject) => {
   const closeDatabases = testNodes > 1 ? await (await import("./TestDatabases.ts")).openTestDatabases() : undefined
+  if (testNodes > 1) console.log(leftOut())
   const started = new Map<string, Promise<TestServer>>()
   const serverFor = (environment: string): Promise<TestServer> => {
     const known = started.get(environment)
