@@ -4,7 +4,7 @@
  * compared with brute force over what is stored, and a line is printed; at the end a verdict, a table
  * and a picture. `--help` names the options.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -77,6 +77,7 @@ const recallQueriesMax = 50
 const textsPerMemory = 1.5
 const heapSignal = new URL("./HeapSignal.ts", import.meta.url).href
 const heapWaitMillis = 200
+const heapWaitMillisMax = 30_000
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -187,7 +188,11 @@ const heapOf = async ({
 }: Soak): Promise<{ readonly heapUsed: number; readonly external: number }> => {
   rmSync(heapFile, { force: true })
   server.signal("SIGUSR2")
-  await pause(heapWaitMillis)
+  // A busy machine takes its time.
+  for (let waited = 0; !existsSync(heapFile); waited += heapWaitMillis) {
+    if (waited >= heapWaitMillisMax) throw new Error(`the service did not say its heap within ${heapWaitMillisMax} ms`)
+    await pause(heapWaitMillis)
+  }
   return JSON.parse(readFileSync(heapFile, "utf8")) as { readonly heapUsed: number; readonly external: number }
 }
 
