@@ -64,7 +64,8 @@ export class Releases {
   get #tellNext(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       yield* Queue.take(this.#wake)
-      while (!(yield* this.#told)) yield* Effect.sleep(againMillis)
+      // What is released meanwhile does not wait for the next attempt.
+      while (!(yield* this.#told)) yield* Effect.timeoutOption(Queue.take(this.#wake), againMillis)
     })
   }
 
@@ -72,8 +73,9 @@ export class Releases {
   get #told(): Effect.Effect<boolean> {
     return Effect.gen({ self: this }, function* () {
       if (this.#doubts.size > 0) yield* this.#look
-      if (this.#tenures.size > 0) yield* this.#tell
-      return this.#doubts.size === 0 && this.#tenures.size === 0
+      // Namespaces that close together come one after another, some while a statement is under way.
+      while (this.#tenures.size > 0) yield* this.#tell
+      return this.#doubts.size === 0
     }).pipe(Effect.catch(() => Effect.succeed(false)))
   }
 
