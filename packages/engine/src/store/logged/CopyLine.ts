@@ -224,9 +224,11 @@ export class CopyLine {
             ordinal: entry.ordinal
           })
       }
-      this.overlay.forget(Infinity)
+      // What is left was acknowledged: the copy will have it, and the next commit follows it.
+      if (this.#ahead.length === 0) this.overlay.forget(Infinity)
+      const { epoch, seq } = this.#content
       yield* this.#log.release(tag)
-      yield* this.#log.attach(tag, this.#content)
+      yield* this.#log.attach(tag, { epoch, seq: seq + this.#changesBehind })
     })
   }
 
