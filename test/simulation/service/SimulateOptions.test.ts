@@ -14,7 +14,7 @@ describe("the options of the simulator", () => {
   })
 
   it.each([
-    [["--seeds", "0"], "--seeds takes a whole number from 1"],
+    [["--seeds", "many"], "--seeds takes a whole number from 0"],
     [["--seed", "-1"], "--seed"],
     [["--steps", "1e3"], "--steps takes a whole number from 1"],
     [["--store", "logs"], "--store takes log, file, both"],

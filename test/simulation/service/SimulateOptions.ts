@@ -8,7 +8,7 @@ const usage = `npm run simulate -- [options]
 Runs the service on a simulated disk, clock and chains, with callers whose answers a model judges. One seed replays bit
 for bit. Ends with 1 when a fault is found, or a mutation is not.
 
-  --seeds N         so many seeds (200)
+  --seeds N         so many seeds (200); 0 with --progress tells what was found
   --seed S          the first of them (1)
   --store NAME      log, file, or both: every fourth seed over the file store (both)
   --world NAME      engine, whole, or both: every 17th seed with the whole service (both)
@@ -60,7 +60,7 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
     }
   })
   return {
-    seeds: countOf("seeds", values.seeds),
+    seeds: countOf("seeds", values.seeds, 0),
     seed: countOf("seed", values.seed, 0),
     store: oneOf("store", values.store, ["log", "file", "both"]),
     world: oneOf("world", values.world, ["engine", "whole", "both"]),
