@@ -73,9 +73,8 @@ export class Releases {
   get #told(): Effect.Effect<boolean> {
     return Effect.gen({ self: this }, function* () {
       if (this.#doubts.size > 0) yield* this.#look
-      // Namespaces that close together come one after another, some while a statement is under way.
-      while (this.#tenures.size > 0) yield* this.#tell
-      return this.#doubts.size === 0
+      if (this.#tenures.size > 0) yield* this.#tell
+      return this.#doubts.size === 0 && this.#tenures.size === 0
     }).pipe(Effect.catch(() => Effect.succeed(false)))
   }
 
