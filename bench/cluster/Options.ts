@@ -37,7 +37,8 @@ export const parseOptions = <Numbers extends string, Switches extends string = n
   return read as BenchValues<Numbers, Switches>
 }
 
-const numberOf = (name: string, text: unknown, { default: otherwise, max, min }: NumberOption): number => {
+/** The number of an option; throws with the option and what it takes. */
+export const numberOf = (name: string, text: unknown, { default: otherwise, max, min }: NumberOption): number => {
   if (text === undefined) return otherwise
   const value = Number(text)
   if (!/^\d+$/.test(String(text)) || value < min || value > max)

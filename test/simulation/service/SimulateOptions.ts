@@ -1,6 +1,8 @@
 /** How the simulator is called: its options, checked before a seed runs. */
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
+import { numberOf } from "../../../bench/cluster/Options.ts"
+import { answerHelp } from "../../../bench/Usage.ts"
 import { mutations } from "./mutations.ts"
 
 const usage = `npm run simulate -- [options]
@@ -44,33 +46,33 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      seeds: { type: "string", default: "200" },
-      seed: { type: "string", default: "1" },
+      seeds: { type: "string" },
+      seed: { type: "string" },
       store: { type: "string", default: "both" },
       world: { type: "string", default: "both" },
-      steps: { type: "string", default: "120" },
+      steps: { type: "string" },
       trace: { type: "boolean", default: false },
       replay: { type: "boolean", default: false },
       lines: { type: "boolean", default: false },
       progress: { type: "string" },
-      processes: { type: "string", default: String(availableParallelism()) },
-      slice: { type: "string", default: "500" },
+      processes: { type: "string" },
+      slice: { type: "string" },
       mutations: { type: "boolean", default: false },
       mutation: { type: "string" }
     }
   })
   return {
-    seeds: countOf("seeds", values.seeds, 0),
-    seed: countOf("seed", values.seed, 0),
+    seeds: countOf("seeds", values.seeds, 200, 0),
+    seed: countOf("seed", values.seed, 1, 0),
     store: oneOf("store", values.store, ["log", "file", "both"]),
     world: oneOf("world", values.world, ["engine", "whole", "both"]),
-    steps: countOf("steps", values.steps),
+    steps: countOf("steps", values.steps, 120),
     trace: values.trace,
     replay: values.replay,
     lines: values.lines,
     progress: values.progress,
-    processes: countOf("processes", values.processes),
-    slice: countOf("slice", values.slice),
+    processes: countOf("processes", values.processes, availableParallelism()),
+    slice: countOf("slice", values.slice, 500),
     mutations: values.mutations,
     mutation:
       values.mutation === undefined
@@ -84,25 +86,18 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
 }
 
 /** Of this process, which ends after `--help`, or with a sentence when an option is wrong. */
-export const readOptions = (args: ReadonlyArray<string>): SimulateOptions => {
-  if (args.includes("--help")) {
-    process.stdout.write(`${usage}\n`)
-    return process.exit(0)
-  }
+export const readOptions = (): SimulateOptions => {
+  answerHelp(usage)
   try {
-    return parseOptions(args)
+    return parseOptions(process.argv.slice(2))
   } catch (cause) {
     process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\nSee --help.\n`)
     return process.exit(2)
   }
 }
 
-const countOf = (name: string, text: string, least = 1): number => {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
-    throw new Error(`--${name} takes a whole number from ${least}, not "${text}"`)
-  return value
-}
+const countOf = (name: string, text: string | undefined, otherwise: number, min = 1): number =>
+  numberOf(name, text, { default: otherwise, min, max: Number.MAX_SAFE_INTEGER })
 
 const oneOf = <Name extends string>(option: string, text: string, names: ReadonlyArray<Name>): Name => {
   const name = names.find((each) => each === text)

@@ -18,7 +18,7 @@ enableCompileCache(fileURLToPath(new URL("../../../node_modules/.cache/compiled"
 
 const seedsOfMutation = 1_000
 
-const values = readOptions(process.argv.slice(2))
+const values = readOptions()
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
