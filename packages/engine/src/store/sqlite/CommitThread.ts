@@ -97,6 +97,8 @@ export const openCommitThread = Effect.fnUntraced(function* (
 
 export class CommitThread {
   readonly #worker: WorkerThread<CommitRequest, CommitReply>
+  /** Files that the thread may have open: of orders that have ended. */
+  readonly #used = new Set<string>()
 
   constructor(worker: WorkerThread<CommitRequest, CommitReply>) {
     this.#worker = worker
@@ -105,7 +107,7 @@ export class CommitThread {
   commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
     const changes = order.group.reduce((sum, unit) => sum + unit.changes.length, 0)
     const isUrgent = changes <= Limits.smallCommitChangesMax
-    return Effect.flatMap(this.#ask({ _tag: "Commit", filename, order }, isUrgent), (reply) =>
+    return Effect.flatMap(this.#order({ _tag: "Commit", filename, order }, isUrgent), (reply) =>
       reply._tag === "Committed"
         ? Effect.succeed(reply.commit)
         : Effect.die(new Error("a commit was answered without an outcome"))
@@ -115,23 +117,36 @@ export class CommitThread {
   /** Carries out records of the log as one transaction; those that the file has are passed over. */
   follow(filename: string, entries: ReadonlyArray<FollowedEntry>): Effect.Effect<Followed, StoreError> {
     const isUrgent = entries.reduce((sum, entry) => sum + lengthOf(entry), 0) <= urgentBytesMax
-    return Effect.flatMap(this.#ask({ _tag: "Follow", filename, entries }, isUrgent), (reply) =>
+    return Effect.flatMap(this.#order({ _tag: "Follow", filename, entries }, isUrgent), (reply) =>
       reply._tag === "Followed"
         ? Effect.succeed(reply.followed)
         : Effect.die(new Error("records were answered without an outcome"))
     )
   }
 
-  /** Closes the thread's connection to a file, if it has one; that of a thread that is ending is closed too. */
+  /**
+   * Closes the thread's connection to a file, if it has one; that of a thread that is ending is closed too. Files that
+   * are only read do not keep the thread from its rest.
+   */
   close(filename: string): Effect.Effect<void, StoreError> {
     return Effect.suspend(() =>
-      this.#worker.isRunning ? Effect.asVoid(this.#ask({ _tag: "Close", filename })) : Effect.void
+      this.#used.delete(filename) && this.#worker.isRunning
+        ? Effect.asVoid(this.#ask({ _tag: "Close", filename }))
+        : Effect.void
     ).pipe(Effect.andThen(this.#worker.ended))
   }
 
   /** Ends the thread; the next order starts another. */
   get end(): Effect.Effect<void> {
     return this.#worker.end
+  }
+
+  /** Noted at its end, so that a close which was asked for meanwhile does not make it forgotten. */
+  #order(request: Exclude<CommitRequest, { readonly _tag: "Close" }>, isUrgent: boolean) {
+    return Effect.ensuring(
+      this.#ask(request, isUrgent),
+      Effect.sync(() => this.#used.add(request.filename))
+    )
   }
 
   #ask(
