@@ -96,6 +96,7 @@ export const Limits = {
   mailboxCapacity: 256,
   commitBatchMax: 64,
   changesPerCommitMax: 100,
+  keptAnswersBytesMax: 33_554_432,
   smallCommitChangesMax: 32,
   removalsPerCommitMax: 100,
   openNamespacesMax: 1_024,

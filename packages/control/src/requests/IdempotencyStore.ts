@@ -3,7 +3,9 @@
  * its request does; a finished answer is a row of `control.db`.
  *
  * Invariants: of concurrent claims of one key one is `Fresh`, until it completes or is forgotten; an answer is replayed
- * for `Limits.idempotencyRetentionMillis`; a key never serves a second request.
+ * for `Limits.idempotencyRetentionMillis`, or until its account has more than `Limits.keptAnswersBytesMax` of them: then
+ * the older half of that goes, or callers could fill the disk with answers of calls that cost nothing; a key that is
+ * kept never serves a second request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -49,6 +51,20 @@ export class IdempotencyStore extends Context.Service<
       const { read, sql, write } = yield* ControlDatabase
       /** Fingerprints by key; as many as requests under way. */
       const claims = new Map<string, string>()
+      /** Bytes that are kept of an account, at most; those of others are summed up with their next answer. */
+      const kept = new Map<string, number>()
+      const bytesOf = (accountId: string) =>
+        Effect.map(
+          sql<{ readonly bytes: number }>`SELECT coalesce(sum(length(body)), 0) AS bytes FROM idempotency
+            WHERE account = ${accountId}`,
+          ([row]) => row?.bytes ?? 0
+        )
+      /** Of the account, newest first, whatever lies beyond half of what may be kept. */
+      const dropOld = (accountId: string) => sql`DELETE FROM idempotency WHERE key IN (
+        SELECT key FROM (
+          SELECT key, sum(length(body)) OVER (ORDER BY created_at DESC, key) AS bytes FROM idempotency
+          WHERE account = ${accountId}
+        ) WHERE bytes > ${Limits.keptAnswersBytesMax / 2})`
 
       return IdempotencyStore.of({
         claim: traced("IdempotencyStore.claim")(function* (key, fingerprint) {
@@ -70,10 +86,22 @@ export class IdempotencyStore extends Context.Service<
             const fingerprint = claims.get(key)
             if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
             const now = yield* Clock.currentTimeMillis
-            yield* write(sql`INSERT INTO idempotency (key, fingerprint, created_at, status, body, account)
+            const insert = sql`INSERT INTO idempotency (key, fingerprint, created_at, status, body, account)
               VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body}, ${accountId})
               ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = excluded.created_at,
-                status = excluded.status, body = excluded.body, account = excluded.account`)
+                status = excluded.status, body = excluded.body, account = excluded.account`
+            const known = kept.get(accountId)
+            const bytes = yield* write(
+              Effect.gen(function* () {
+                yield* insert
+                const all = known === undefined ? yield* bytesOf(accountId) : known + body.length
+                if (all <= Limits.keptAnswersBytesMax) return all
+                yield* dropOld(accountId)
+                return yield* bytesOf(accountId)
+              })
+            )
+            if (kept.size >= Limits.accountsKnownMax) kept.clear()
+            kept.set(accountId, bytes)
           },
           (keeping, key) =>
             Effect.ensuring(
@@ -84,6 +112,7 @@ export class IdempotencyStore extends Context.Service<
         forget: (key) => Effect.sync(() => void claims.delete(key)),
         sweep: traced("IdempotencyStore.sweep")(function* (olderThanMillis) {
           const dropped = yield* write(sql`DELETE FROM idempotency WHERE created_at < ${olderThanMillis} RETURNING key`)
+          kept.clear()
           return dropped.length
         })
       })

@@ -103,6 +103,31 @@ describe("IdempotencyStore", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
+  it.effect("keeps the newest of an account with many bytes of answers, and leaves others alone", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      const body = "x".repeat(Limits.keptAnswersBytesMax / 8)
+      const keep = Effect.fnUntraced(function* (name: string, account: string) {
+        yield* TestClock.adjust(1)
+        yield* store.claim(name, "body")
+        yield* store.complete(name, 200, body, account)
+      })
+      yield* keep("other", "acc_2")
+      for (let at = 0; at < 8; at++) yield* keep(`answer ${at}`, "acc_1")
+      const isKept = (name: string) =>
+        Effect.tap(
+          Effect.map(store.claim(name, "body"), ({ _tag }) => _tag === "Replay"),
+          () => store.forget(name)
+        )
+      expect(yield* isKept("answer 0")).toBe(true)
+      yield* keep("answer 8", "acc_1")
+      const names = Array.from({ length: 9 }, (_, at) => `answer ${at}`)
+      const kept = yield* Effect.forEach(names, isKept)
+      expect(kept).toEqual([false, false, false, false, false, true, true, true, true])
+      expect(yield* isKept("other")).toBe(true)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
   it.effect("keeps answers over a restart; what was at work is free again", () =>
     Effect.gen(function* () {
       const path = temporaryDirectory()
