@@ -110,15 +110,23 @@ const metrics = (host: string) =>
     })
   )
 
-/** `servers` names the public URL, else the address that this request was sent to. */
-const openApi = (publicUrl: string | undefined) =>
-  HttpRouter.add(
+/**
+ * `servers` names the public URL, else the address that this request was sent to. All else is made once: anybody may ask
+ * for it, and making it takes the loop.
+ */
+const openApi = (publicUrl: string | undefined) => {
+  let made: string | undefined
+  return HttpRouter.add(
     "GET",
     "/openapi.json",
-    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-      HttpServerResponse.jsonUnsafe(openApiDocument(publicUrl ?? `http://${headers["host"] ?? "localhost"}`))
-    )
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+      made ??= JSON.stringify({ ...openApiDocument(), servers: undefined }).slice(0, -1)
+      const servers = [{ url: publicUrl ?? `http://${headers["host"] ?? "localhost"}` }]
+      const text = `${made},"servers":${JSON.stringify(servers)}}`
+      return HttpServerResponse.text(text, { contentType: "application/json" })
+    })
   )
+}
 
 const llms = HttpRouter.add(
   "GET",
