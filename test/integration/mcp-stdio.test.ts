@@ -1,6 +1,8 @@
 /** `muniment mcp` between the official client and a real server: what goes in comes out, whatever happens between. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,6 +25,8 @@ afterAll(async () => {
   await server.stop()
   rmSync(directory, { recursive: true })
 })
+
+const urlOf = (listening: Server): string => `http://127.0.0.1:${(listening.address() as AddressInfo).port}/mcp`
 
 interface Run {
   readonly lines: ReadonlyArray<{ readonly id?: unknown; readonly result?: object; readonly error?: object }>
@@ -116,6 +120,20 @@ it("tells each request of a service that is not there, and goes on", async () =>
   expect(errors).toContainEqual({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "the line is not JSON" } })
   expect(stderr).toContain("cannot be reached")
   expect(code).toBe(0)
+})
+
+it("follows no redirect: what it carries is for the configured address", async () => {
+  let reached = 0
+  const elsewhere = createServer((_, response) => void (reached++, response.end()))
+  const redirecting = createServer((_, response) => {
+    response.writeHead(307, { location: urlOf(elsewhere) }).end()
+  })
+  const servers = [elsewhere, redirecting]
+  await Promise.all(servers.map((each) => once(each.listen(0, "127.0.0.1"), "listening")))
+  const { lines } = await run(`${JSON.stringify(request("ping"))}\n`, { url: urlOf(redirecting) })
+  expect(lines).toMatchObject([{ id: 1, error: { message: expect.stringContaining("status 307") } }])
+  expect(reached).toBe(0)
+  for (const each of servers) each.close()
 })
 
 it("tells a request why the service refused it", async () => {

@@ -77,6 +77,8 @@ export class McpBridge {
         try: async (signal) => {
           const response = await fetch(url, {
             method: "POST",
+            // Credentials and memories are for the configured address.
+            redirect: "manual",
             body: Buffer.from(line),
             headers: {
               "content-type": "application/json",
