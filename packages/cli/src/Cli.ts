@@ -23,6 +23,7 @@ import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { profile } from "./commands/profile.ts"
 import { reembed } from "./commands/reembed.ts"
+import { requests } from "./commands/requests.ts"
 import { refund } from "./commands/refund.ts"
 import { downgrade } from "./commands/downgrade.ts"
 import { restore } from "./commands/restore.ts"
@@ -50,6 +51,7 @@ export const cli = Command.make("muniment").pipe(
     accounts,
     wallets,
     audit,
+    requests,
     consoleCommand,
     doctor,
     backup,

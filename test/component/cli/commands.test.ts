@@ -8,6 +8,66 @@ import { healthy, ok, operatorToken, refused, runCli } from "./runCli.ts"
 const key = { id: "key_1", account: "alice", label: "laptop", prefix: "mun_abc", createdAt: 1_763_716_440_000 }
 const account = { id: "acc_1", name: "alice", plan: "free", createdAt: 1_763_716_440_000 }
 
+describe("logs", () => {
+  it("audit asks for what its flags say, and shows it", async () => {
+    const event = {
+      id: 1,
+      at: account.createdAt,
+      action: "accounts.suspend",
+      subject: "alice",
+      detail: { plan: "pro" }
+    }
+    const args = [
+      "--action",
+      "accounts",
+      "--subject",
+      "alice",
+      "--from",
+      "2026-11-01",
+      "--to",
+      "2026-11-30",
+      "--limit",
+      "5"
+    ]
+    const run = await runCli(["audit", ...args], () => ok({ events: [event] }))
+    const asked = new URL(run.requests[0]!.url, "http://x").searchParams
+    expect(Object.fromEntries(asked)).toEqual({
+      action: "accounts",
+      subject: "alice",
+      from: "2026-11-01",
+      to: "2026-11-30",
+      limit: "5"
+    })
+    expect(run.out).toMatch(/2025-11-21 09:14 +accounts\.suspend +alice +\{"plan":"pro"\}/)
+  })
+
+  it("requests asks for what its flags say, and shows who called what", async () => {
+    const called = {
+      id: 7,
+      at: account.createdAt,
+      method: "GET",
+      operation: "memories.search",
+      status: 429,
+      millis: 1.6
+    }
+    const args = ["--account", "alice", "--operation", "memories", "--caller", "key_1", "--refused"]
+    const run = await runCli(["requests", ...args], () =>
+      ok({ requests: [{ ...called, account: "alice", caller: null }] })
+    )
+    const asked = new URL(run.requests[0]!.url, "http://x").searchParams
+    expect(Object.fromEntries(asked)).toEqual({
+      account: "alice",
+      operation: "memories",
+      caller: "key_1",
+      refused: "true",
+      limit: "100"
+    })
+    expect(run.out).toMatch(/2025-11-21 09:14 +alice +memories\.search +429 +2 +-/)
+    const none = await runCli(["requests"], () => ok({ requests: [] }))
+    expect([none.out.trim(), none.requests[0]!.url]).toEqual(["No calls.", "/admin/requests?limit=100"])
+  })
+})
+
 describe("keys", () => {
   it("create prints the secret once and asks with the operator's token", async () => {
     const run = await runCli(["keys", "create", "--account", "alice", "--plan", "pro", "--label", "laptop"], () =>

@@ -4,24 +4,51 @@ import { Command, Flag } from "effect/cli"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withAccountOperator } from "./operator.ts"
+import { present } from "./statement.ts"
+
+const day = (name: string, which: string) =>
+  Flag.optional(Flag.String(name).pipe(Flag.withDescription(`${which} day, YYYY-MM-DD, UTC; default all that is kept`)))
+
+/** Of commands that show a log. */
+export const logFlags = {
+  from: day("from", "First"),
+  to: day("to", "Last"),
+  limit: Flag.Int("limit").pipe(Flag.withDescription("Rows shown, 1 to 1,000"), Flag.withDefault(100))
+}
 
 export const audit = Command.make(
   "audit",
   {
-    limit: Flag.Int("limit").pipe(Flag.withDescription("Events shown, 1 to 1,000"), Flag.withDefault(100)),
+    action: Flag.optional(
+      Flag.String("action").pipe(Flag.withDescription("As accounts.suspend, or accounts for all of them"))
+    ),
+    subject: Flag.optional(Flag.String("subject").pipe(Flag.withDescription("Account, key or wallet"))),
+    ...logFlags,
     json: flags.json
   },
-  Effect.fn("audit")(function* ({ limit, json }) {
-    const { events } = yield* withAccountOperator((operator) => operator.audit({ query: { limit } }))
+  Effect.fn("audit")(function* ({ action, from, json, limit, subject, to }) {
+    const query = {
+      limit,
+      ...present("action", action),
+      ...present("subject", subject),
+      ...present("from", from),
+      ...present("to", to)
+    }
+    const { events } = yield* withAccountOperator((operator) => operator.audit({ query }))
     if (json) return yield* Console.log(JSON.stringify({ events }))
-    const rows = events.map(({ action, at, detail, subject }) => [
+    const rows = events.map(({ action: name, at, detail, subject: whom }) => [
       timeText(at),
-      action,
-      subject ?? "",
+      name,
+      whom ?? "",
       JSON.stringify(detail)
     ])
     return yield* Console.log(
       rows.length === 0 ? "No events." : table([["WHEN", "ACTION", "SUBJECT", "DETAIL"], ...rows])
     )
   })
-).pipe(Command.withDescription("What operators did: accounts, keys, wallets, money; newest first"))
+).pipe(
+  Command.withDescription("What operators did: accounts, keys, wallets, money; newest first"),
+  Command.withExamples([
+    { command: "muniment audit --subject alice --from 2026-11-01", description: "All that concerned one account" }
+  ])
+)
