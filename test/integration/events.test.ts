@@ -5,6 +5,7 @@ import type { AccountEvent } from "@muniment/domain/Events"
 import { Muniment } from "@muniment/client/Muniment"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
+import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
 let service: ServerCalls
 
@@ -211,6 +212,25 @@ describe("a stream of events", () => {
     })
     expect(suspended.status).toBe(200)
     expect(await reading).toContain("[ended]")
+  })
+
+  it("ends when its wallet is unlinked, before the next event", async () => {
+    const { create, call } = await accountOf("unlinked")
+    const { body } = await call("GET", "/v1/account")
+    const signer = evmWallet("follows")
+    const operate = (path: string, wallet: object) =>
+      service.call("POST", `/admin/wallets${path}`, { key: service.operatorToken, body: wallet })
+    const { address } = signer.wallet
+    expect((await operate("", { account: body.account.name, address })).status).toBe(200)
+    await create("a", "one")
+    const headers = { accept: "text/event-stream", ...(await walletHeaders(signer, "GET", "/v1/events")) }
+    const response = await fetch(`${service.url}/v1/events?from=oldest`, { headers })
+    const reading = textUntil(response, "no such text")
+    expect((await operate("/unlink", { address })).status).toBe(200)
+    const secret = await create("a", "two")
+    const text = await reading
+    expect(text).toContain("[ended]")
+    expect(text).not.toContain(secret)
   })
 
   it("holds no place of admission, and an account has a bounded number of them", async () => {

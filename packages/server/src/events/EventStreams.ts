@@ -13,6 +13,7 @@ import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Wallets } from "@muniment/control/accounts/Wallets"
 import { Admission } from "../admission/Admission.ts"
 import type { EventReader } from "./AccountEvents.ts"
 import { AccountSignals } from "./AccountSignals.ts"
@@ -84,13 +85,15 @@ const headers = { "cache-control": "no-store", "x-accel-buffering": "no" }
 const makeAllowed = Effect.gen(function* () {
   const keys = yield* ApiKeyStore
   const accounts = yield* Accounts
-  return ({ account, keyId }: Identity): Effect.Effect<boolean> =>
+  const wallets = yield* Wallets
+  return ({ account, keyId, walletAddress }: Identity): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       const found = yield* accounts.byId(account.id)
       if (found === undefined || found.suspendedAt !== undefined) return false
       return keyId === undefined || (yield* keys.isWorking(keyId))
     })
 })
+      if (walletAddress !== undefined) return (yield* wallets.accountOf(walletAddress))?.id === account.id
 
 /** Chunks of text; ends when the credentials do, or the account has too many agents by now. */
 const follow = (reader: EventReader, wake: Queue.Dequeue<void>, isAllowed: Effect.Effect<boolean>) => {
