@@ -16,6 +16,7 @@ import { schemaStall } from "./attacks/schemas.ts"
 import { signatureFlood } from "./attacks/signatures.ts"
 import { typoMatrix } from "./attacks/typos.ts"
 import { unfinishedRequests } from "./attacks/unfinished.ts"
+import { pipelinedRequests, unreadAnswers } from "./attacks/unread.ts"
 import { signUpFlood } from "./attacks/wallets.ts"
 import type { Attack, Field } from "./Field.ts"
 import { overload, type OverloadResult } from "./Overload.ts"
@@ -33,6 +34,8 @@ const attacks: ReadonlyArray<Attack> = [
   modelStall,
   signatureFlood,
   unfinishedRequests,
+  unreadAnswers,
+  pipelinedRequests,
   gasGriefing
 ]
 

@@ -2,17 +2,18 @@
  * Payments for tool calls (contract: Payments): asked for in `_meta`, given in `_meta`, in both protocol versions, on
  * the real local chains.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
 import {
   decodeHeader,
   expectMoneyConserved,
   newDepositor,
   newPayer,
+  paymentsOf,
   protocolVersions
 } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const alice = { agentId: "a", subject: "Alice", fact: "Alice lives in Seattle" }
 const repeatsMax = 100
@@ -101,7 +102,13 @@ describe.skipIf(missingChains !== "")(`a tool call with empty purses${missingCha
     const mcp = await mcpCaller(server, who.secret)
     const [signed] = Object.values(await who.sign(payer, 0.1))
     await chains.evm.setAutomine(false)
-    const pending = await mcp.call("write_factual_memory", alice, payment(signed))
+    const asked = mcp.call("write_factual_memory", alice, payment(signed))
+    const isSent = async () => (await paymentsOf(server)).some(({ state }) => state === "broadcasting")
+    await vi.waitFor(async () => expect(await isSent()).toBe(true), patienceMillis)
+    // Who waits for a chain takes no place from writes.
+    const { body: metrics } = await server.call("GET", "/metrics", { key: null })
+    expect(metrics).toMatch(/^muniment_admission_in_work\{work="write"\} 0$/m)
+    const pending = await asked
     await chains.evm.setAutomine(true)
     await chains.evm.mine()
     expect(pending).toMatchObject({ isError: true, json: { success: false, code: "payment_pending" } })

@@ -331,7 +331,10 @@ describe("the quota of open requests", () => {
       expect([refused.status, refused.body.code]).toEqual([429, "quota_exceeded"])
       expect(refused.body.quota).toEqual({ name: "openRequests", used: 2, limit: 2 })
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
-      // Others are served meanwhile.
+      // Others are served meanwhile, and who waits for the model takes no place from them.
+      const { body: metrics } = await own.call("GET", "/metrics", { key: null })
+      expect(metrics).toMatch(/^muniment_admission_in_work\{work="conversation"\} 0$/m)
+      expect(metrics).toMatch(/^muniment_llm_calls_open 2$/m)
       expect((await own.call("GET", "/v1/account")).status).toBe(200)
       isHolding = false
       for (const response of held) response.writeHead(401).end()

@@ -29,6 +29,10 @@ export const Limits = {
   bodyRestMillisMax: 1_000,
   crowdedBodyRestMillis: 5_000,
   slowBodyMillis: 3_000,
+  accountAnswersBytesMax: 16_777_216,
+  answersBytesMax: 67_108_864,
+  answerMillisMax: 60_000,
+  pipelinedRequestsMax: 16,
   refusalLinesMax: 20,
   shutdownDrainMillis: 20_000,
 
@@ -92,11 +96,11 @@ export const Limits = {
 
   idempotencyKeyLengthMax: 128,
   idempotencyRetentionMillis: 86_400_000,
+  keptAnswersBytesMax: 33_554_432,
 
   mailboxCapacity: 256,
   commitBatchMax: 64,
   changesPerCommitMax: 100,
-  keptAnswersBytesMax: 33_554_432,
   smallCommitChangesMax: 32,
   removalsPerCommitMax: 100,
   openNamespacesMax: 1_024,
@@ -243,6 +247,10 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],
   ["one client cannot use up all sign-ups", Limits.signUpsPerClientHour < Limits.signUpsPerHour],
   ["a request is refused before it would wait too long", Limits.queueWaitMillis <= Limits.queueWaitMillisMax],
+  [
+    "one account does not hold the room of all for answers",
+    Limits.accountAnswersBytesMax * 2 <= Limits.answersBytesMax
+  ],
   ["an account may send the largest body", Limits.requestBodyBytesMax <= Limits.accountBodiesBytesMax],
   [
     "one account leaves others room for the largest body",

@@ -26,6 +26,7 @@ beforeEach(async () => {
     nowMillis: () => nowMillis,
     clientOf: () => "client",
     isExempt: () => true,
+    identify: (_sender, done) => done(undefined),
     routeOf: ({ url }) => url ?? "",
     headersFor: () => ({})
   })

@@ -9,6 +9,8 @@ export interface SlotOptions<E> {
   readonly waitingMax: number
   /** No place to wait, or no turn before the deadline. */
   readonly refuse: () => E
+  /** Shows how many calls are under way or waiting. */
+  readonly show?: (calls: number) => Effect.Effect<void>
 }
 
 export interface Turn {
@@ -19,7 +21,12 @@ export interface Turn {
 
 export type CallSlots<E> = <A>(turn: Turn, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
-export const makeCallSlots = <E>({ concurrency, refuse, waitingMax }: SlotOptions<E>): CallSlots<E> => {
+export const makeCallSlots = <E>({
+  concurrency,
+  refuse,
+  show = () => Effect.void,
+  waitingMax
+}: SlotOptions<E>): CallSlots<E> => {
   const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: concurrency })
   const insideOfAccountMax = concurrency + Math.ceil(waitingMax / 2)
   /** Calls under way or waiting, by account; accounts without any are not listed. */
@@ -61,8 +68,11 @@ export const makeCallSlots = <E>({ concurrency, refuse, waitingMax }: SlotOption
     Effect.suspend(() =>
       enter(turn.account)
         ? Effect.ensuring(
-            inTurn(turn, call),
-            Effect.sync(() => leave(turn.account))
+            Effect.andThen(show(inside), inTurn(turn, call)),
+            Effect.suspend(() => {
+              leave(turn.account)
+              return show(inside)
+            })
           )
         : Effect.fail(refuse())
     )

@@ -17,7 +17,8 @@ import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAn
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
-import { type CallFacts, countCall, countRepair, countRetry, showCircuit } from "./ModelMetrics.ts"
+import { type CallFacts, countCall, countRepair, countRetry, showCircuit, showOpenCalls } from "./ModelMetrics.ts"
+import { ModelWait } from "./ModelWait.ts"
 import { openAiChat } from "./OpenAiChat.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
 import type { StructuredRequest } from "./StructuredRequest.ts"
@@ -45,7 +46,8 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const withTurn = makeCallSlots<ModelFailure>({
     concurrency: settings.concurrency,
     waitingMax: settings.waitingCallsMax,
-    refuse: () => overloaded
+    refuse: () => overloaded,
+    show: showOpenCalls
   })
   const bounds = { failuresMax: settings.circuitFailuresMax, coolDownMillis: settings.circuitCoolDownMillis }
   const shared = makeCircuitBreaker<ModelFailure>({
@@ -73,7 +75,9 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.
       const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
+      const beginToWait = yield* ModelWait
       return yield* Effect.andThen(own.check, shared.check).pipe(
+        Effect.andThen(beginToWait),
         Effect.andThen(withTurn(turn, call)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>

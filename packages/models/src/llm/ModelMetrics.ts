@@ -37,6 +37,10 @@ const circuit = Metric.gauge("llm_circuit_state", {
   description: "0 closed, 1 half-open, 2 open: calls are refused."
 })
 
+const open = Metric.gauge("llm_calls_open", {
+  description: "Calls of the language model under way or waiting for their turn."
+})
+
 const circuitLevels: Readonly<Record<CircuitState, number>> = { closed: 0, "half-open": 1, open: 2 }
 
 export const countCall = ({ millis, outcome, purpose }: CallFacts): Effect.Effect<void> =>
@@ -51,6 +55,7 @@ export const countTokens = ({ inputTokens, outputTokens }: TokenCount): Effect.E
     Metric.update(Metric.withAttributes(tokens, { direction: "output" }), outputTokens)
   )
 
+export const showOpenCalls = (calls: number): Effect.Effect<void> => Metric.update(open, calls)
 export const countRetry: Effect.Effect<void> = Metric.update(retries, 1)
 export const countRepair: Effect.Effect<void> = Metric.update(repairs, 1)
 export const showCircuit = (state: CircuitState): Effect.Effect<void> => Metric.update(circuit, circuitLevels[state])

@@ -2,8 +2,10 @@
  * Admission: what the service takes on, in front of everything else (`README.md`). `Listener.ts` asks it for each
  * request, `Authorization.ts` tells it whose credentials were right, `/metrics` reads its state.
  */
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted } from "effect"
 import { WebCrypto } from "effect/crypto"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import type { Identity } from "@muniment/domain/Identity"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clientOf, type TrustedProxies } from "../identity/ClientAddress.ts"
@@ -33,12 +35,21 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
         const clock = yield* Clock.Clock
         const webCrypto = yield* WebCrypto.WebCrypto
         const { operatorToken } = yield* DataDirectory
+        const keys = yield* ApiKeyStore
+        const run = Effect.runCallbackWith(yield* Effect.context<never>())
         const gate = new Gate({
           nowMillis: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
           clientOf: (request) => clientOf(request, options.trustedProxies),
           isExempt: (sender, path) =>
             healthPaths.has(path) ||
             (isOperatorRequest(sender, path, Redacted.value(operatorToken)) && isLocalCaller(sender, options.host)),
+          identify: (sender, done) => {
+            const secret = bearerOf(sender)
+            const onExit = (exit: Exit.Exit<Identity | undefined>) =>
+              done(Exit.isSuccess(exit) ? exit.value?.account : undefined)
+            if (secret === "") done(undefined)
+            else run(keys.authenticate(secret), { onExit })
+          },
           queueWaitMillis: options.queueWaitMillis,
           routeOf: options.routeOf,
           headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
@@ -72,8 +83,10 @@ const logRefused = (gate: Gate, logRequest: (line: RefusedLine) => Effect.Effect
 
 const healthPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready"])
 
-const isOperatorRequest = ({ headers }: Sender, path: string, operatorToken: string): boolean => {
+const isOperatorRequest = (sender: Sender, path: string, operatorToken: string): boolean => {
   if (path === "/metrics") return true
-  if (!path.startsWith("/admin/")) return false
-  return isSameSecret(/^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? "", operatorToken)
+  return path.startsWith("/admin/") && isSameSecret(bearerOf(sender), operatorToken)
 }
+
+/** Empty: there is none. */
+const bearerOf = ({ headers }: Sender): string => /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? ""

@@ -15,6 +15,12 @@ const refused = Metric.counter("admission_refused_total", {
   incremental: true
 })
 const bodyBytes = Metric.gauge("admission_body_bytes", { description: "Bytes of bodies received or being received." })
+const answerBytes = Metric.gauge("admission_answer_bytes", {
+  description: "Bytes of answers that their callers have not taken."
+})
+const answersCut = Metric.gauge("admission_answers_cut", {
+  description: "Answers cut off since the start: they were not taken in time, or took too much room."
+})
 
 /** Counted at the last reading; the counter takes what has come since. */
 const counted = new WeakMap<object, Map<string, number>>()
@@ -24,14 +30,16 @@ export const refreshAdmission = Effect.fnUntraced(function* (
   countRequests: (route: string, status: number, count: number) => Effect.Effect<void>
 ): Effect.fn.Return<void, never, Admission> {
   const gate = yield* Admission
-  const { bodyBytes: bytes, lanes, refused: refusals } = gate.state
-  for (const [work, state] of lanes) {
-    yield* Metric.update(Metric.withAttributes(inWork, { work }), state.inWork)
-    yield* Metric.update(Metric.withAttributes(inWorkMax, { work }), state.limit)
-    yield* Metric.update(Metric.withAttributes(waiting, { work }), state.waiting)
-    yield* Metric.update(Metric.withAttributes(wait, { work }), state.waitMillis / 1_000)
+  const { lanes, refused: refusals, ...state } = gate.state
+  for (const [work, lane] of lanes) {
+    yield* Metric.update(Metric.withAttributes(inWork, { work }), lane.inWork)
+    yield* Metric.update(Metric.withAttributes(inWorkMax, { work }), lane.limit)
+    yield* Metric.update(Metric.withAttributes(waiting, { work }), lane.waiting)
+    yield* Metric.update(Metric.withAttributes(wait, { work }), lane.waitMillis / 1_000)
   }
-  yield* Metric.update(bodyBytes, bytes)
+  yield* Metric.update(bodyBytes, state.bodyBytes)
+  yield* Metric.update(answerBytes, state.answerBytes)
+  yield* Metric.update(answersCut, state.answersCut)
   const before = counted.get(gate) ?? new Map<string, number>()
   counted.set(gate, before)
   for (const { bound, count, route, status, work } of refusals) {

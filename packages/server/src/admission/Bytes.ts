@@ -1,7 +1,8 @@
 /**
  * Bytes of request bodies that have not been answered, for each account and in all: a body in work takes several times
- * its size in memory. Small bodies have room of their own, so that large ones never keep them out; an account has its
- * share of it, and strangers half of it together, or one sender of bodies that never end would hold it all.
+ * its size in memory. Small bodies have room of their own, so that large ones never keep them out. Of each room an
+ * account has its share, and strangers half together, or two addresses that send bodies which never end would hold it
+ * all.
  *
  * A large body that was served rests: it keeps its room, or some of what else its account may have, as long again as the
  * work on it took. Its garbage (some 25 times its bytes) stays until it is collected, and the busier the machine the
@@ -36,7 +37,8 @@ export class Bytes {
   #restingBytes = 0
   readonly #small = new Map<string, number>()
   #smallBytes = 0
-  #strangersBytes = 0
+  #strangersLargeBytes = 0
+  #strangersSmallBytes = 0
 
   /** Without those that rest. */
   get inFlight(): number {
@@ -55,16 +57,15 @@ export class Bytes {
       this.#large.set(account, { inFlight, resting, refusedMillis: nowMillis })
       return "account_bytes"
     }
+    if (isStranger(account) && this.#strangersLargeBytes + bytes > Limits.bodiesBytesMax / 2) return "bytes"
     if (this.#largeBytes + this.#restingBytes + bytes > Limits.bodiesBytesMax) return "bytes"
-    this.#largeBytes += bytes
-    this.#change(account, bytes, 0)
+    this.#changeLarge(account, bytes)
     return undefined
   }
 
   release(account: string, bytes: number): void {
-    if (isSmall(bytes)) return this.#changeSmall(account, -bytes)
-    this.#largeBytes -= bytes
-    this.#change(account, -bytes, 0)
+    if (isSmall(bytes)) this.#changeSmall(account, -bytes)
+    else this.#changeLarge(account, -bytes)
   }
 
   /** Of a body that was served, for `millis` from now. */
@@ -80,15 +81,21 @@ export class Bytes {
 
   #reserveSmall(account: string, bytes: number): ByteBound | undefined {
     if ((this.#small.get(account) ?? 0) + bytes > Limits.accountBodiesBytesMax) return "account_bytes"
-    if (isStranger(account) && this.#strangersBytes + bytes > Limits.smallBodiesBytesMax / 2) return "bytes"
+    if (isStranger(account) && this.#strangersSmallBytes + bytes > Limits.smallBodiesBytesMax / 2) return "bytes"
     if (this.#smallBytes + bytes > Limits.smallBodiesBytesMax) return "bytes"
     this.#changeSmall(account, bytes)
     return undefined
   }
 
+  #changeLarge(account: string, bytes: number): void {
+    this.#largeBytes += bytes
+    if (isStranger(account)) this.#strangersLargeBytes += bytes
+    this.#change(account, bytes, 0)
+  }
+
   #changeSmall(account: string, bytes: number): void {
     this.#smallBytes += bytes
-    if (isStranger(account)) this.#strangersBytes += bytes
+    if (isStranger(account)) this.#strangersSmallBytes += bytes
     const left = (this.#small.get(account) ?? 0) + bytes
     if (left > 0) this.#small.set(account, left)
     else this.#small.delete(account)

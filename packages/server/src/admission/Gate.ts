@@ -4,7 +4,8 @@
  *
  * Invariants:
  * - A request is let in once, or refused once, or leaves because its client did; room and place are given back when
- *   its response closes, however that comes about.
+ *   its answer is made or its response closes, however that comes about.
+ * - Who does not read an answer holds no place with it (`UnsentAnswers.ts`).
  * - A body is received only when there is room for all of it, and it holds no place among those in work meanwhile.
  * - What is exempt (health; the operator's routes with the token; metrics on this machine) waits for nothing.
  */
@@ -14,7 +15,7 @@ import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
 import { type Asker, Askers } from "./Askers.ts"
-import { Bytes } from "./Bytes.ts"
+import { type ByteBound, Bytes } from "./Bytes.ts"
 import { CalmAccounts } from "./CalmAccounts.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import type { PlainRequest } from "./PlainRequest.ts"
@@ -22,6 +23,7 @@ import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refu
 import { Refusals, type RefusedCount, type RefusedLines, type RequestHead } from "./Refusals.ts"
 import { announcedBytes, discardBody, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
+import { UnsentAnswers } from "./UnsentAnswers.ts"
 import { WorkLimit } from "./WorkLimit.ts"
 import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
 
@@ -36,6 +38,8 @@ export interface GateOptions {
   /** The address, or what of it counts as one client. */
   readonly clientOf: (sender: Sender) => string
   readonly isExempt: (sender: Sender, path: string) => boolean
+  /** Whose key it is, asked where strangers have no room for a body; calls back once, with undefined if nobody's. */
+  readonly identify: (sender: Sender, done: (account: Account | undefined) => void) => void
   /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
   readonly queueWaitMillis?: number | undefined
   /** The contract's pattern of a request's path. */
@@ -47,6 +51,9 @@ export interface GateOptions {
 export interface GateState {
   readonly lanes: ReadonlyMap<WorkKind, LaneState>
   readonly bodyBytes: number
+  /** Of answers that their callers have not taken, and how many of these were cut off. */
+  readonly answerBytes: number
+  readonly answersCut: number
   readonly refused: ReadonlyArray<RefusedCount>
 }
 
@@ -55,6 +62,15 @@ export interface RefusedAnswer {
   readonly answer: WireRefusal
   readonly headers: Readonly<Record<string, string>>
 }
+
+/** By request that was let in: how it leaves its lane. */
+const leaving = new WeakMap<object, () => void>()
+
+/**
+ * The work on a request waits for something outside that has bounds of its own, such as a chain: it gives its place up,
+ * and its time says nothing of our load.
+ */
+export const leaveLane = (source: object): void => leaving.get(source)?.()
 
 /** Messages that count in an MCP batch. */
 const unitsMax = 10
@@ -68,6 +84,7 @@ export class Gate {
   readonly #streams = new WeakSet<ServerResponse>()
   readonly #lanes: ReadonlyMap<WorkKind, Lane>
   readonly #bytes = new Bytes()
+  readonly #unsent = new UnsentAnswers()
   readonly #calm = new CalmAccounts()
   readonly #turnstile: Turnstile
   /** Bodies that have not arrived, and since when; oldest first. */
@@ -90,6 +107,8 @@ export class Gate {
     return {
       lanes: new Map([...this.#lanes].map(([kind, lane]) => [kind, lane.state])),
       bodyBytes: this.#bytes.inFlight,
+      answerBytes: this.#unsent.bytes,
+      answersCut: this.#unsent.cuts,
       refused: this.#refusals.counts
     }
   }
@@ -107,7 +126,7 @@ export class Gate {
       request,
       response,
       proceed,
-      ...this.#askers.of(sender.headers, () => this.#options.clientOf(sender)),
+      ...this.#askerOf(sender),
       arrivedMillis: this.#options.nowMillis(),
       begunMillis: undefined,
       bytes: 0,
@@ -115,7 +134,9 @@ export class Gate {
       lane: undefined
     }
     this.#entered.set(request, passage)
-    response.once("close", () => this.#leave(passage))
+    leaving.set(request, () => this.#leaveLane(passage, false))
+    response.once("prefinish", () => this.#answerMade(passage))
+    response.once("close", () => this.#leave(passage, response.writableFinished))
     const announced = announcedBytes(request)
     // A body above the bound is refused by its length, unread.
     if (announced === 0 || Number(announced) > Limits.requestBodyBytesMax) this.#join(passage, noBody)
@@ -127,8 +148,7 @@ export class Gate {
     const passage = this.#entered.get(source)
     if (passage === undefined) return
     this.#streams.add(passage.response)
-    const { lane, visit } = passage
-    if (visit !== undefined) lane?.leave(visit, false, this.#options.nowMillis())
+    this.#leaveLane(passage, false)
   }
 
   isStream(response: ServerResponse): boolean {
@@ -141,8 +161,8 @@ export class Gate {
     const { body, headers, method = "", url = "" } = request
     const sender = { remoteAddress: Option.fromNullishOr(remoteAddress), headers }
     if (this.#options.isExempt(sender, pathOf(url))) return undefined
-    const asker = this.#askers.of(headers, () => this.#options.clientOf(sender))
-    const refusal = this.#lanes.get(workKindOf(method, url, headers, body))?.refusalOf(asker)
+    const asker = this.#askerOf(sender)
+    const refusal = this.#lanes.get(workKindOf(method, url, body))?.refusalOf(asker)
     return refusal === undefined ? undefined : this.#answer(refusal, request, asker, 0)
   }
 
@@ -163,13 +183,42 @@ export class Gate {
 
   /** For a round in the background. */
   refuseOverdue(): void {
-    for (const lane of this.#lanes.values()) lane.refuseOverdue(this.#options.nowMillis())
+    const nowMillis = this.#options.nowMillis()
+    for (const lane of this.#lanes.values()) lane.refuseOverdue(nowMillis)
+    this.#unsent.cutOverdue(nowMillis)
+  }
+
+  #askerOf(sender: Sender): Asker {
+    return this.#askers.of(sender.headers, () => this.#options.clientOf(sender))
   }
 
   #receive(passage: Passage, announced: number | undefined): void {
-    const { account, request, response } = passage
     const bytes = announced ?? Limits.requestBodyBytesMax
-    if (!this.#reserve(passage, bytes)) return
+    const bound = this.#reserve(passage, bytes)
+    if (bound === undefined) return this.#receiveReserved(passage, announced)
+    if (passage.isKnown) return this.#refuseBody(passage, bound, bytes)
+    // Strangers have little room; the request may be the first with the key of an account that has its own.
+    return this.#identify(passage, () => {
+      const stands = passage.isKnown ? this.#reserve(passage, bytes) : bound
+      if (stands === undefined) this.#receiveReserved(passage, announced)
+      else this.#refuseBody(passage, stands, bytes)
+    })
+  }
+
+  #identify(passage: Passage, afterwards: () => void): void {
+    const sender = senderOf(passage.request)
+    this.#options.identify(sender, (account) => {
+      if (passage.response.destroyed) return
+      if (account !== undefined) {
+        this.recognise(sender, account)
+        Object.assign(passage, this.#askerOf(sender))
+      }
+      afterwards()
+    })
+  }
+
+  #receiveReserved(passage: Passage, announced: number | undefined): void {
+    const { account, bytes, request, response } = passage
     this.#receiving.set(passage, this.#options.nowMillis())
     if (request.headers.expect !== undefined) response.writeContinue()
     receiveBody(request, Limits.requestBodyBytesMax, (body) => {
@@ -177,28 +226,30 @@ export class Gate {
       if (announced === undefined) {
         this.#bytes.release(account, bytes)
         passage.bytes = 0
-        if (!this.#reserve(passage, body.length)) return
+        const bound = this.#reserve(passage, body.length)
+        if (bound !== undefined) return this.#refuseBody(passage, bound, body.length)
       }
       this.#join(passage, body)
     })
   }
 
-  #reserve(passage: Passage, bytes: number): boolean {
+  /** Room for the passage, until it is given back; otherwise the bound that it would exceed. */
+  #reserve(passage: Passage, bytes: number): ByteBound | undefined {
     const { account } = passage
     const nowMillis = this.#options.nowMillis()
     let bound = this.#bytes.reserve(account, bytes, nowMillis)
     if (bound !== undefined && this.#endSlowBodies(bound === "account_bytes" ? account : undefined)) {
       bound = this.#bytes.reserve(account, bytes, nowMillis)
     }
-    if (bound !== undefined) {
-      // Small bodies do not rest.
-      const isCrowd = bound === "account_bytes" && bytes > Limits.smallBodyBytesMax
-      const waitMillis = isCrowd ? Limits.crowdedBodyRestMillis : Limits.queueWaitMillis
-      this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis })
-      return false
-    }
-    passage.bytes = bytes
-    return true
+    if (bound === undefined) passage.bytes = bytes
+    return bound
+  }
+
+  #refuseBody(passage: Passage, bound: ByteBound, bytes: number): void {
+    // Small bodies do not rest.
+    const isCrowd = bound === "account_bytes" && bytes > Limits.smallBodyBytesMax
+    const waitMillis = isCrowd ? Limits.crowdedBodyRestMillis : Limits.queueWaitMillis
+    this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis })
   }
 
   /** Whether there is more room now. */
@@ -219,6 +270,10 @@ export class Gate {
     const nowMillis = this.#options.nowMillis()
     const cost = unitsIn(request.url ?? "", body, unitsMax)
     const lane = this.#lanes.get(workKindIn(passage, body))!
+    if (this.#unsent.isFull(account)) {
+      const waitMillis = Limits.queueWaitMillis
+      return this.#refuse(passage, { bound: "account_answers", work: lane.name, waitMillis })
+    }
     const isCalm = isKnown && this.#calm.add(account, cost, nowMillis, lane.perSecond)
     const visit: Visit = {
       account,
@@ -264,11 +319,25 @@ export class Gate {
     return { answer, headers: headersFor(request) }
   }
 
-  /** The response has closed: answered, or the client is gone. */
-  #leave(passage: Passage): void {
+  /** The work has ended; what the system has not taken of the answer is its caller's to read. */
+  #answerMade(passage: Passage): void {
+    const { account, response } = passage
+    const bytes = response.socket?.writableLength ?? 0
+    this.#leave(passage, true)
+    if (bytes === 0) return
+    const sinceMillis = this.#options.nowMillis()
+    this.#unsent.add(passage, { account, bytes, sinceMillis, cut: () => response.destroy() })
+  }
+
+  /** The answer is made, or the response has closed: its client is gone. */
+  #leave(passage: Passage, isDone: boolean): void {
     this.#giveBack(passage)
-    const { lane, response, visit } = passage
-    if (visit !== undefined) lane?.leave(visit, response.writableFinished, this.#options.nowMillis())
+    this.#unsent.taken(passage)
+    this.#leaveLane(passage, isDone)
+  }
+
+  #leaveLane({ lane, visit }: Passage, isDone: boolean): void {
+    if (visit !== undefined) lane?.leave(visit, isDone, this.#options.nowMillis())
   }
 
   #giveBack(passage: Passage): void {
@@ -283,7 +352,11 @@ export class Gate {
 }
 
 /** One request. */
-interface Passage extends Asker {
+interface Passage {
+  /** As of its asker, who may be identified while it waits for room. */
+  account: string
+  weight: number
+  isKnown: boolean
   readonly request: IncomingMessage
   readonly response: ServerResponse<IncomingMessage>
   readonly proceed: () => void
@@ -303,4 +376,4 @@ const senderOf = ({ headers, socket }: IncomingMessage): Sender => ({
 })
 
 const workKindIn = ({ request }: Passage, body: Buffer): WorkKind =>
-  workKindOf(request.method ?? "", request.url ?? "", request.headers, body)
+  workKindOf(request.method ?? "", request.url ?? "", body)

@@ -7,9 +7,10 @@ import { Limits } from "@muniment/domain/Limits"
 
 /**
  * share: the account waits for more than its share. wait: the service is full. account_bytes, bytes: bodies under way,
- * of the account, of all. slow_body: others needed the room of a body that did not arrive.
+ * of the account, of all. slow_body: others needed the room of a body that did not arrive. account_answers: the account
+ * does not read its answers.
  */
-export type RefusalBound = "share" | "wait" | "account_bytes" | "bytes" | "slow_body"
+export type RefusalBound = "share" | "wait" | "account_bytes" | "bytes" | "slow_body" | "account_answers"
 
 export interface Refusal {
   readonly bound: RefusalBound
@@ -30,11 +31,12 @@ const explanations: Readonly<Record<RefusalBound, string>> = {
   wait: "the service is full",
   account_bytes: `bodies of this account under way exceed ${Limits.accountBodiesBytesMax} bytes`,
   bytes: "bodies under way exceed what the service takes at once",
-  slow_body: "the body did not arrive while others waited for its room"
+  slow_body: "the body did not arrive while others waited for its room",
+  account_answers: `answers that this account has not read exceed ${Limits.accountAnswersBytesMax} bytes`
 }
 
 /** These are the account's own doing. */
-const ofAccount: ReadonlySet<RefusalBound> = new Set(["share", "account_bytes"])
+const ofAccount: ReadonlySet<RefusalBound> = new Set(["share", "account_bytes", "account_answers"])
 
 const retryAfterSecondsMax = 60
 

@@ -3,7 +3,6 @@
  * others waiting; from method, path, and words of the body that only the kind's requests contain. A wrong guess costs
  * a place in another line, nothing else.
  */
-import type { IncomingHttpHeaders } from "node:http"
 import { mcpPath, pathOf } from "../paths.ts"
 
 export const workKinds = ["read", "write", "search", "conversation", "answer", "map", "payment"] as const
@@ -17,14 +16,12 @@ const mapMode = Buffer.from('"map"')
 const createPath = "/v1/memories"
 const extractPath = "/v1/memories/extract"
 const depositPath = "/v1/credits/deposit"
-const paymentHeaderNames = ["x-payment", "payment-signature"] as const
 const searchPath = "/v1/memories/search"
 const batchSearchPath = "/v1/memories/batch/search"
 
-export const workKindOf = (method: string, url: string, headers: IncomingHttpHeaders, body: Buffer): WorkKind => {
+export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
   const path = pathOf(url)
-  // Waits for a chain, whatever is paid for.
-  if (path === depositPath || paymentHeaderNames.some((name) => headers[name] !== undefined)) return "payment"
+  if (path === depositPath) return "payment"
   if (path === searchPath) return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
   if (path === batchSearchPath) return searchIn(body)
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)

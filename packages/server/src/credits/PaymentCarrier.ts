@@ -7,6 +7,7 @@ import { HttpServerRequest } from "effect/http"
 import type { PaymentHeaders, WirePayment } from "@muniment/payments/wire/PaymentHeader"
 import { type PaymentDemand, paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
 import { paymentResponseHeader, type SettledTransaction } from "@muniment/payments/wire/PaymentResponse"
+import { leaveLane } from "../admission/Gate.ts"
 import { answerHeaders } from "../answerHeaders.ts"
 
 export type PaymentNews =
@@ -20,16 +21,19 @@ export interface PaymentCarrier {
   readonly origin: string
   readonly path: string
   readonly carried: PaymentHeaders
+  /** The call waits for a chain from here on. */
+  readonly waits: Effect.Effect<void>
   /** Beside the answer itself, which says what went wrong. */
   readonly tell: (news: PaymentNews) => Effect.Effect<void>
 }
 
 export const httpCarrier = (request: HttpServerRequest.HttpServerRequest): PaymentCarrier => {
-  const { headers, url } = request
+  const { headers, source, url } = request
   return {
     origin: originOf(request),
     path: url.split("?", 1)[0]!,
     carried: { "x-payment": headers["x-payment"], "payment-signature": headers["payment-signature"] },
+    waits: Effect.sync(() => leaveLane(source)),
     tell: (news) => Effect.provideService(answerHeaders(headersOf(news)), HttpServerRequest.HttpServerRequest, request)
   }
 }

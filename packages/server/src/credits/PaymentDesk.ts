@@ -107,6 +107,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     const { account, units } = demand
     const resource = resourceOf(carrier)
     const outcome = yield* payments.pay({ account: account.id, units, wire, resource }).pipe(
+    yield* carrier.waits
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,

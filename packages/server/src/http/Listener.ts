@@ -12,11 +12,12 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
+import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
 import { acceptMore, reusePort } from "./Acceptors.ts"
 import type { Address } from "./ListenAddress.ts"
@@ -51,11 +52,14 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
 /**
  * Hands a request on when the gate lets it in. `arrival` comes before, for each. Of one connection, one request at a
  * time: a response closes only after those before it, so that a pipelined request which is worked on already would hold
- * its place for as long as those wait, and two connections could hold what the other waits for.
+ * its place for as long as those wait, and two connections could hold what the other waits for. Those that wait are
+ * objects already: a connection with more than `Limits.pipelinedRequestsMax` of them is ended, or one could fill the
+ * memory with requests that nobody has let in.
  */
 class GatedServer extends Server {
   readonly #gate: Gate
   readonly #latest = new WeakMap<Socket, ServerResponse>()
+  readonly #waiting = new WeakMap<Socket, number>()
 
   constructor(gate: Gate, polls: PollClock) {
     super({
@@ -86,8 +90,18 @@ class GatedServer extends Server {
     this.#latest.set(request.socket, response)
     const enter = () => this.#gate.enter(request, response, () => this.#route(request, response))
     if (before === undefined || before.closed) enter()
-    else before.once("close", () => request.socket.writable && enter())
+    else this.#enterAfter(before, request.socket, enter)
     return true
+  }
+
+  #enterAfter(before: ServerResponse, socket: Socket, enter: () => void): void {
+    const waiting = (this.#waiting.get(socket) ?? 0) + 1
+    if (waiting > Limits.pipelinedRequestsMax) return void socket.destroy()
+    this.#waiting.set(socket, waiting)
+    before.once("close", () => {
+      this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1)
+      if (socket.writable) enter()
+    })
   }
 
   /** The listener takes connections before the routes are there: a request of that moment waits for them. */
@@ -124,13 +138,16 @@ const allowUnpolled = (
   Object.defineProperty(server, name, { get: () => millis + polls.unpolledMillis })
 }
 
+/** Connections are counted before anything is read of what they carry. */
+const noProxies = trustedProxies([])
+
 /** Not listening yet. */
 export const boundedServer = (gate: Gate, polls: PollClock): Server => {
   const server = new GatedServer(gate, polls)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
     gate.connected()
-    const address = socket.remoteAddress ?? ""
+    const address = clientOf({ remoteAddress: Option.fromNullishOr(socket.remoteAddress), headers: {} }, noProxies)
     const count = (open.get(address) ?? 0) + 1
     if (count > Limits.connectionsPerAddressMax) {
       socket.destroy()

@@ -1,11 +1,11 @@
 /** The gate on a real listener: handlers end when the test says so, and time is a number. */
 import { once } from "node:events"
 import { type IncomingMessage, request, type ServerResponse } from "node:http"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { Gate } from "@muniment/server/admission/Gate"
+import { Gate, leaveLane } from "@muniment/server/admission/Gate"
 import { PollClock } from "@muniment/server/admission/PollClock"
 import { receivedBody } from "@muniment/server/admission/RequestBody"
 import { boundedServer } from "@muniment/server/http/Listener"
@@ -37,6 +37,8 @@ beforeEach(async () => {
     nowMillis: () => nowMillis,
     clientOf: () => "client",
     isExempt: (_sender, path) => path === "/health/live",
+    identify: ({ headers }, done) =>
+      queueMicrotask(() => done(headers["authorization"] === "Bearer late" ? accountOf("late") : undefined)),
     routeOf: ({ url }) => url ?? "",
     headersFor: () => ({ "x-request-id": "id" })
   })
@@ -90,11 +92,9 @@ const send = (
   return { answer, abort: () => call.destroy() }
 }
 
+const accountOf = (id: string) => ({ id, name: id, plan: "free", createdAt: 0 }) as const
 const recognise = (id: string): void =>
-  gate.recognise(
-    { remoteAddress: Option.none(), headers: { authorization: `Bearer ${id}` } },
-    { id, name: id, plan: "free", createdAt: 0 }
-  )
+  gate.recognise({ remoteAddress: Option.none(), headers: { authorization: `Bearer ${id}` } }, accountOf(id))
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((wake) => setTimeout(wake, 2))
 }
@@ -191,6 +191,17 @@ describe("places", () => {
     expect((await write.answer).text).toBe("written")
   })
 
+  it("are given up by what waits for something outside, which is answered later", async () => {
+    const sent = send("/v1/memories")
+    await until(() => begun.length === 1)
+    leaveLane(begun[0]!.request)
+    leaveLane(begun[0]!.request)
+    expect(lane().inWork).toBe(0)
+    begun[0]!.response.end("paid")
+    expect((await sent.answer).text).toBe("paid")
+    expect(lane().inWork).toBe(0)
+  })
+
   it("are counted as taken until the answer is sent, and free afterwards", async () => {
     const sent = await fill()
     expect(lane().inWork).toBe(sent.length)
@@ -204,6 +215,7 @@ describe("pipelined requests", () => {
   const pipelined = (count: number) => {
     const socket = connect(port, "127.0.0.1")
     let text = ""
+    socket.on("error", () => socket.destroy())
     socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
     const one = (at: number) =>
       `GET /v1/memories?limit=${at} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\n\r\n`
@@ -222,6 +234,12 @@ describe("pipelined requests", () => {
     await until(() => textOf().includes("answer 2;"))
     expect([...textOf().matchAll(/answer (\d);/g)].map(([, at]) => at)).toEqual(["0", "1", "2"])
     socket.destroy()
+  })
+
+  it("end their connection when more of them wait than a client needs", async () => {
+    const { socket } = pipelined(Limits.pipelinedRequestsMax + 2)
+    await until(() => socket.closed && lane().inWork === 0)
+    expect(begun.length).toBeLessThan(2)
   })
 
   it("hold no place once their client has left", async () => {
@@ -285,6 +303,18 @@ describe("bodies", () => {
     await until(() => gate.state.bodyBytes === 0)
   })
 
+  it("that find no room among strangers' have their account's, also with a key that was not seen before", async () => {
+    const large = "m".repeat(Limits.requestBodyBytesMax)
+    const strangers = Array.from({ length: Limits.accountBodiesBytesMax / Limits.requestBodyBytesMax }, () =>
+      send("/v1/memories", { body: large, key: "unknown" })
+    )
+    await until(() => begun.length === strangers.length)
+    expect((await send("/v1/memories", { body: large, key: "unknown too" }).answer).status).toBe(429)
+    onBegin = () => begun.at(-1)!.response.end("served")
+    expect((await send("/v1/memories", { body: large, key: "late" }).answer).text).toBe("served")
+    for (const { abort } of strangers) abort()
+  })
+
   it("that are large keep their account's room as long again as the work on them took, after a refusal longer", async () => {
     const large = "m".repeat(Limits.requestBodyBytesMax)
     const both = [send("/v1/memories", { body: large }), send("/v1/memories", { body: large })]
@@ -336,6 +366,46 @@ describe("bodies", () => {
     socket.destroy()
     await until(() => gate.state.bodyBytes === 0)
     expect(begun).toHaveLength(0)
+  })
+})
+
+describe("an answer that its caller does not read", () => {
+  /** More than an account may leave unread, and what the system takes of it. */
+  const answerBytes = Limits.accountAnswersBytesMax + 16_777_216
+
+  const unread = async (): Promise<Socket> => {
+    onBegin = () => begun.at(-1)!.response.end(Buffer.alloc(answerBytes))
+    const connected = once(server, "connection") as Promise<[Socket]>
+    const socket = connect(port, "127.0.0.1").pause()
+    socket.on("error", () => socket.destroy())
+    socket.write("GET /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\n\r\n")
+    const [own] = await connected
+    own.once("close", () => socket.destroy())
+    await until(() => gate.state.answerBytes > 0)
+    return own
+  }
+
+  it("holds no place, and its account is told to read before it gets more", async () => {
+    const own = await unread()
+    expect([lane().inWork, gate.state.answerBytes > Limits.accountAnswersBytesMax]).toEqual([0, true])
+    const { headers, status, text } = await send("/v1/memories").answer
+    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "1", "account_answers"])
+    onBegin = () => begun.at(-1)!.response.end("served")
+    expect((await send("/v1/memories", { key: "quiet" }).answer).text).toBe("served")
+    own.destroy()
+    await until(() => gate.state.answerBytes === 0)
+    expect((await send("/v1/memories").answer).text).toBe("served")
+  })
+
+  it("is cut off after a time", async () => {
+    const own = await unread()
+    nowMillis = Limits.answerMillisMax
+    gate.refuseOverdue()
+    expect(own.destroyed).toBe(false)
+    nowMillis += 1
+    gate.refuseOverdue()
+    await until(() => own.destroyed)
+    expect(gate.state).toMatchObject({ answerBytes: 0, answersCut: 1 })
   })
 })
 

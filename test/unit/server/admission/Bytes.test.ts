@@ -70,6 +70,18 @@ it("keeps half of the room for small bodies for callers who are known", () => {
   expect(bytes.reserve("address:198.51.100.1", small, 0)).toBe("bytes")
 })
 
+it("keeps half of the room for large bodies for callers who are known", () => {
+  const bytes = new Bytes()
+  const half = inAll / 2
+  for (let count = 0; count < half; count++) {
+    expect(bytes.reserve(`address:192.0.2.${count}`, large, 0)).toBeUndefined()
+  }
+  expect(bytes.reserve("address:198.51.100.1", large, 0)).toBe("bytes")
+  expect(bytes.reserve("known", large, 0)).toBeUndefined()
+  bytes.release("address:192.0.2.0", large)
+  expect(bytes.reserve("address:198.51.100.1", large, 0)).toBeUndefined()
+})
+
 it("bounds the small bodies of all accounts", () => {
   const bytes = new Bytes()
   const accounts = Math.floor(Limits.smallBodiesBytesMax / Limits.accountBodiesBytesMax)

@@ -6,7 +6,7 @@ import { type RefusalBound, wireRefusal } from "@muniment/server/admission/Refus
 import { Refusals } from "@muniment/server/admission/Refusals"
 import { Limits } from "@muniment/domain/Limits"
 
-const bounds: ReadonlyArray<RefusalBound> = ["share", "wait", "account_bytes", "bytes", "slow_body"]
+const bounds: ReadonlyArray<RefusalBound> = ["share", "wait", "account_bytes", "bytes", "slow_body", "account_answers"]
 
 it.each(bounds)("for the bound %s has the form of the contract", (bound) => {
   const { body, retryAfterSeconds, status } = wireRefusal({ bound, work: "search", waitMillis: 2_400 })
