@@ -245,7 +245,11 @@ describe("a stream of events", () => {
     )
     const refused = await open(key)
     expect(refused.status).toBe(429)
-    expect(await refused.json()).toMatchObject({ code: "rate_limited" })
+    expect(refused.headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+    expect(await refused.json()).toMatchObject({
+      code: "rate_limited",
+      details: [{ path: "account_streams", message: expect.stringContaining("try again in") }]
+    })
     // More streams than places for reads: a read is still answered.
     expect((await page("?from=oldest")).events).toHaveLength(1)
     for (const reader of readers) await reader.cancel()

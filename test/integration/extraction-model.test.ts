@@ -173,6 +173,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       expect((await extract(spender, "a")).status).toBe(200)
       const refused = await extract(spender, "b")
       expect([refused.status, refused.body.code]).toEqual([429, "model_budget_exhausted"])
+      expect(refused.body.details[0].path).toBe("model_budget_exhausted")
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
       expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(86_400)
       expect(refused.headers.get("x-credits-charged") ?? "0").toBe("0")

@@ -121,8 +121,23 @@ describe("a hostile schema", () => {
       if (made.status === 400) continue
       const body = { agentId: "a", memories: [{ kind: "costly", data }] }
       const { status } = await withoutBlocking(server, () => server.call("POST", "/v1/memories", { body }))
-      expect([200, 400]).toContain(status)
+      expect([200, 400, 429]).toContain(status)
       expect((await server.call("DELETE", "/v1/schemas/costly")).status).toBe(200)
     }
+  })
+
+  it("whose check took too long is not tried for a while, and data that it would allow is not called wrong", async () => {
+    const key = await server.newAccount("slow")
+    const costly = { allOf: Array.from({ length: 400 }, () => ({ uniqueItems: true })) }
+    const schema = { type: "object", properties: { a: costly } }
+    const body = { name: "slow", description: "slow", schema: JSON.stringify(schema) }
+    expect((await server.call("POST", "/v1/schemas", { key, body })).status).toBe(200)
+    const write = (data: object) =>
+      server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories: [{ kind: "slow", data }] } })
+    const overran = await write({ a: Array.from({ length: 12_000 }, (_, at) => at) })
+    expect([overran.status, overran.body.code]).toEqual([400, "schema_validation_failed"])
+    const { body: told, headers, status } = await write({ a: [] })
+    expect([status, told.code, told.details[0].path]).toEqual([429, "rate_limited", "schema_quarantine"])
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(10)
   })
 })

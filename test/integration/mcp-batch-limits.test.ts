@@ -35,6 +35,10 @@ it("serves as many messages as there are tokens, and refuses the others by their
     const refused = body.filter(({ error }: { readonly error?: object }) => error !== undefined)
     if (refused.length === 0) continue
     expect(refused[0].error).toMatchObject({ code: -32_000, message: expect.stringContaining("try again in") })
+    expect(refused[0].error.data).toEqual({
+      code: "rate_limited",
+      details: [{ path: "minute", message: expect.stringMatching(/^60 requests a minute; try again in \d+ s$/) }]
+    })
     expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
     return
   }

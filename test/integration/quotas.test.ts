@@ -330,6 +330,7 @@ describe("the quota of open requests", () => {
       const refused = await own.call("GET", "/v1/account", { key })
       expect([refused.status, refused.body.code]).toEqual([429, "quota_exceeded"])
       expect(refused.body.quota).toEqual({ name: "openRequests", used: 2, limit: 2 })
+      expect(refused.body.details[0].path).toBe("open_requests")
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
       // Others are served meanwhile, and who waits for the model takes no place from them.
       const { body: metrics } = await own.call("GET", "/metrics", { key: null })

@@ -77,7 +77,7 @@ describe("an open service with a public URL", () => {
     expect(flood.filter(({ status }) => status === 200)).toHaveLength(Limits.signUpsPerClientHour)
     expect(refused).toHaveLength(15)
     for (const { body, headers } of refused) {
-      expect(body.code).toBe("sign_up_limited")
+      expect([body.code, body.details[0].path]).toEqual(["sign_up_limited", "sign_ups"])
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(3_000)
     }
     expect(await walletAccounts(server)).toHaveLength(Limits.signUpsPerClientHour)
@@ -85,6 +85,17 @@ describe("an open service with a public URL", () => {
     const known = (await walletAccounts(server)).length
     expect((await listFrom(server, "two", "198.51.100.8")).status).toBe(200)
     expect(await walletAccounts(server)).toHaveLength(known + 1)
+  })
+
+  it("looks at no more signatures of a client whose wallets are refused again and again", async () => {
+    const tries = Limits.signUpsPerClientHour + Limits.wrongSignaturesPerMinute + 30
+    const codes = new Set<string>()
+    for (let at = 0; at < tries; at++) {
+      const { body, status } = await listFrom(server, `refused ${at}`, "198.51.100.9")
+      if (status === 429) codes.add(body.code)
+    }
+    expect([...codes]).toEqual(["sign_up_limited", "rate_limited"])
+    expect((await listFrom(server, "elsewhere", "198.51.100.10")).status).toBe(200)
   })
 
   it("makes no account by what is refused, missing or free, and shows an empty one", async () => {

@@ -36,6 +36,11 @@ describe("wrong signatures", () => {
     expect(statuses[401]).toBeGreaterThanOrEqual(Limits.wrongSignaturesPerMinute)
     const own = await list("192.0.2.1", "mallory")
     expect([own.status, own.body.code]).toEqual([429, "rate_limited"])
+    const allowed = `${Limits.wrongSignaturesPerMinute} signatures in vain a minute`
+    expect(own.body.details).toEqual([{ path: "signatures", message: expect.stringContaining(allowed) }])
+    const { body } = await server.call("GET", "/metrics", { key: null })
+    expect(body).toMatch(/^muniment_signatures_open 0$/m)
+    expect(body).toMatch(/^muniment_inner_refused_total\{bound="signatures"\} [1-9]\d*$/m)
   })
 
   it("of one client leave others alone, and right ones cost nothing", async () => {

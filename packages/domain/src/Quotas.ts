@@ -4,7 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { Plan } from "./Account.ts"
-import { PayloadTooLarge, RateLimited } from "./Errors.ts"
+import { type ErrorDetail, PayloadTooLarge, RateLimited } from "./Errors.ts"
 
 /** `bytes` of memories, `schemas` and their `schemaBytes`, `agents`, working `keys`, `openRequests` at the same time. */
 export const QuotaName = Schema.Literals(["bytes", "schemas", "schemaBytes", "agents", "keys", "openRequests"])
@@ -48,9 +48,10 @@ export const requireQuota = (
 }
 
 /** One more request than may be open. */
-export const tooManyOpen = (used: number, limit: number): RateLimited =>
+export const tooManyOpen = (used: number, limit: number, details: ReadonlyArray<ErrorDetail>): RateLimited =>
   new RateLimited({
     code: "quota_exceeded",
     error: `the quota "openRequests" of this account is ${limit}: as many are open; wait for an answer`,
-    quota: { name: "openRequests", used, limit }
+    quota: { name: "openRequests", used, limit },
+    details
   })

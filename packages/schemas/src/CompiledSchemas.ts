@@ -15,7 +15,12 @@ import { shortened } from "./SchemaFault.ts"
 /** The data with defaults filled in, or the issues. */
 export type Outcome =
   | { readonly ok: true; readonly data: unknown }
-  | { readonly ok: false; readonly issues: ReadonlyArray<Issue> }
+  | {
+      readonly ok: false
+      readonly issues: ReadonlyArray<Issue>
+      /** The data was not looked at: its schema is not tried until then. */
+      readonly waitSeconds?: number
+    }
 
 export const compiledLimits = {
   entriesMax: 256,

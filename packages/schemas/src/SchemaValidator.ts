@@ -55,9 +55,9 @@ const make = Effect.gen(function* () {
     builtins.set(schemaText, compiled)
     return compiled
   }
-  const known = yield* openValidationLane(standing, { isStarted: true })
+  const known = yield* openValidationLane(standing, { isStarted: true, name: "known" })
   // Each registered schema is unknown once: a thread that most installations would start for nothing.
-  const unknown = yield* openValidationLane(standing, { isStarted: false })
+  const unknown = yield* openValidationLane(standing, { isStarted: false, name: "unknown" })
 
   const validate = traced("SchemaValidator.validate")(function* (
     items: ReadonlyArray<ValidationItem>,

@@ -2,7 +2,7 @@
  * One validation thread and the requests that wait for it. Tenants take turns; a request that the thread declines to end in
  * one turn goes on in later ones, at most `roundsMax`. A lost thread takes one request with it.
  */
-import { Clock, Effect, Fiber, PartitionedSemaphore, Schema, type Scope } from "effect"
+import { Clock, Effect, Fiber, Metric, PartitionedSemaphore, Schema, type Scope } from "effect"
 import type { WorkerFailure } from "@muniment/worker/WorkerThread"
 import type { Outcome } from "./CompiledSchemas.ts"
 import type { SchemaStanding } from "./SchemaStanding.ts"
@@ -22,6 +22,10 @@ export const waitingRequestsOfTenantMax = 64
 /** Turns of one request. Its time is then used up for certain. */
 const roundsMax = 8
 
+const open = Metric.gauge("validations_open", {
+  description: "Requests that the schema validator works on, or that wait for it, by lane."
+})
+
 export class ValidationLane {
   readonly #thread: ValidationThread
   readonly #scope: Scope.Scope
@@ -31,11 +35,15 @@ export class ValidationLane {
   #waiting = 0
 
   readonly #standing: SchemaStanding
+  /** Shows how many requests are here. */
+  readonly #show: Effect.Effect<void>
 
-  constructor(thread: ValidationThread, standing: SchemaStanding, scope: Scope.Scope) {
+  constructor(name: string, thread: ValidationThread, standing: SchemaStanding, scope: Scope.Scope) {
     this.#thread = thread
     this.#standing = standing
     this.#scope = scope
+    const gauge = Metric.withAttributes(open, { lane: name })
+    this.#show = Effect.suspend(() => Metric.update(gauge, this.#waiting))
   }
 
   readonly validate = (
@@ -49,8 +57,11 @@ export class ValidationLane {
       }
       this.#count(tenant, 1)
       return Effect.ensuring(
-        this.#inRounds(request, tenant),
-        Effect.sync(() => this.#count(tenant, -1))
+        Effect.andThen(this.#show, this.#inRounds(request, tenant)),
+        Effect.suspend(() => {
+          this.#count(tenant, -1)
+          return this.#show
+        })
       )
     })
 
@@ -111,12 +122,12 @@ export class ValidationLane {
 /** A lane whose thread starts in the background, or with its first request. */
 export const openValidationLane = Effect.fn("ValidationLane.open")(function* (
   standing: SchemaStanding,
-  { isStarted }: { readonly isStarted: boolean }
+  { isStarted, name }: { readonly isStarted: boolean; readonly name: string }
 ) {
   const scope = yield* Effect.scope
   const thread = yield* openValidationThread()
   if (isStarted) yield* Effect.forkIn(Effect.ignore(thread.start), scope)
-  return new ValidationLane(thread, standing, scope)
+  return new ValidationLane(name, thread, standing, scope)
 })
 
 const outcomeOf = ({ reason }: WorkerFailure): Outcome => {
@@ -128,5 +139,5 @@ const outcomeOf = ({ reason }: WorkerFailure): Outcome => {
 const quarantined = (waitMillis: number): Outcome => {
   const seconds = Math.ceil(waitMillis / 1_000)
   const message = `the schema took too long before and is not tried for another ${seconds} s; make it simpler`
-  return { ok: false, issues: [{ path: "", message }] }
+  return { ok: false, issues: [{ path: "", message }], waitSeconds: seconds }
 }

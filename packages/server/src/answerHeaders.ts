@@ -1,6 +1,6 @@
 /** Headers of the answer to the current request, whether it succeeds or fails. */
-import { type Context, Effect } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
+import { type Context, Effect, Option } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 type Headers = Readonly<Record<string, string>>
 
@@ -11,6 +11,15 @@ const setting =
 
 export const answerHeaders = (headers: Headers) => HttpEffect.appendPreResponseHandler(setting(headers))
 
-/** The same for who has the context of the request at hand. */
+/** `Retry-After` of an HTTP answer, if there is one. */
+export const retryAfter = Effect.fnUntraced(function* (seconds: number) {
+  const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
+  if (Option.isNone(request)) return
+  yield* answerHeaders({ "retry-after": String(seconds) }).pipe(
+    Effect.provideService(HttpServerRequest.HttpServerRequest, request.value)
+  )
+})
+
+/** As `answerHeaders`, for who has the context of the request at hand. */
 export const setAnswerHeaders = (context: Context.Context<never>, headers: Headers): void =>
   HttpEffect.appendPreResponseHandlerUnsafe(context, setting(headers))

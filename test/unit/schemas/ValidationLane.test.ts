@@ -19,7 +19,7 @@ it.effect(
         validate: ({ items }) =>
           Effect.succeed({ cpuMillis: 1, outcomes: items.map(({ data }) => ({ ok: true, data })) })
       }
-      const lane = new ValidationLane(thread, new SchemaStanding(), yield* Effect.scope)
+      const lane = new ValidationLane("known", thread, new SchemaStanding(), yield* Effect.scope)
       expect(yield* Effect.flip(lane.validate(request, "tenant"))).toMatchObject({ reason: "starved" })
       expect(yield* lane.validate(request, "tenant")).toEqual([{ ok: true, data: {} }])
     })
@@ -34,7 +34,7 @@ it.effect.each(["deadline", "memory", "crash", "starved"] as const)(
         start: Effect.sync(() => void (starts += 1)),
         validate: () => Effect.fail(new WorkerFailure({ reason, detail: "lost" }))
       }
-      const lane = new ValidationLane(thread, new SchemaStanding(), yield* Effect.scope)
+      const lane = new ValidationLane("known", thread, new SchemaStanding(), yield* Effect.scope)
       yield* Effect.exit(lane.validate(request, "tenant"))
       yield* Effect.yieldNow
       expect(starts).toBe(2)

@@ -10,7 +10,7 @@ describe("token buckets", () => {
     const buckets = new TokenBuckets(10)
     for (let sent = 0; sent < 10; sent++) expect(buckets.take("a", rate, 0).isAllowed).toBe(true)
     const refused = buckets.take("a", rate, 0)
-    expect(refused).toMatchObject({ isAllowed: false, limit: 10, remaining: 0, retryAfterSeconds: 6 })
+    expect(refused).toMatchObject({ isAllowed: false, limit: 10, remaining: 0, retryAfterSeconds: 6, window: "minute" })
     expect(buckets.take("a", rate, 5_999).isAllowed).toBe(false)
     expect(buckets.take("a", rate, 6_000).isAllowed).toBe(true)
     expect(buckets.take("a", rate, 6_001).isAllowed).toBe(false)

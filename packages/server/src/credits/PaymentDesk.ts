@@ -24,6 +24,7 @@ import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcom
 import { signOffers } from "@muniment/payments/wire/OfferReceipt"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
 import { KeyRing } from "@muniment/trust/KeyRing"
+import { boundMet } from "../boundMet.ts"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentReceipts } from "./PaymentReceipts.ts"
 
@@ -106,12 +107,12 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     }
     const { account, units } = demand
     const resource = resourceOf(carrier)
-    const outcome = yield* payments.pay({ account: account.id, units, wire, resource }).pipe(
     yield* carrier.waits
+    const outcome = yield* payments.pay({ account: account.id, units, wire, resource }).pipe(
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,
-        TooManyReverts: ({ retryAfterSeconds }) => Effect.andThen(tell({ _tag: "Later", retryAfterSeconds }), reverted),
+        TooManyReverts: ({ retryAfterSeconds }) => reverted(tell, retryAfterSeconds),
         ChainUnavailable: ({ network }) => Effect.andThen(tell(later), unreachable(network))
       })
     )
@@ -150,9 +151,15 @@ const alreadyUsed = new Conflict({
     "this payment was used already, by another account or for another amount; what somebody else submitted for a payer is credited to the payer's own wallet account"
 })
 
-const reverted = new RateLimited({
-  code: "rate_limited",
-  error: "too many payments of this payer or account failed on their chain: nothing was taken; pay later"
+const revertsAllowed = `${Limits.revertsPerPayerDay} of a payer, ${Limits.revertsPerAccountDay} of an account within 24 hours`
+
+const reverted = Effect.fnUntraced(function* (tell: PaymentCarrier["tell"], retryAfterSeconds: number) {
+  yield* tell({ _tag: "Later", retryAfterSeconds })
+  return yield* new RateLimited({
+    code: "rate_limited",
+    error: "too many payments of this payer or account failed on their chain: nothing was taken; pay later",
+    details: yield* boundMet("reverts", `${revertsAllowed}; try again in ${retryAfterSeconds} s`)
+  })
 })
 
 const pending = new PaymentPending({

@@ -15,6 +15,8 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { Admission } from "../admission/Admission.ts"
+import { boundMet } from "../boundMet.ts"
+import { answerHeaders } from "../answerHeaders.ts"
 import type { EventReader } from "./AccountEvents.ts"
 import { AccountSignals } from "./AccountSignals.ts"
 
@@ -70,7 +72,8 @@ const make = Effect.gen(function* () {
   return EventStreams.of({
     answer: Effect.fn("EventStreams.answer")(function* (caller, reader) {
       const own = counts.get(caller.account.id) ?? 0
-      if (own >= Limits.eventStreamsPerAccount || total >= Limits.eventStreamsMax) return yield* tooManyStreams
+      if (own >= Limits.eventStreamsPerAccount) return yield* tooManyStreams("account_streams")
+      if (total >= Limits.eventStreamsMax) return yield* tooManyStreams("streams")
       gate.release((yield* HttpServerRequest.HttpServerRequest).source)
       return HttpServerResponse.stream(Stream.encodeText(frames(caller, reader)), { headers, contentType })
     })
@@ -90,10 +93,10 @@ const makeAllowed = Effect.gen(function* () {
     Effect.gen(function* () {
       const found = yield* accounts.byId(account.id)
       if (found === undefined || found.suspendedAt !== undefined) return false
+      if (walletAddress !== undefined) return (yield* wallets.accountOf(walletAddress))?.id === account.id
       return keyId === undefined || (yield* keys.isWorking(keyId))
     })
 })
-      if (walletAddress !== undefined) return (yield* wallets.accountOf(walletAddress))?.id === account.id
 
 /** Chunks of text; ends when the credentials do, or the account has too many agents by now. */
 const follow = (reader: EventReader, wake: Queue.Dequeue<void>, isAllowed: Effect.Effect<boolean>) => {
@@ -125,11 +128,20 @@ const position = ({ cursor }: EventReader): string => `id: ${cursor}\n\n`
 const frame = ({ id, ...event }: AccountEvent): string =>
   `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-const tooManyStreams = Effect.suspend(() =>
-  Effect.fail(
-    new RateLimited({
-      code: "rate_limited",
-      error: `too many streams of events are open, ${Limits.eventStreamsPerAccount} for an account: end one, or read pages`
-    })
-  )
-)
+const streamsAllowed = {
+  account_streams: `${Limits.eventStreamsPerAccount} for an account`,
+  streams: `${Limits.eventStreamsMax} in all`
+} as const
+
+/** Idle ones are found gone at the next beat. */
+const freedAfterSeconds = Math.ceil(Limits.eventHeartbeatMillis / 1_000)
+
+const tooManyStreams = Effect.fnUntraced(function* (bound: keyof typeof streamsAllowed) {
+  const allowed = streamsAllowed[bound]
+  yield* answerHeaders({ "retry-after": String(freedAfterSeconds) })
+  return yield* new RateLimited({
+    code: "rate_limited",
+    error: `too many streams of events are open, ${allowed}: end one, or read pages`,
+    details: yield* boundMet(bound, `${allowed}; try again in ${freedAfterSeconds} s`)
+  })
+})

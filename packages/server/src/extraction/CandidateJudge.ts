@@ -102,7 +102,7 @@ const validated = Effect.fnUntraced(function* (
   for (let from = 0; from < candidates.length; from += Limits.memoriesPerRequestMax) {
     const part = candidates.slice(from, from + Limits.memoriesPerRequestMax)
     const items = part.map(({ data, kind }) => ({ schemaText: schemas.get(kind)!.schema, data }))
-    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () => validatorBusy)
+    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", validatorBusy)
     judged.push(...part.map((candidate, at) => [candidate, outcomes[at]!] as const))
   }
   return judged

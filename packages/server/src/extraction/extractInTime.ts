@@ -2,12 +2,12 @@
  * Deadline around the extractor, and the refusal of a caller who wanted nothing but the extraction (contract:
  * Conversations). A failure that may pass says when to retry.
  */
-import { Effect, Option } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { Effect } from "effect"
 import { InvalidRequest, RateLimited, Unavailable } from "@muniment/domain/Errors"
 import type { ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
-import { answerHeaders } from "../answerHeaders.ts"
+import { boundMet } from "../boundMet.ts"
+import { retryAfter } from "../answerHeaders.ts"
 
 export const extractInTime = (extractor: Extractor["Service"], deadlineMillis: number, request: ExtractionRequest) =>
   Effect.timeoutOrElse(extractor.extract(request), {
@@ -21,18 +21,14 @@ export const extractInTime = (extractor: Extractor["Service"], deadlineMillis: n
 export const refused = Effect.fnUntraced(function* ({ message, reason, retryAfterSeconds }: ModelFailure) {
   if (retryAfterSeconds !== undefined) yield* retryAfter(retryAfterSeconds)
   if (reason === "too_long") return yield* new InvalidRequest({ code: "invalid_request", error: message })
-  if (reason === "budget_exhausted") return yield* new RateLimited({ code: "model_budget_exhausted", error: message })
+  const again = retryAfterSeconds === undefined ? "" : `; try again in ${retryAfterSeconds} s`
+  const details = yield* boundMet(`model_${reason}`, `${message}${again}`)
+  if (reason === "budget_exhausted") {
+    return yield* new RateLimited({ code: "model_budget_exhausted", error: message, details })
+  }
   return yield* new Unavailable({
     code: "extraction_unavailable",
-    error: `the conversation could not be read: ${message}; nothing was stored, marked or charged`
+    error: `the conversation could not be read: ${message}; nothing was stored, marked or charged`,
+    details
   })
-})
-
-/** Sets the header of an HTTP answer, if there is one. */
-const retryAfter = Effect.fnUntraced(function* (seconds: number) {
-  const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
-  if (Option.isNone(request)) return
-  yield* answerHeaders({ "retry-after": String(seconds) }).pipe(
-    Effect.provideService(HttpServerRequest.HttpServerRequest, request.value)
-  )
 })

@@ -87,10 +87,12 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
 
   const byWallet = Effect.fnUntraced(function* (operation: string) {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const verification = Effect.provideService(verified(request, audience), SignatureVerifier, verifier)
-    const outcome = yield* signatures.through(verification, ({ _tag }) => _tag === "Refused")
-    if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
-    const identity = yield* signUp.identify(outcome.wallet)
+    const owner = Effect.gen(function* () {
+      const outcome = yield* Effect.provideService(verified(request, audience), SignatureVerifier, verifier)
+      if (outcome._tag !== "Refused") return yield* signUp.identify(outcome.wallet)
+      return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
+    })
+    const identity = yield* signatures.through(owner)
     return signUp.mode === "paid" && operation !== depositOperation
       ? yield* settledIn(desk, identity, request)
       : identity

@@ -8,7 +8,8 @@ import { Caller, RateLimiting } from "@muniment/domain/api/Middleware"
 import { RateLimited } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
-import { rateLimitOf } from "@muniment/domain/Plans"
+import { type RateLimit, rateLimitOf } from "@muniment/domain/Plans"
+import { boundMet } from "../boundMet.ts"
 import { setAnswerHeaders } from "../answerHeaders.ts"
 import { type Allowance, TokenBuckets } from "./TokenBuckets.ts"
 
@@ -52,11 +53,18 @@ const takeToken = (buckets: TokenBuckets) =>
       "x-ratelimit-reset": String(allowance.resetSeconds),
       ...(!allowance.isAllowed && { "retry-after": String(allowance.retryAfterSeconds) })
     })
-    return allowance.isAllowed ? Effect.void : Effect.fail(rateLimited(caller, allowance))
+    return allowance.isAllowed ? Effect.void : rateLimited(caller, rate, allowance)
   })
 
-const rateLimited = ({ account }: Identity, { retryAfterSeconds }: Allowance): RateLimited =>
-  new RateLimited({
+const rateLimited = Effect.fnUntraced(function* (
+  { account }: Identity,
+  rate: RateLimit,
+  { retryAfterSeconds, window }: Allowance
+) {
+  const again = `try again in ${retryAfterSeconds} s`
+  return yield* new RateLimited({
     code: "rate_limited",
-    error: `more requests than the plan "${account.plan}" allows; try again in ${retryAfterSeconds} s`
+    error: `more requests than the plan "${account.plan}" allows; ${again}`,
+    details: yield* boundMet(window, `${rate[window]} requests a ${window}; ${again}`)
   })
+})

@@ -43,7 +43,7 @@ export const schemasHandlers = HttpApiBuilder.group(
         const known = kind === undefined ? undefined : (kinds.builtin(kind) ?? (yield* registry.get(owner, kind)))
         const asked = known ?? { schema, uniqueOn }
         const items = [{ schemaText: asked.schema, data }]
-        const [outcome] = yield* Effect.catchTag(validator.validate(items, owner), "ValidatorBusy", () => validatorBusy)
+        const [outcome] = yield* Effect.catchTag(validator.validate(items, owner), "ValidatorBusy", validatorBusy)
         if (outcome?.ok !== true) return { success: true as const, valid: false, problems: outcome?.issues ?? [] }
         const filled = outcome.data as JsonObject
         const missing = missingUniqueFields(asked.uniqueOn, filled)

@@ -14,16 +14,22 @@ export interface Allowance {
   readonly resetSeconds: number
   /** Until the next request may come; 0 when this one may. */
   readonly retryAfterSeconds: number
+  /** The one that it waits for. */
+  readonly window: keyof RateLimit
 }
 
 const windowMillis: Readonly<Record<keyof RateLimit, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 const windows = ["minute", "hour", "day"] as const
 
 interface Bucket {
+  readonly window: keyof RateLimit
   readonly limit: number
   readonly perMillis: number
   tokens: number
 }
+
+/** Until there is a token; below zero: there is more than one. */
+const waitMillis = ({ perMillis, tokens }: Bucket): number => (1 - tokens) / perMillis
 
 interface Caller {
   readonly buckets: ReadonlyArray<Bucket>
@@ -51,13 +57,14 @@ export class TokenBuckets {
     const emptiest = caller.buckets.reduce((least, bucket) =>
       bucket.tokens / bucket.limit < least.tokens / least.limit ? bucket : least
     )
-    const waitMillis = Math.max(0, ...caller.buckets.map((bucket) => (1 - bucket.tokens) / bucket.perMillis))
+    const slowest = caller.buckets.reduce((one, other) => (waitMillis(other) > waitMillis(one) ? other : one))
     return {
       isAllowed,
       limit: emptiest.limit,
       remaining: Math.max(0, Math.floor(emptiest.tokens)),
       resetSeconds: Math.ceil((emptiest.limit - emptiest.tokens) / emptiest.perMillis / 1_000),
-      retryAfterSeconds: isAllowed ? 0 : Math.max(1, Math.ceil(waitMillis / 1_000))
+      retryAfterSeconds: isAllowed ? 0 : Math.max(1, Math.ceil(waitMillis(slowest) / 1_000)),
+      window: slowest.window
     }
   }
 
@@ -72,6 +79,7 @@ export class TokenBuckets {
         ? known
         : {
             buckets: windows.map((window) => ({
+              window,
               limit: rate[window],
               perMillis: rate[window] / windowMillis[window],
               tokens: rate[window]

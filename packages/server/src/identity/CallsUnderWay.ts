@@ -8,6 +8,7 @@ import type { Account } from "@muniment/domain/Account"
 import type { RateLimited } from "@muniment/domain/Errors"
 import { tooManyOpen } from "@muniment/domain/Quotas"
 import { Quotas } from "@muniment/control/accounts/Quotas"
+import { boundMet } from "../boundMet.ts"
 import { answerHeaders } from "../answerHeaders.ts"
 
 const pollMillis = 20
@@ -42,8 +43,11 @@ const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
       if (count === 0) counts.delete(accountId)
       else counts.set(accountId, count)
     })
-  const refuse = (count: number, limit: number) =>
-    Effect.andThen(answerHeaders({ "retry-after": retryAfterSeconds }), Effect.fail(tooManyOpen(count, limit)))
+  const refuse = Effect.fnUntraced(function* (count: number, limit: number) {
+    yield* answerHeaders({ "retry-after": retryAfterSeconds })
+    const details = yield* boundMet("open_requests", `${limit} at once; try again in ${retryAfterSeconds} s`)
+    return yield* tooManyOpen(count, limit, details)
+  })
   const ended = (accountId: string): Effect.Effect<void> =>
     Effect.suspend(() =>
       counts.has(accountId) ? Effect.andThen(Effect.sleep(pollMillis), ended(accountId)) : Effect.void

@@ -1,25 +1,26 @@
 /**
- * Wrong signatures that a client may send. Verifying one takes milliseconds of the event loop, so a client that sent
- * `Limits.wrongSignaturesPerMinute` of them waits before another is looked at, and has few looked at at once. A client is
+ * Signatures that a client may send in vain: wrong ones, and those of wallets that open no account. Verifying one takes
+ * milliseconds of the event loop, so a client that sent `Limits.wrongSignaturesPerMinute` of them waits before another is
+ * looked at, and has few looked at at once. A client is
  * an address or network (`ClientAddress`): what a request claims of its wallet is not proven yet. Questions to contract
  * wallets that end with "no" have a budget of their own, `Limits.contractRefusalsPerMinute`: each costs a call of the
  * operator's node.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { RateLimited } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type ContractBudget, ContractChecks } from "@muniment/trust/ContractWallets"
+import { boundMet } from "../boundMet.ts"
 import { answerHeaders } from "../answerHeaders.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 export class SignatureBudget extends Context.Service<
   SignatureBudget,
   {
-    /** Runs a verification for the client of the request, if it may have one; `isWrong` judges its outcome. */
+    /** Runs a verification for the client of the request, if it may have one. One that fails was in vain. */
     readonly through: <A, E, R>(
-      verification: Effect.Effect<A, E, R>,
-      isWrong: (outcome: A) => boolean
+      verification: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
     /** Bounds what an authenticated request asks of contract wallets, as its grants do. */
     readonly bounded: <A, E, R>(
@@ -30,8 +31,17 @@ export class SignatureBudget extends Context.Service<
   static readonly layer = (trusted: TrustedProxies) => Layer.sync(this, () => make(trusted))
 }
 
+const open = Metric.gauge("signatures_open", { description: "Signatures of wallets that are being verified." })
+
 const make = (trusted: TrustedProxies): SignatureBudget["Service"] => {
   const clients = new Map<string, Client>()
+  let underWay = 0
+  const step = (client: Client, by: 1 | -1) =>
+    Effect.suspend(() => {
+      client.underWay += by
+      underWay += by
+      return Metric.update(open, underWay)
+    })
 
   const entryOf = (name: string): Client => {
     const known = clients.get(name) ?? { wrong: 0, refusals: 0, asOfMillis: 0, underWay: 0 }
@@ -59,11 +69,11 @@ const make = (trusted: TrustedProxies): SignatureBudget["Service"] => {
     })
 
   return {
-    through: (verification, isWrong) =>
+    through: <A, E, R>(verification: Effect.Effect<A, E, R>) =>
       Effect.gen(function* () {
         const client = yield* clientFor(yield* HttpServerRequest.HttpServerRequest)
         if (client.wrong >= wrongMax || client.underWay >= Limits.signaturesUnderWayOfClientMax) {
-          return yield* refuse(client.wrong - wrongMax, wrongForgottenPerMilli)
+          return yield* refuse("signatures", client.wrong - wrongMax)
         }
         let isUnasked = false
         const asking: ContractBudget = (question) =>
@@ -71,16 +81,19 @@ const make = (trusted: TrustedProxies): SignatureBudget["Service"] => {
             isUnasked = client.refusals >= refusalsMax
             return asks(client)(question)
           })
-        client.underWay += 1
-        const outcome = yield* verification.pipe(
+        const verified = verification.pipe(
           Effect.provideService(ContractChecks, asking),
-          Effect.tap((outcome) => Effect.sync(() => (client.wrong += isWrong(outcome) ? 1 : 0))),
-          Effect.ensuring(Effect.sync(() => (client.underWay -= 1)))
+          Effect.catch((failure): Effect.Effect<never, E | RateLimited, HttpServerRequest.HttpServerRequest> => {
+            client.wrong += 1
+            // Nobody was asked, so the signature may be right.
+            return isUnasked ? refuse("contract_wallets", client.refusals - refusalsMax) : Effect.fail(failure)
+          })
         )
-        // Nobody was asked, so the signature may be right.
-        if (isUnasked && isWrong(outcome))
-          return yield* refuse(client.refusals - refusalsMax, refusalsForgottenPerMilli)
-        return outcome
+        return yield* Effect.acquireUseRelease(
+          step(client, 1),
+          () => verified,
+          () => step(client, -1)
+        )
       }),
     bounded: (handler) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
@@ -102,7 +115,7 @@ const asks =
     })
 
 interface Client {
-  /** Numbers that fall with time: wrong signatures, and contracts that refused or are being asked. */
+  /** Numbers that fall with time: signatures in vain, and contracts that refused or are being asked. */
   wrong: number
   refusals: number
   asOfMillis: number
@@ -121,11 +134,24 @@ const refill = (client: Client, nowMillis: number): void => {
   client.asOfMillis = nowMillis
 }
 
-const refuse = Effect.fnUntraced(function* (excess: number, forgottenPerMilli: number) {
+const budgets = {
+  signatures: {
+    forgottenPerMilli: wrongForgottenPerMilli,
+    allowed: `${wrongMax} signatures in vain a minute, ${Limits.signaturesUnderWayOfClientMax} at once`
+  },
+  contract_wallets: {
+    forgottenPerMilli: refusalsForgottenPerMilli,
+    allowed: `${refusalsMax} refusals of contract wallets a minute`
+  }
+} as const
+
+const refuse = Effect.fnUntraced(function* (bound: keyof typeof budgets, excess: number) {
+  const { allowed, forgottenPerMilli } = budgets[bound]
   const seconds = Math.max(1, Math.ceil((excess + 1) / forgottenPerMilli / 1_000))
   yield* answerHeaders({ "retry-after": String(seconds) })
   return yield* new RateLimited({
     code: "rate_limited",
-    error: `too many signatures from this address are wrong or being verified; try again in ${seconds} s`
+    error: `too many signatures from this address are in vain or being verified; try again in ${seconds} s`,
+    details: yield* boundMet(bound, `${allowed}; try again in ${seconds} s`)
   })
 })

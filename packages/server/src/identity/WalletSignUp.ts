@@ -15,6 +15,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
+import { boundMet } from "../boundMet.ts"
 import { answerHeaders } from "../answerHeaders.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
@@ -109,12 +110,15 @@ const closed = () =>
     error: "this wallet has no account, and this service opens none for wallets by themselves: ask its operator"
   })
 
+const signUpsAllowed = `${Limits.signUpsPerClientHour} accounts an hour from one address, ${Limits.signUpsPerHour} in all`
+
 const usedUp = Effect.fnUntraced(function* (waitMillis: number) {
   const seconds = Math.ceil(waitMillis / 1_000)
   yield* answerHeaders({ "retry-after": String(seconds) })
   return yield* new RateLimited({
     code: "sign_up_limited",
-    error: `this service opens no more accounts for wallets now; try again in ${seconds} s`
+    error: `this service opens no more accounts for wallets now; try again in ${seconds} s`,
+    details: yield* boundMet("sign_ups", `${signUpsAllowed}; try again in ${seconds} s`)
   })
 })
 

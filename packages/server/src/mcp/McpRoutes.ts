@@ -9,6 +9,7 @@ import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { Authorization, BodyLimit, Caller, RateLimiting } from "@muniment/domain/api/Middleware"
+import type { RateLimited } from "@muniment/domain/Errors"
 import { RateLimits } from "../http/RateLimits.ts"
 import { readBody } from "../http/Validation.ts"
 import { isFixedName } from "../identity/LocalCaller.ts"
@@ -100,7 +101,7 @@ const answerBatch = Effect.fnUntraced(function* (
     // The request has taken the token of the first message.
     const told = yield* Effect.matchEffect(at === 0 ? Effect.void : limits.take, {
       onSuccess: () => answerMessage(message, context),
-      onFailure: ({ error }) => Effect.succeed(refusedAnswer(message, error))
+      onFailure: (refusal) => Effect.succeed(refusedAnswer(message, refusal))
     })
     if (told !== undefined) answers.push(told)
   }
@@ -108,8 +109,8 @@ const answerBatch = Effect.fnUntraced(function* (
 })
 
 /** Of a message beyond the rate limit; only requests are answered. */
-const refusedAnswer = (message: RpcMessage, error: string): RpcAnswer | undefined =>
-  message._tag === "Request" ? errorAnswer(message.id, rpcCodes.refused, error) : undefined
+const refusedAnswer = (message: RpcMessage, { code, details = [], error }: RateLimited): RpcAnswer | undefined =>
+  message._tag === "Request" ? errorAnswer(message.id, rpcCodes.refused, error, { code, details }) : undefined
 
 /** The handshake negotiates the version and cannot be part of a batch. */
 const outOfHandshake = (message: RpcMessage): RpcMessage =>

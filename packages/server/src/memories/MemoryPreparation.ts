@@ -5,14 +5,17 @@
  */
 import { Clock, Effect } from "effect"
 import { durationMillis } from "@muniment/domain/Durations"
-import { InvalidRequest, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
+import { InvalidRequest, RateLimited, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
 import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { traced } from "@muniment/domain/traced"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import type { ValidatorBusy } from "@muniment/schemas/ValidationLane"
 import { canonicalJson, contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
+import { retryAfter } from "../answerHeaders.ts"
+import { boundMet } from "../boundMet.ts"
 import type { MemoryIds } from "./MemoryIds.ts"
 import type { KnownKinds } from "./KnownKinds.ts"
 
@@ -55,7 +58,9 @@ export const validMemories = traced("MemoryPreparation.validate")(function* (
   validator: SchemaValidator["Service"]
 ) {
   const items = memories.map(({ kind, data }) => ({ schemaText: schemas.get(kind)!.schema, data }))
-  const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () => validatorBusy)
+  const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", validatorBusy)
+  const waitSeconds = Math.max(0, ...outcomes.map((outcome) => (outcome.ok ? 0 : (outcome.waitSeconds ?? 0))))
+  if (waitSeconds > 0) return yield* notTried(waitSeconds)
   const details = outcomes.flatMap((outcome, index): ReadonlyArray<ErrorDetail> =>
     outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message }))
   )
@@ -112,12 +117,27 @@ export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
   )
 })
 
-export const validatorBusy = Effect.fail(
-  new Unavailable({
+const whyBusy = {
+  queue: "the queue of the schema validator is full",
+  starved: "the schema validator got no processor time"
+} as const
+
+export const validatorBusy = Effect.fnUntraced(function* ({ reason }: ValidatorBusy) {
+  const why = whyBusy[reason]
+  return yield* new Unavailable({
     code: "overloaded",
-    error: "schema validation queue is full; nothing was stored; retry with a delay"
+    error: `${why}; nothing was stored; retry with a delay`,
+    details: yield* boundMet(`validation_${reason}`, `${why}; try again in a second`)
   })
-)
+})
+
+/** The data may be right: its schema overran its time before. */
+const notTried = Effect.fnUntraced(function* (seconds: number) {
+  const why = `a schema took too long before and is not tried for another ${seconds} s; make it simpler`
+  yield* retryAfter(seconds)
+  const details = yield* boundMet("schema_quarantine", why)
+  return yield* new RateLimited({ code: "rate_limited", error: why, details })
+})
 
 const uniqueOn = (kind: string, schemas: Schemas): ReadonlyArray<string> => schemas.get(kind)?.uniqueOn ?? []
 

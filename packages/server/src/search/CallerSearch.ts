@@ -23,6 +23,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { boundMet } from "../boundMet.ts"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
 import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 import { TokenNamespace } from "../credits/TokenCosts.ts"
@@ -251,7 +252,7 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owne
         vector: isPlaced ? vectors.get(id)?.values : undefined
       }))
     )
-    .pipe(Effect.catchTag("MapUnavailable", () => Effect.fail(mapUnavailable)))
+    .pipe(Effect.catchTag("MapUnavailable", () => mapUnavailable))
   const byId = new Map(hits.map((hit) => [hit.memory.id, hit]))
   const points = drawn.points.map((point) => {
     const hit = byId.get(point.id)!
@@ -317,9 +318,9 @@ const indexExplanations = (
   return explained.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
 }
 
-const mapUnavailable = new Unavailable({
-  code: "overloaded",
-  error: "the map could not be drawn in time; ask for fewer memories, or try again"
+const mapUnavailable = Effect.gen(function* () {
+  const error = "the map could not be drawn in time; ask for fewer memories, or try again"
+  return yield* new Unavailable({ code: "overloaded", error, details: yield* boundMet("map_time", error) })
 })
 
 const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
