@@ -24,7 +24,9 @@ const callsToDisk: ReadonlySet<string> = new Set(["FSReqPromise", "CloseReq"])
 export const settle = async (): Promise<void> => {
   for (let quiet = 0; quiet < rounds; quiet++) {
     await new Promise<void>((done) => setImmediate(done))
-    if (process.getActiveResourcesInfo().some((kind) => callsToDisk.has(kind))) quiet = -1
+    const underWay = process.getActiveResourcesInfo()
+    if (underWay.some((kind) => callsToDisk.has(kind))) quiet = -1
+    else if (!underWay.includes("Immediate")) return
   }
 }
 
