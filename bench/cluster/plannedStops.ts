@@ -1,8 +1,9 @@
 /**
  * How long callers wait when a node is stopped as planned (SIGTERM) and they repeat under their key: three nodes over a
  * real PostgreSQL, with writes to many agents all the while, each of which goes to the next node that takes it. Of each
- * stop: the longest wait of any write, from its first attempt to its answer. The owner of `control.db` is stopped in
- * turn with another node, and each is started again before the next stop.
+ * stop: the longest wait of any write, from its first attempt to its answer, when that write began, and what the node
+ * says of the parts of its end. The owner of `control.db` is stopped in turn with another node, and each is started again
+ * before the next stop: the longest wait meanwhile is a row of its own.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -37,9 +38,13 @@ interface Write {
   readonly begunMillis: number
   readonly endedMillis: number
   readonly refusals: ReadonlyArray<string>
+  /** The node that answered, and when it was asked. */
+  readonly last: { readonly node: string; readonly askedMillis: number }
 }
 
 const written: Array<Write> = []
+/** When each write began that has no answer yet. */
+const underWay = new Set<{ readonly begunMillis: number }>()
 const over = new AbortController()
 let number = 0
 
@@ -58,17 +63,42 @@ const call = async (nodes: ReadonlyArray<NodeProcess>): Promise<void> => {
   while (!over.signal.aborted) {
     const write = number++
     const begunMillis = performance.now()
+    const begun = { begunMillis }
+    underWay.add(begun)
     const refusals: Array<string> = []
     for (let turn = write; ; turn++) {
-      const refusal = await refusalOf(nodes[turn % nodes.length]!, write)
-      if (refusal === undefined) break
-      refusals.push(`${Math.round(performance.now() - begunMillis)} ms, node ${(turn % nodes.length) + 1}: ${refusal}`)
+      const node = nodes[turn % nodes.length]!
+      const askedMillis = performance.now()
+      const refusal = await refusalOf(node, write)
+      if (refusal === undefined) {
+        written.push({ begunMillis, endedMillis: performance.now(), refusals, last: { node: node.name, askedMillis } })
+        break
+      }
+      refusals.push(`${Math.round(performance.now() - begunMillis)} ms, ${node.name}: ${refusal}`)
       await pause(againMillis)
     }
-    written.push({ begunMillis, endedMillis: performance.now(), refusals })
+    underWay.delete(begun)
     await pause(thinkMillis)
   }
 }
+
+/** The write that waited longest of those that ended since then, once those that began by now have ended. */
+const worstSince = async (sinceMillis: number): Promise<Write> => {
+  const nowMillis = performance.now()
+  while ([...underWay].some(({ begunMillis }) => begunMillis < nowMillis)) await pause(againMillis)
+  return written
+    .filter(({ endedMillis }) => endedMillis > sinceMillis)
+    .reduce((most, write) => (waitOf(write) > waitOf(most) ? write : most))
+}
+
+const waitOf = ({ begunMillis, endedMillis }: Write): number => endedMillis - begunMillis
+
+/** Of what a node printed: the parts of its end, each in a line that says which end. */
+const partsOf = (node: NodeProcess): ReadonlyArray<string> =>
+  node
+    .output()
+    .split("\n")
+    .filter((line) => /this node has left/.test(line))
 
 const ownerOf = (nodes: ReadonlyArray<NodeProcess>): NodeProcess | undefined =>
   nodes.findLast(
@@ -78,15 +108,15 @@ const ownerOf = (nodes: ReadonlyArray<NodeProcess>): NodeProcess | undefined =>
 const directory = mkdtempSync(join(tmpdir(), "muniment-planned-stops-"))
 // PostgreSQL does not run as root.
 chmodSync(directory, 0o755)
-const waits = { owner: [] as Array<number>, other: [] as Array<number> }
+const waits: Record<"owner" | "other" | "joining", Array<number>> = { owner: [], other: [], joining: [] }
 const exits: Array<number> = []
 let cluster: ClusterProcesses | undefined
 try {
   cluster = await ClusterProcesses.start({ directory: join(directory, "cluster"), nodes: 3, environment })
   const { nodes } = cluster
   const calling = Promise.all(Array.from({ length: callers }, () => call(nodes)))
+  await pause(settleMillis)
   for (let stop = 0; stop < stops; stop++) {
-    await pause(settleMillis)
     const isOwner = stop % 2 === 0
     const owner = ownerOf(nodes)
     const node = isOwner && owner !== undefined ? owner : nodes.filter((each) => each !== owner)[stop % 2]!
@@ -95,28 +125,30 @@ try {
     await node.stop()
     const exitMillis = performance.now() - begunMillis
     await pause(settleMillis)
-    const touched = written.filter(({ endedMillis }) => endedMillis > begunMillis)
-    const worst = touched.reduce((most, write) =>
-      write.endedMillis - write.begunMillis > most.endedMillis - most.begunMillis ? write : most
-    )
-    const waitMillis = worst.endedMillis - worst.begunMillis
-    waits[node === owner ? "owner" : "other"].push(waitMillis)
+    const worst = await worstSince(begunMillis)
+    waits[node === owner ? "owner" : "other"].push(waitOf(worst))
     exits.push(exitMillis)
+    const { askedMillis, node: lastNode } = worst.last
+    const sinceStop = (atMillis: number) => `${Math.round(atMillis - begunMillis)} ms`
     process.stdout.write(
-      `${node.name}${node === owner ? " (owner)" : ""}: longest wait ${Math.round(waitMillis)} ms, ended after ${Math.round(exitMillis)} ms\n`
+      `${node.name}${node === owner ? " (owner)" : ""}: longest wait ${Math.round(waitOf(worst))} ms, of a write that began ${sinceStop(worst.begunMillis)} after the stop, was refused ${worst.refusals.length} times and asked ${lastNode} at ${sinceStop(askedMillis)}; ended after ${Math.round(exitMillis)} ms\n`
     )
+    for (const parts of partsOf(node)) process.stdout.write(`  ${parts}\n`)
     if (logs) {
       process.stdout.write(`stopped at ${stoppedAt}\n${worst.refusals.join("\n")}\n`)
       for (const each of nodes) process.stdout.write(`--- ${each.name}\n${each.output().slice(-3_000)}\n`)
     }
+    const againAtMillis = performance.now()
     await node.startAgain()
+    await pause(settleMillis)
+    waits.joining.push(waitOf(await worstSince(againAtMillis)))
   }
   over.abort()
   await calling
   const row = (name: string, millis: ReadonlyArray<number>) =>
     `| ${name} | ${millis.length} | ${[0.5, 0.99].map((share) => Math.round(quantile(millis, share))).join(" | ")} |\n`
   process.stdout.write(
-    `| what | stops | p50 ms | p99 ms |\n|---|---|---|---|\n${row("longest wait, owner of `control.db`", waits.owner)}${row("longest wait, another node", waits.other)}${row("end of the process", exits)}`
+    `| what | stops | p50 ms | p99 ms |\n|---|---|---|---|\n${row("longest wait, owner of `control.db`", waits.owner)}${row("longest wait, another node", waits.other)}${row("longest wait while it starts again", waits.joining)}${row("end of the process", exits)}`
   )
 } finally {
   over.abort()

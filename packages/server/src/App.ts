@@ -4,7 +4,6 @@
  * Start: configuration, directory lock, control.db and its migrations (`ServerLayer.ts`), listener, operator's
  * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
  */
-import type { Server } from "node:http"
 import { createServer } from "node:net"
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -16,6 +15,7 @@ import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Admission } from "./admission/Admission.ts"
+import type { ServiceHooks } from "./cluster/ClusterNode.ts"
 import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
 import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
 import { consoleAdminHandlers } from "./console/ConsoleAdminHandlers.ts"
@@ -234,10 +234,10 @@ const serveNode = Effect.fnUntraced(function* (
     config,
     settings,
     hnswlib,
-    build: (ground, adopt) =>
+    build: (ground, hooks) =>
       Effect.gen(function* () {
         const services = yield* Layer.build(
-          appOver(config, groundedLayer(config, hnswlib, ground), ofNobody, { url, adopt })
+          appOver(config, groundedLayer(config, hnswlib, ground), ofNobody, { url, ...hooks })
         )
         return yield* Effect.provide(afterListening(config, url, startedNanos), services)
       }),
@@ -257,7 +257,7 @@ const appOver = <A, E>(
   config: ServerConfig,
   layers: Layer.Layer<A, E>,
   address: Address,
-  front?: { readonly url: string; readonly adopt: (server: Server) => void }
+  front?: { readonly url: string } & ServiceHooks
 ) =>
   HttpRouter.serve(routesOf(config, front?.url), {
     disableLogger: true,
@@ -265,6 +265,7 @@ const appOver = <A, E>(
     routerConfig: exactPaths
   }).pipe(
     Layer.provideMerge(listener(address, front?.adopt)),
+    Layer.provide(Layer.effectDiscard(Effect.addFinalizer(() => front?.drained ?? Effect.void))),
     Layer.provideMerge(
       Admission.layer({
         headersFor: refusalHeaders(config.corsOrigins),

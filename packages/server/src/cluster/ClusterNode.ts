@@ -42,6 +42,7 @@ import { tracing } from "../http/Tracing.ts"
 import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
 import { ClusterFront } from "./ClusterFront.ts"
 import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
+import { Parting } from "./Parting.ts"
 import { reportReady } from "./reportReady.ts"
 
 /** Between two looks who owns `control.db` while that is in doubt, and whether this node still does. */
@@ -53,11 +54,15 @@ const handOverMillis = 5_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
 
-/** The service of an owner, built in the scope that it is given, over `ground`; `adopt` gets its server. */
-export type BuildService<A, E> = (
-  ground: NodeGround,
-  adopt: (server: Server) => void
-) => Effect.Effect<A, E, Scope.Scope>
+/** The service of an owner, built in the scope that it is given, over `ground`. */
+export type BuildService<A, E> = (ground: NodeGround, hooks: ServiceHooks) => Effect.Effect<A, E, Scope.Scope>
+
+export interface ServiceHooks {
+  /** Gets its server. */
+  readonly adopt: (server: Server) => void
+  /** Runs when it ends, once all that it had taken is answered. */
+  readonly drained: Effect.Effect<void>
+}
 
 export type NodeGround = Ground<unknown, unknown, never, never>
 
@@ -203,12 +208,15 @@ const serveWhileOwner = <A, E>(
   Effect.scopedWith((scope) =>
     Effect.gen(function* () {
       let server: Server | undefined
-      const parting = new Parting()
-      yield* Scope.addFinalizer(scope, parting.said)
+      const parting = new Parting("this node has left the service to others")
+      yield* Scope.addFinalizer(scope, parting.end("releaseMillis"))
       const tenure = yield* Deferred.make<ControlTenure["Service"]>()
       const report = yield* Scope.provide(
-        build(groundOf(node, tenure), (made) => {
-          server = made
+        build(groundOf(node, tenure, parting.mark("servicesMillis")), {
+          adopt: (made) => {
+            server = made
+          },
+          drained: parting.mark("drainMillis")
         }),
         scope
       )
@@ -237,44 +245,25 @@ const serveWhileOwner = <A, E>(
     })
   )
 
-/** How long the parts of an owner's end took: while it still served, and until its service was closed and `control.db` free. */
-class Parting {
-  #atMillis: number | undefined
-  readonly #parts: Record<string, number> = {}
-
-  readonly begin = Effect.map(Clock.currentTimeMillis, (nowMillis) => void (this.#atMillis = nowMillis))
-
-  mark(part: string): Effect.Effect<void> {
-    return Effect.map(Clock.currentTimeMillis, (nowMillis) => {
-      this.#parts[part] = nowMillis - (this.#atMillis ?? nowMillis)
-      this.#atMillis = nowMillis
-    })
-  }
-
-  /** Nothing of a term that has not served. */
-  readonly said = Effect.suspend(() =>
-    this.#atMillis === undefined
-      ? Effect.void
-      : Effect.andThen(
-          this.mark("closeMillis"),
-          Effect.suspend(() => Effect.logInfo("this node has left the service to others", this.#parts))
-        )
-  )
-}
-
 /** An ended lease begins again as another one. */
 const untilOver = (isCurrent: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() => (isCurrent() ? Effect.delay(untilOver(isCurrent), lookEachMillis) : Effect.void))
 
-/** `tenure` is told when this node owns `control.db`. */
-const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]>): NodeGround => ({
-  // The keys after the claim: until then the last owner may replace them.
+/** `tenure` is told when this node owns `control.db`; `ended` runs when the services above it have ended. */
+const groundOf = (
+  node: Node,
+  tenure: Deferred.Deferred<ControlTenure["Service"]>,
+  ended: Effect.Effect<void>
+): NodeGround => ({
   control: Layer.effectDiscard(
-    Effect.andThen(
+    Effect.gen(function* () {
       // A move that this claim has waited for may have taken the data away.
-      Effect.andThen(node.log.withDatabase(demandHere), bringKeys(node)),
-      Effect.flatMap(ControlTenure, (mine) => Deferred.succeed(tenure, mine))
-    )
+      yield* node.log.withDatabase(demandHere)
+      // The keys after the claim: until then the last owner may replace them.
+      yield* bringKeys(node)
+      yield* Deferred.succeed(tenure, yield* ControlTenure)
+      yield* Effect.addFinalizer(() => ended)
+    })
   ).pipe(
     Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases })),
     Layer.merge(
