@@ -58,7 +58,7 @@ const start = (directory: string, meter?: StorageMeterService): Effect.Effect<No
       index: exactOnly,
       isCurrent: (tag) => log.isCurrent(tag),
       eraseAgent: (key) => log.eraseAgent(key.tag, agentDigest(key))
-    }).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
+    }).pipe(Layer.provideMerge(replicatedStore({ directory: files, log, bases })))
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),

@@ -1,5 +1,5 @@
 /** `control.db` that several nodes own one after the other, over a real PostgreSQL and bases in a folder. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
@@ -45,13 +45,18 @@ const own = (bases: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
     const log = yield* Scope.provide(openPostgresLog({ url: server.url(), node: `node ${names++}` }), scope)
-    const target = yield* openTarget(bases).pipe(
-      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
-    )
-    const store = Context.get(yield* Layer.buildWithScope(packedBases(target), scope), BaseStore)
+    const store = yield* Scope.provide(basesIn(bases), scope)
     const control = replicatedControl({ directory: temporaryDirectory(), log, bases: store })
     const context = yield* Layer.buildWithScope(moneyOver(control, credits(0)), scope)
     return { ...usesOf(context), stop: Scope.close(scope, Exit.void) }
+  })
+
+const basesIn = (directory: string) =>
+  Effect.gen(function* () {
+    const target = yield* openTarget(directory).pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
+    )
+    return Context.get(yield* Layer.build(packedBases(target)), BaseStore)
   })
 
 const usesOf = (context: Context.Context<ControlDatabase | ControlTenure | Ledger>) => {
@@ -153,6 +158,37 @@ it.live("an owner that leaves puts what the next one would have to read into a b
       yield* owner.stop
       const next = yield* own(bases)
       expect(yield* next.names).toEqual(["afterwards", ...names, "meanwhile"])
+    })
+  )
+)
+
+it.live("an owner that ends gives control.db away before its copy of it is closed", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* withoutControl
+      const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+      const directory = temporaryDirectory()
+      const log = yield* Scope.provide(openPostgresLog({ url: server.url(), node: `node ${names++}` }), scope)
+      const bases = yield* Scope.provide(basesIn(temporaryDirectory()), scope)
+      // SQLite removes this file with the last connection.
+      const isOpen = () => existsSync(join(directory, "control", "control.db-wal"))
+      const wasOpen: Array<boolean> = []
+      const told = Object.assign(Object.create(log) as typeof log, {
+        isCurrent: (tag: typeof controlTag) => log.isCurrent(tag),
+        release: (tag: typeof controlTag) =>
+          Effect.andThen(
+            Effect.sync(() => wasOpen.push(isOpen())),
+            log.release(tag)
+          )
+      })
+      const control = replicatedControl({ directory, log: told, bases })
+      const context = yield* Layer.buildWithScope(moneyOver(control, credits(0)), scope)
+      yield* usesOf(context).note("the last one")
+      yield* Scope.close(scope, Exit.void)
+      expect(wasOpen[0]).toBe(true)
+      expect(isOpen()).toBe(false)
+      const next = yield* own(temporaryDirectory())
+      expect(yield* next.names).toEqual(["the last one"])
     })
   )
 )

@@ -11,7 +11,7 @@ import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
-import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { replicatedStore, StoreHandOver } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
@@ -51,7 +51,7 @@ const databaseOf = (directory: string): Effect.Effect<string> =>
 let nodes = 0
 
 /** A node with a folder of its own. */
-const nodeLayer = (directory: string, port?: number): Layer.Layer<NamespaceStore> =>
+const nodeLayer = (directory: string, port?: number): Layer.Layer<NamespaceStore | StoreHandOver> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const database = yield* databaseOf(directory)
@@ -73,13 +73,11 @@ storeConformance("one node after the other", (directory) => nodeLayer(directory)
 const start = (directory: string, port?: number) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const store = Context.get(
-      yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory, port)), scope),
-      NamespaceStore
-    )
+    const context = yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory, port)), scope)
+    const store = Context.get(context, NamespaceStore)
     const use = <A, E>(step: (file: OpenNamespace) => Effect.Effect<A, E>) =>
       Effect.scoped(Effect.flatMap(store.open(key), step))
-    return { store, use, stop: Scope.close(scope, Exit.void) }
+    return { store, use, moves: Context.get(context, StoreHandOver), stop: Scope.close(scope, Exit.void) }
   })
 
 const inDatabase = <A, E>(directory: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
@@ -176,6 +174,51 @@ it.live("an owner that was frozen acknowledges nothing more, and the next has al
         })
       )
       expect(yield* first.use(slotsIn)).toEqual(upTo(35))
+    })
+  )
+)
+
+it.live("a namespace that moves is released before its file is closed, and nothing of it comes afterwards", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      yield* first.use((left) =>
+        Effect.gen(function* () {
+          yield* insert(left, 0, 70)
+          yield* first.moves.handOver
+          expect(basesIn(directory)).toHaveLength(1)
+          yield* insert(left, 70, 72)
+          yield* first.moves.release(key.tag)
+          yield* second.use((file) =>
+            Effect.gen(function* () {
+              expect(yield* slotsIn(file)).toEqual(upTo(72))
+              expect((yield* Effect.flip(insert(left, 72, 73)))._tag).toBe("StoreFault")
+              yield* insert(file, 72, 140)
+            })
+          )
+        })
+      )
+      expect(yield* first.use(slotsIn)).toEqual(upTo(140))
+    })
+  )
+)
+
+it.live("a namespace that moves is not released before the log has forgotten what was removed", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const node = yield* start(directory)
+      yield* node.use((file) =>
+        Effect.gen(function* () {
+          yield* insert(file, 0, 10)
+          yield* file.discardCopies
+          yield* file.commit(10, [unit([{ _tag: "Remove", slot: 4 }])], 10)
+          yield* node.moves.release(key.tag)
+          yield* file.checkpoint("TRUNCATE")
+        })
+      )
+      expect(yield* contentOf(directory)).not.toContain("narwhal 4")
     })
   )
 )

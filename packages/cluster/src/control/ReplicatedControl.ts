@@ -40,7 +40,10 @@ export interface ReplicatedControlOptions {
   readonly bases: BaseStoreShape
 }
 
-/** Provides `ControlDatabase` and `ControlTenure`; waits until no other node owns it, and gives it back when the scope closes. */
+/**
+ * Provides `ControlDatabase` and `ControlTenure`; waits until no other node owns it, and gives it back when the scope
+ * closes, once the layers above it have ended.
+ */
 export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOptions) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -71,9 +74,14 @@ export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOp
         claim,
         lost
       })
-      yield* Effect.forkScoped(publishForever(changes))
       return Layer.merge(
-        ControlDatabase.layer(folder, { isShared: true, current: Effect.succeed(changes) }),
+        Layer.effectDiscard(
+          Effect.gen(function* () {
+            // Those who change it have ended before this scope closes: the next owner need not wait for files and threads.
+            yield* Effect.addFinalizer(() => log.release(controlTag))
+            yield* Effect.forkScoped(publishForever(changes))
+          })
+        ).pipe(Layer.provideMerge(ControlDatabase.layer(folder, { isShared: true, current: Effect.succeed(changes) }))),
         Layer.succeed(ControlTenure, {
           lost: Deferred.await(lost),
           isCurrent: () => log.isCurrent(controlTag),

@@ -1,17 +1,19 @@
 /**
  * A namespace as an entity of the cluster: which node serves it, and the messages by which the others ask that node. The
- * entity passes them to the engine of its node, and closes the namespace when it goes elsewhere or is idle.
+ * entity passes them to the engine of its node, and closes the namespace when it goes elsewhere or is idle; to others it
+ * is released before that.
  *
  * Which commits count is decided by the log, never by an entity: two nodes may hold the same one for a moment.
  */
 import { Clock, Effect, Schema } from "effect"
-import { Entity } from "effect/cluster"
+import { Entity, Sharding } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { decodeCommand, encodeReply } from "../wire/Commands.ts"
 import { Failure, toFailure } from "../wire/Failures.ts"
 import { decodeQuery, encodeAnswer } from "../wire/Queries.ts"
+import { StoreHandOver } from "../store/ReplicatedStore.ts"
 import { LocalHost } from "./LocalHost.ts"
 import { NodeMeter } from "./NodeMeter.ts"
 import { maxIdleMillis, Residents } from "./Residents.ts"
@@ -61,16 +63,20 @@ const mailboxCapacity = 4_096
 /** Serves entities on this node. */
 export const namespaceEntityLayer = NamespaceEntity.toLayer(
   Effect.gen(function* () {
-    const { entityId: tag } = yield* Entity.CurrentAddress
+    const { entityId: tag, shardId } = yield* Entity.CurrentAddress
+    const sharding = yield* Sharding.Sharding
     const host = yield* LocalHost
+    const { release } = yield* StoreHandOver
     const residents = yield* Residents
     const meter = yield* NodeMeter
     let key: NamespaceKey | undefined
     yield* Effect.addFinalizer(() =>
-      Effect.andThen(
-        residents.leave(tag),
-        Effect.suspend(() => (key === undefined ? Effect.void : host.close(key)))
-      )
+      residents
+        .leave(tag)
+        .pipe(
+          Effect.andThen(Effect.suspend(() => (sharding.hasShardId(shardId) ? Effect.void : release(tag)))),
+          Effect.andThen(Effect.suspend(() => (key === undefined ? Effect.void : host.close(key))))
+        )
     )
     /** An agent that returns under its tag is another one to the engine. */
     const forgetKey = Effect.sync(() => void (key = undefined))

@@ -10,7 +10,7 @@
 import { hash } from "node:crypto"
 import { existsSync, mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { Deferred, Effect, Layer, Queue, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { CopyLine } from "@muniment/engine/store/logged/CopyLine"
@@ -44,6 +44,8 @@ const claimMillis = 15_000
 const snapshotIdleMillis = 60_000
 /** Between two looks at open namespaces whose logs have become long. */
 const publishEachMillis = 60_000
+/** Bases that a node which leaves publishes at the same time: one is copied while others are put. */
+const handedOverTogether = 4
 
 export interface ReplicatedStoreOptions {
   /** Of this node; what an earlier process left in its folder of namespaces is removed. */
@@ -52,9 +54,26 @@ export interface ReplicatedStoreOptions {
   readonly bases: BaseStoreShape
 }
 
-export const replicatedStore = ({ bases, directory, log }: ReplicatedStoreOptions): Layer.Layer<NamespaceStore> =>
-  Layer.effect(
-    NamespaceStore,
+/** What a node does for the next owners of its namespaces. */
+export class StoreHandOver extends Context.Service<
+  StoreHandOver,
+  {
+    /** Before it leaves, while it still serves: publishes what they would have to read. */
+    readonly handOver: Effect.Effect<void>
+    /**
+     * Before a namespace that moves is closed: its next owner does not wait for the end of a file that it does not use.
+     * One whose log has to forget something first is released when it is closed.
+     */
+    readonly release: (tag: NamespaceTag) => Effect.Effect<void>
+  }
+>()("muniment/cluster/StoreHandOver") {}
+
+export const replicatedStore = ({
+  bases,
+  directory,
+  log
+}: ReplicatedStoreOptions): Layer.Layer<NamespaceStore | StoreHandOver> =>
+  Layer.effectContext(
     Effect.gen(function* () {
       const folder = join(directory, namespaceFolder)
       rmSync(folder, { recursive: true, force: true })
@@ -74,7 +93,7 @@ export const replicatedStore = ({ bases, directory, log }: ReplicatedStoreOption
         })
       })
       yield* Effect.forkScoped(Effect.forever(Effect.delay(store.publishDue, publishEachMillis)))
-      return store
+      return Context.make(NamespaceStore, store).pipe(Context.add(StoreHandOver, store))
     })
   )
 
@@ -181,6 +200,20 @@ class ReplicatedStore {
     )
   }
 
+  get handOver(): Effect.Effect<void> {
+    return Effect.forEach(
+      [...this.#places.values()],
+      ({ opened }) => (opened === undefined ? Effect.void : Effect.ignore(publishIfDue(opened, true))),
+      { concurrency: handedOverTogether, discard: true }
+    )
+  }
+
+  readonly release = (tag: NamespaceTag): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const opened = this.#places.get(tag)?.opened
+      return opened?.namespace.isErasureDue === false ? this.#parts.log.release(tag) : Effect.void
+    })
+
   #filename(tag: NamespaceTag): string {
     return join(this.#parts.folder, `${tag}.db`)
   }
@@ -273,12 +306,14 @@ class ReplicatedStore {
     })
   }
 
-  /** The copy stays for the next opening if it has everything that was acknowledged. */
+  /** The copy stays for the next opening if it has everything that was acknowledged. A base is the owner's to publish. */
   #leave({ log, namespace }: Opened, { tenure }: Claim): Effect.Effect<void> {
     const { tag } = namespace.key
     return namespace.followed.pipe(
       Effect.tap(() => Effect.sync(() => this.#copies.set(tag, tenure))),
-      Effect.andThen(publishIfDue({ log, namespace }, true)),
+      Effect.andThen(
+        Effect.suspend(() => (this.#parts.log.isCurrent(tag) ? publishIfDue({ log, namespace }, true) : Effect.void))
+      ),
       Effect.catch((error) =>
         Effect.logWarning("a namespace closed and its base is behind; its next owner reads more of the log", {
           namespace: tag,

@@ -27,7 +27,7 @@ import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
-import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { agentDigest, replicatedStore, StoreHandOver } from "@muniment/cluster/store/ReplicatedStore"
 import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { AgentArrival } from "@muniment/control/accounts/NamespaceDirectory"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
@@ -49,7 +49,7 @@ import { reportReady } from "./reportReady.ts"
 const lookEachMillis = 250
 /** Between two looks who owns it while its owner takes callers: each is a statement of the database. */
 const lookAgainMillis = 1_000
-/** For what a leaving owner does for the next one; callers are served meanwhile. */
+/** For what a leaving node does for the next owners; callers are served meanwhile. */
 const handOverMillis = 5_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
@@ -98,6 +98,8 @@ export const runNode = Effect.fnUntraced(function* <A, E>(options: NodeOptions<A
     )
   })
   yield* Effect.forkScoped(Effect.forever(watched))
+  // Before the front closes, and before anything that it needs.
+  yield* Effect.addFinalizer(() => node.leave)
   const term = serveWhileOwner(node, front, options.build, ready)
   return yield* Effect.forever(
     Effect.catchCause(term, (cause) =>
@@ -118,6 +120,10 @@ interface Node {
   readonly namespaces: NodeGround["namespaces"]
   readonly bytes: NodeGround["bytes"]
   readonly embedder: Embedder["Service"]
+  /** Before a planned end, while it still serves its agents; once. */
+  readonly handOver: Effect.Effect<void>
+  /** After what a node may do before as the owner of `control.db`. */
+  readonly leave: Effect.Effect<void>
 }
 
 const openNode = Effect.fnUntraced(function* (
@@ -153,7 +159,7 @@ const openNode = Effect.fnUntraced(function* (
         eraseAgent: (key) => log.eraseAgent(key.tag, agentDigest(key))
       })
     )
-  ).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
+  ).pipe(Layer.provideMerge(replicatedStore({ directory: files, log, bases })))
   const shards = clusterNodeLayer({
     databaseUrl: settings.databaseUrl,
     secret: settings.secret,
@@ -161,6 +167,8 @@ const openNode = Effect.fnUntraced(function* (
     port: settings.port,
     signals: log.signals
   })
+  const parting = new Parting("this node has left the cluster")
+  yield* Effect.addFinalizer(() => parting.end("closeMillis"))
   const context = yield* Layer.build(
     namespaceEntityLayer.pipe(
       // A message has the span of the request that it is part of.
@@ -170,6 +178,8 @@ const openNode = Effect.fnUntraced(function* (
       Layer.provideMerge(embedderLayer(config))
     )
   )
+  const { handOver: published } = Context.get(context, StoreHandOver)
+  const handOver = yield* Effect.cached(Effect.asVoid(Effect.timeoutOption(published, handOverMillis)))
   const own = Layer.succeedContext(context)
   return {
     config,
@@ -180,7 +190,9 @@ const openNode = Effect.fnUntraced(function* (
     files,
     namespaces: clusterHostLayer.pipe(Layer.provide(own)),
     bytes: clusterBytesLayer.pipe(Layer.provide(own)),
-    embedder: Context.get(context, Embedder)
+    embedder: Context.get(context, Embedder),
+    handOver,
+    leave: parting.begin.pipe(Effect.andThen(handOver), Effect.andThen(parting.mark("handOverMillis")))
   } satisfies Node
 })
 
@@ -236,7 +248,11 @@ const serveWhileOwner = <A, E>(
         scope,
         Effect.andThen(
           parting.begin,
-          Effect.suspend(() => (isCurrent() ? Effect.timeoutOption(handOver, handOverMillis) : Effect.void))
+          Effect.suspend(() =>
+            isCurrent()
+              ? Effect.all([Effect.timeoutOption(handOver, handOverMillis), node.handOver], { concurrency: 2 })
+              : Effect.void
+          )
         )
       )
       yield* Effect.forkIn(node.log.withDatabase(sweepForever(node.bases)), scope)

@@ -25,9 +25,7 @@ export class Parting {
   end(part: string): Effect.Effect<void> {
     return Effect.andThen(
       this.mark(part),
-      Effect.suspend(() =>
-        this.#atMillis === undefined ? Effect.void : Effect.logInfo(this.#sentence, this.#parts)
-      )
+      Effect.suspend(() => (this.#atMillis === undefined ? Effect.void : Effect.logInfo(this.#sentence, this.#parts)))
     )
   }
 }

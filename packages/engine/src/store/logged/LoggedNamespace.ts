@@ -200,6 +200,11 @@ export class LoggedNamespace implements OpenNamespace {
     })
   }
 
+  /** The log still has what was removed or replaced. */
+  get isErasureDue(): boolean {
+    return this.#line.content.erasureDue > 0
+  }
+
   /** Until the file has all that was committed; its last record. */
   get followed(): Effect.Effect<number, StoreError> {
     return Effect.map(this.#line.followAll, () => this.#line.content.ordinal)
