@@ -205,7 +205,9 @@ describe("a cluster of three nodes", () => {
     )
     await new Promise((resume) => setTimeout(resume, 200))
     expect(await owner.stop()).toBe(0)
-    expect(owner.output()).toMatch(/this node has left the service to others.*handOverMillis.*closeMillis/)
+    expect(owner.output()).toMatch(
+      /this node has left the service to others.*handOverMillis.*drainMillis.*servicesMillis.*releaseMillis/
+    )
     await writing
     await expectAll([left, right])
     await owner.startAgain()

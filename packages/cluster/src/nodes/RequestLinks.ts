@@ -20,8 +20,8 @@ const addressBytesMax = 80
 const openMillis = 2_000
 
 /**
- * Takes links of other nodes. `take` gets the connection with its caller's address, or returns false: this node does not
- * serve now.
+ * Takes links of other nodes. `take` gets the connection with its caller's address, and calls `begin` once it is served;
+ * or it returns false: this node does not serve now.
  */
 export const requestLinkServer = (
   secret: Redacted.Redacted,
@@ -60,6 +60,8 @@ export interface ForwardOptions {
   readonly to: { readonly host: string; readonly port: number }
   /** Of `nodeConnection`. */
   readonly connection: ConnectionOptions
+  /** That node serves. */
+  readonly opened: () => void
   /** That node takes nothing, and nothing was read of the caller. */
   readonly refused: () => void
   /** Answer to a request that the node has, and of whose answer nothing came before the node was lost. */
@@ -67,7 +69,7 @@ export interface ForwardOptions {
 }
 
 /** Carries a caller's connection to another node; -> gives that node up. */
-export const forward = (caller: Socket, { connection, lost, refused, to }: ForwardOptions): (() => void) => {
+export const forward = (caller: Socket, { connection, lost, opened, refused, to }: ForwardOptions): (() => void) => {
   // A caller may end its side and still wait for the answer.
   const options = { ...connection, host: to.host, port: to.port, allowHalfOpen: true }
   const link = connect(options)
@@ -95,6 +97,7 @@ export const forward = (caller: Socket, { connection, lost, refused, to }: Forwa
     if (answer?.[0] !== accepted) return end()
     link.off("timeout", end).setTimeout(0)
     isOpen = true
+    opened()
     caller.on("error", end)
     caller.on("data", () => boundary.asked())
     link.on("data", (bytes: Buffer) => boundary.answered(bytes))

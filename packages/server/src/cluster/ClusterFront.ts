@@ -1,9 +1,9 @@
 /**
  * Where callers reach a node: their connections go to the service of this node while it owns `control.db`, else to the
- * node that does, byte for byte. While none is known, or it does not answer, or it is lost before its answer begins, this
- * node answers 503 with `Retry-After`.
+ * node that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is
+ * over by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
  *
- * Invariant: a connection that was refused by another node has carried nothing there.
+ * Invariant: a connection that was refused by another node, or has waited, has carried nothing there.
  */
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http"
 import { createServer, type Server, type Socket } from "node:net"
@@ -15,6 +15,10 @@ import { Limits } from "@muniment/domain/Limits"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
 
 const retrySeconds = 1
+/** For the next node that serves, from the first connection that waits for it. */
+const waitMillis = 2_000
+/** Connections that wait. */
+const waitingMax = 4_096
 
 /** Contract: Overload. */
 const nobodyServes = JSON.stringify({
@@ -54,13 +58,26 @@ export interface FrontOptions {
   readonly links: Address
 }
 
+/** A connection that waits. */
+interface Waiting {
+  readonly take: () => void
+  readonly refuse: () => void
+}
+
 export class ClusterFront {
   #serving: Address | undefined
-  /** Connections that the serving node has. */
+  /** Connections that the serving node has, or is asked to take. */
   readonly #forwarded = new Map<Socket, () => void>()
+  /** Those that it is asked to take. */
+  readonly #offered = new Set<Socket>()
   readonly #connection: ConnectionOptions
   readonly #absent = absentServer()
   #here: HttpServer | undefined
+  #waiting: Array<Waiting> = []
+  /** A node has served, or another one has been named, since the last waits were in vain. */
+  #mayWait = false
+  /** Open while connections wait. */
+  readonly #gap = Latch.makeUnsafe(false)
   /** Open: the node that serves is not known, or took nothing. */
   readonly #doubt = Latch.makeUnsafe(true)
 
@@ -75,14 +92,9 @@ export class ClusterFront {
     secret
   }: FrontOptions): Effect.fn.Return<ClusterFront, AddressUnusable, Scope.Scope> {
     const front = new ClusterFront(secret)
-    const linkServer = requestLinkServer(secret, (socket, caller, begin) => {
-      const here = front.#here
-      if (here === undefined) return false
-      // Whom it counts by is the caller, not the node in between.
-      Object.defineProperty(socket, "remoteAddress", { value: caller })
-      begin()
-      return here.emit("connection", socket)
-    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => front.#refuseWaiting()))
+    yield* Effect.forkScoped(Effect.forever(front.#limitWaits))
+    const linkServer = requestLinkServer(secret, (...link) => front.#takeLink(...link))
     yield* listening(linkServer, links)
     const callers = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => front.#take(socket))
     yield* listening(callers, address, Limits.connectionBacklog)
@@ -92,6 +104,7 @@ export class ClusterFront {
   /** From now on requests are served here, until `leave`. */
   serveHere(server: HttpServer): void {
     this.#here = server
+    this.#found()
   }
 
   leave(): void {
@@ -109,32 +122,108 @@ export class ClusterFront {
 
   /**
    * The node that serves, by where it takes connections; undefined: none is known, or this one. Connections that another
-   * node has end: it may stand still, and its callers would wait for it.
+   * node has end: it may stand still, and its callers would wait for it. Those that wait are offered to it, again each time.
    */
   follow(node: Address | undefined): void {
     const before = this.#serving
-    if (before?.host === node?.host && before?.port === node?.port) return
+    const isKnown = before?.host === node?.host && before?.port === node?.port
     this.#serving = node
-    for (const giveUp of this.#forwarded.values()) giveUp()
+    if (!isKnown) {
+      for (const giveUp of this.#forwarded.values()) giveUp()
+      this.#mayWait ||= node !== undefined
+    }
+    if (node !== undefined) this.#takeWaiting()
   }
 
   #take(socket: Socket): void {
     // What fails later has its own listener; until then there is nobody to tell.
     socket.on("error", () => socket.destroy())
+    this.#hand(socket)
+  }
+
+  #hand(socket: Socket): void {
+    if (socket.destroyed) return
     const serving = this.#serving
     if (this.#here !== undefined) return this.#answerHere(socket)
-    if (serving === undefined) {
-      this.#doubt.openUnsafe()
-      return this.#answerHere(socket)
-    }
-    socket.once("close", () => this.#forwarded.delete(socket))
-    const refused = () => {
+    if (serving === undefined) return this.#waitOrRefuse(socket)
+    const forget = () => {
       this.#forwarded.delete(socket)
-      this.#doubt.openUnsafe()
-      this.#answerHere(socket)
+      this.#offered.delete(socket)
     }
-    const giveUp = forward(socket, { to: serving, connection: this.#connection, refused, lost: nodeLost })
+    socket.once("close", forget)
+    this.#offered.add(socket)
+    const giveUp = forward(socket, {
+      to: serving,
+      connection: this.#connection,
+      opened: () => {
+        this.#offered.delete(socket)
+        this.#found()
+      },
+      refused: () => {
+        socket.off("close", forget)
+        forget()
+        this.#waitOrRefuse(socket)
+      },
+      lost: nodeLost
+    })
     this.#forwarded.set(socket, giveUp)
+  }
+
+  #waitOrRefuse(socket: Socket): void {
+    this.#doubt.openUnsafe()
+    const refuse = () => this.#answerHere(socket)
+    if (!this.#wait({ take: () => this.#hand(socket), refuse })) refuse()
+  }
+
+  /** Of another node; whether this one serves it, or may do so soon. */
+  #takeLink(socket: Socket, caller: string, begin: () => void): boolean {
+    const here = this.#here
+    if (socket.destroyed) return true
+    const refuse = () => socket.destroy()
+    if (here === undefined) return this.#wait({ take: () => this.#takeLink(socket, caller, begin) || refuse(), refuse })
+    // Whom it counts by is the caller, not the node in between.
+    Object.defineProperty(socket, "remoteAddress", { value: caller })
+    begin()
+    return here.emit("connection", socket)
+  }
+
+  /** Whether it waits until a node serves, or until that takes too long. */
+  #wait(one: Waiting): boolean {
+    if (!this.#mayWait || this.#waiting.length >= waitingMax) return false
+    this.#waiting.push(one)
+    this.#gap.openUnsafe()
+    return true
+  }
+
+  /** A node serves. */
+  #found(): void {
+    this.#mayWait = true
+    this.#gap.closeUnsafe()
+    this.#takeWaiting()
+  }
+
+  get #limitWaits(): Effect.Effect<void> {
+    return this.#gap.await.pipe(
+      Effect.andThen(Effect.sleep(waitMillis)),
+      Effect.andThen(Effect.sync(() => (this.#gap.isOpen() ? this.#endWaits() : undefined)))
+    )
+  }
+
+  /** Nobody waits until a node serves again. */
+  #endWaits(): void {
+    this.#mayWait = false
+    this.#gap.closeUnsafe()
+    for (const { refuse } of this.#waiting.splice(0)) refuse()
+  }
+
+  #takeWaiting(): void {
+    for (const { take } of this.#waiting.splice(0)) take()
+  }
+
+  /** At its end. What another node has taken goes on until the process ends. */
+  #refuseWaiting(): void {
+    this.#endWaits()
+    for (const socket of this.#offered) this.#forwarded.get(socket)?.()
   }
 
   #answerHere(socket: Socket): void {
