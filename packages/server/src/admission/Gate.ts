@@ -162,8 +162,12 @@ export class Gate {
     const sender = { remoteAddress: Option.fromNullishOr(remoteAddress), headers }
     if (this.#options.isExempt(sender, pathOf(url))) return undefined
     const asker = this.#askerOf(sender)
-    const refusal = this.#lanes.get(workKindOf(method, url, body))?.refusalOf(asker)
-    return refusal === undefined ? undefined : this.#answer(refusal, request, asker, 0)
+    const lane = this.#lanes.get(workKindOf(method, url, body))!
+    const refusal = lane.refusalOf(asker)
+    if (refusal === undefined) return undefined
+    // Or a crowd that is refused here would pass for an account that asks now and then.
+    if (asker.isKnown) this.#calm.add(asker.account, 1, this.#options.nowMillis(), lane.perSecond)
+    return this.#answer(refusal, request, asker, 0)
   }
 
   /** The credentials were right; later requests with the same wait in the turn of their account. */

@@ -4,7 +4,7 @@
  *
  * Invariants:
  * - While something waits, all places are taken.
- * - Beside them, `sparePlaces` begin at once what calm accounts ask that have nothing waiting and less in work.
+ * - Beside them, spare places begin at once what calm accounts ask that have nothing waiting and less in work.
  * - What waited longer than `Limits.queueWaitMillisMax` is never begun: its caller has given up, or soon will.
  */
 import { Limits } from "@muniment/domain/Limits"
@@ -20,8 +20,9 @@ export interface Visit extends Waiting {
   readonly refuse: (refusal: Refusal) => void
 }
 
-/** Beyond the limit. */
-const sparePlaces = 4
+/** Beyond the limit, by the limit and at least: requests that each take longer, as many at once, are more in work. */
+const spareShare = 0.5
+const sparePlacesMin = 4
 
 export interface LaneState {
   readonly inWork: number
@@ -124,7 +125,8 @@ export class Lane {
   }
 
   #hasSparePlace({ account, isCalm = false }: Visit): boolean {
-    if (!isCalm || this.#spare.size === sparePlaces || this.#queue.isWaiting(account)) return false
+    const sparePlaces = Math.max(sparePlacesMin, this.#limit.limit * spareShare)
+    if (!isCalm || this.#spare.size >= sparePlaces || this.#queue.isWaiting(account)) return false
     let own = 0
     for (const begun of this.#begun.keys()) if (begun.account === account) own += 1
     return own < sparePlaces

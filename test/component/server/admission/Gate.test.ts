@@ -510,6 +510,22 @@ describe("a connection that is kept alive", () => {
     socket.destroy()
   })
 
+  it("counts what it asks though it is refused: a crowd is not calm for being refused early", async () => {
+    const { crowd, socket } = await amongCrowd()
+    const ofQuiet = { method: "GET", url: "/v1/memories", headers: { authorization: "Bearer quiet" } }
+    for (let count = 0; count < 20; count++) {
+      expect(gate.refusalOf({ ...ofQuiet, body: Buffer.alloc(0), missing: 0 }, undefined)?.answer.status).toBe(503)
+    }
+    expect((await send("/v1/memories", { key: "quiet" }).answer).status).toBe(503)
+    // A moment later it finds a spare place.
+    nowMillis += 1_000
+    const before = begun.length
+    const quiet = send("/v1/memories", { key: "quiet" })
+    await until(() => begun.length === before + 1)
+    for (const { abort } of [...crowd, quiet]) abort()
+    socket.destroy()
+  })
+
   it("may send a request in parts", async () => {
     const { answers, crowd, socket } = await amongCrowd()
     socket.write(askHead)

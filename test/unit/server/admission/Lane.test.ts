@@ -139,8 +139,8 @@ describe("at five times its capacity", () => {
 
 describe("calm accounts beside a crowd", () => {
   /** A lane without a place, its crowd waiting, and what calm accounts then begin. */
-  const crowded = () => {
-    const lane = new Lane("write")
+  const crowded = (limit = new WorkLimit()) => {
+    const lane = new Lane("write", { limit })
     const begun: Array<readonly [string, boolean]> = []
     const visit = (account: string, isCalm = true): Visit => ({
       account,
@@ -165,6 +165,12 @@ describe("calm accounts beside a crowd", () => {
     for (const account of ["a", "b", "c", "d", "e"]) enter(account)
     const atOnce = ["a", "b", "c", "d"].map((name) => [name, true])
     expect([begun, lane.state.waiting]).toEqual([atOnce, 4])
+  })
+
+  it("begin at once in half as many places as the limit has, also one account", () => {
+    const { begun, enter, lane } = crowded(new WorkLimit({ least: 20 }))
+    for (let count = 0; count < 11; count++) enter("a")
+    expect([begun.length, lane.state.waiting]).toEqual([10, 4])
   })
 
   it("have no spare place when they have as many places", () => {
