@@ -27,7 +27,7 @@ import { Quotas } from "@muniment/control/accounts/Quotas"
 import { changeNumberOf } from "@muniment/control/database/followChanges"
 import { type NamespaceKey, NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { copyContent } from "@muniment/engine/store/sqlite/namespaceMeta"
-import { syncCopy } from "@muniment/engine/store/sqlite/syncCopy"
+import { syncClosedCopy } from "@muniment/engine/store/sqlite/syncCopy"
 import { Database } from "@muniment/sqlite/Database"
 import { keyFileName } from "@muniment/trust/KeyRing"
 import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/PrivateFile"
@@ -97,14 +97,14 @@ const copied = Effect.fnUntraced(function* ({ directory, onProgress, settings }:
     yield* storedBytes(key)
     const content = yield* usable(directory, () => place(parts.directory, directory, key))
     if (content !== undefined) {
-      yield* syncCopy(join(directory, namespaceFile(key.tag)))
+      yield* syncClosedCopy(join(directory, namespaceFile(key.tag)))
       done.agents++
       done.bytes += content.bytes
       done.last = Math.max(done.last, content.ordinal)
     }
     yield* onProgress(at + 1, keys.length, "Copying")
   }
-  yield* syncCopy(join(directory, controlFile))
+  yield* syncClosedCopy(join(directory, controlFile))
   rmSync(parts.directory, { recursive: true, force: true })
   yield* beginLogBehind(directory, done.last)
   // A node that waits for `control.db` sees it when it has that.

@@ -25,7 +25,7 @@ import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { namespaceFolder, removeFiles } from "@muniment/engine/store/sqlite/namespaceFiles"
-import { syncCopy } from "@muniment/engine/store/sqlite/syncCopy"
+import { syncClosedCopy } from "@muniment/engine/store/sqlite/syncCopy"
 import { loggedControl } from "../CommitLogs.ts"
 import { wholeLog } from "./openRestoredLog.ts"
 
@@ -34,8 +34,8 @@ export const settleRestored = Effect.fn("RestoredDirectory.settle")(function* (d
   if (!existsSync(join(directory, logFolder))) return []
   const { behind, last } = yield* opened(directory, followed(directory))
   if (behind.length > 0) return behind.map(namespaceFile)
-  for (const tag of tagsIn(directory)) yield* syncCopy(join(directory, namespaceFile(tag)))
-  yield* syncCopy(join(directory, controlFile))
+  for (const tag of tagsIn(directory)) yield* syncClosedCopy(join(directory, namespaceFile(tag)))
+  yield* syncClosedCopy(join(directory, controlFile))
   yield* Effect.sync(() => beginLog(join(directory, logFolder), last))
   return []
 })

@@ -34,7 +34,7 @@ import {
 import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
-import { syncCopy } from "../sqlite/syncCopy.ts"
+import { syncClosedCopy, syncCopy } from "../sqlite/syncCopy.ts"
 import type { StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
 import { followLog } from "./followLog.ts"
@@ -201,7 +201,7 @@ class LogFirstStore {
         Effect.flatMap(this.#openFile(made), (database) => this.#caughtUp(log, tag, database))
       )
       if (content.seq === 0) return false
-      yield* syncCopy(made)
+      yield* syncClosedCopy(made)
       yield* guarded(() => {
         const filename = join(this.#directory, `${tag}.db`)
         // Never the other way round: SQLite would carry the log of the damaged file into the new one.
@@ -321,8 +321,14 @@ class LogFirstStore {
 
   /** A copy that cannot follow keeps its segments, and the others lose theirs. */
   #makeDurable(log: CommitLogShape, tag: NamespaceTag): Effect.Effect<void> {
-    const synced = Effect.tap(this.#followed(tag), () => syncCopy(join(this.#directory, `${tag}.db`)))
-    return Effect.flatMap(synced, (ordinal) => log.rebase(tag, ordinal)).pipe(
+    const filename = join(this.#directory, `${tag}.db`)
+    return Effect.suspend(() => {
+      const open = this.#open.get(tag)
+      return open === undefined
+        ? Effect.tap(this.#followedClosed(tag), () => syncClosedCopy(filename))
+        : Effect.tap(open.settled, () => syncCopy(filename))
+    }).pipe(
+      Effect.flatMap((ordinal) => log.rebase(tag, ordinal)),
       Effect.catch((error) =>
         Effect.logWarning("the commit log is kept for a namespace that does not follow it", {
           namespace: tag,

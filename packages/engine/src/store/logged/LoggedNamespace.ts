@@ -210,6 +210,11 @@ export class LoggedNamespace implements OpenNamespace {
     return Effect.map(this.#line.followAll, () => this.#line.content.ordinal)
   }
 
+  /** Until the file itself has it, without SQLite's log; its last record. */
+  get settled(): Effect.Effect<number, StoreError> {
+    return Effect.tap(this.followed, () => this.#file.emptyLog)
+  }
+
   #noticing<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
     return Effect.tapError(read, ({ _tag }) =>
       Effect.sync(() => (_tag === "StoreDamaged" ? this.keepLog() : undefined))

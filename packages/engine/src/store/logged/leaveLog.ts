@@ -17,7 +17,7 @@ import { namespaceFolder } from "../sqlite/namespaceFiles.ts"
 import { retokenise } from "../sqlite/retokenise.ts"
 import { removeSums, versionWithLanguages, versionWithoutLog, versionWithSums } from "../sqlite/namespaceMigrations.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
-import { syncCopy } from "../sqlite/syncCopy.ts"
+import { syncClosedCopy } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
 import { englishOnly } from "../../text/Tokenizer.ts"
 import { logFirstStore } from "./LogFirstStore.ts"
@@ -35,7 +35,7 @@ export const leaveLog = Effect.fn("leaveLog")(function* (
   const log = join(dataDirectory, logFolder)
   if (existsSync(log)) {
     yield* followed(dataDirectory, log)
-    for (const file of files) yield* syncCopy(file)
+    for (const file of files) yield* syncClosedCopy(file)
     yield* guarded(() => {
       renameSync(log, join(dataDirectory, leftFolder))
       syncDirectory(dataDirectory)

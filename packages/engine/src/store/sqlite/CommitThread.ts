@@ -25,12 +25,14 @@ export type FollowedEntry = LogEntry | ReadEntry
 export type CommitRequest =
   | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
   | { readonly _tag: "Follow"; readonly filename: string; readonly entries: ReadonlyArray<FollowedEntry> }
+  | { readonly _tag: "Empty"; readonly filename: string }
   | { readonly _tag: "Close"; readonly filename: string }
 
 /** Errors travel as their tags: a class does not survive the way between threads. */
 export type CommitReply =
   | { readonly _tag: "Committed"; readonly commit: ThreadCommit }
   | { readonly _tag: "Followed"; readonly followed: Followed }
+  | { readonly _tag: "Emptied" }
   | { readonly _tag: "Closed" }
   | {
       readonly _tag: "Failed"
@@ -122,6 +124,11 @@ export class CommitThread {
         ? Effect.succeed(reply.followed)
         : Effect.die(new Error("records were answered without an outcome"))
     )
+  }
+
+  /** Moves SQLite's log into the file. Fails if somebody reads it for long. */
+  empty(filename: string): Effect.Effect<void, StoreError> {
+    return Effect.asVoid(this.#ask({ _tag: "Empty", filename }))
   }
 
   /**

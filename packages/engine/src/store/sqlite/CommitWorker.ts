@@ -5,7 +5,8 @@
  * Invariant: between orders it keeps only connections and statements, so a new thread continues where a lost
  * one ended.
  */
-import { Database } from "@muniment/sqlite/Database"
+import { existsSync } from "node:fs"
+import { busyTimeoutMillis, Database } from "@muniment/sqlite/Database"
 import { classifySqlite, type SqliteError } from "@muniment/sqlite/SqliteError"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 import { type LogRecord, RecordReader } from "../../log/RecordReader.ts"
@@ -36,6 +37,10 @@ const answer = (request: CommitRequest): CommitReply => {
   try {
     if (request._tag === "Commit") return { _tag: "Committed", commit: commit(request.filename, request.order) }
     if (request._tag === "Follow") return { _tag: "Followed", followed: follow(request.filename, request.entries) }
+    if (request._tag === "Empty") {
+      empty(request.filename)
+      return { _tag: "Emptied" }
+    }
     close(request.filename)
     return { _tag: "Closed" }
   } catch (cause) {
@@ -122,6 +127,22 @@ const open = (filename: string): OpenFile => {
     erasures,
     transaction: new CommitTransaction(database, new SqlitePostings(database.handle), conversations)
   }
+}
+
+/** Readers of the event loop take less; the orders of other files wait meanwhile. */
+const emptyWaitMillis = 20
+
+/** A connection that the thread opened for this and kept could outlive the file. */
+const empty = (filename: string): void => {
+  const known = files.get(filename)?.database
+  if (known !== undefined) emptied(known)
+  else if (existsSync(filename)) Database.using(filename, emptied)
+}
+
+const emptied = (database: Database): void => {
+  database.exec(`PRAGMA busy_timeout=${emptyWaitMillis}`)
+  database.checkpoint("TRUNCATE")
+  database.exec(`PRAGMA busy_timeout=${busyTimeoutMillis}`)
 }
 
 const close = (filename: string): void => {

@@ -247,6 +247,12 @@ export class NamespaceFile implements OpenNamespace {
     return this.#exclusively(guarded(() => this.#database.checkpoint(mode)))
   }
 
+  /** Moves SQLite's log into the file, on the thread. */
+  get emptyLog(): Effect.Effect<void, StoreError> {
+    const emptied = this.#thread?.empty(this.#database.filename)
+    return emptied === undefined ? this.checkpoint("TRUNCATE") : this.#exclusively(emptied)
+  }
+
   get discardCopies(): Effect.Effect<void, StoreError> {
     return guarded(() => {
       if (!this.#mayHaveCopies) return

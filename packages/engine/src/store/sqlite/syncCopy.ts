@@ -1,14 +1,29 @@
 /**
  * Makes durable what a copy has committed: its connections do not sync each commit. Not on the event loop, and without
- * SQLite: a synced log of SQLite's is recovered after a power cut, and what is in the file was synced before it left
- * that log.
+ * SQLite.
+ *
+ * What only SQLite's log has does not count. A sync that fails, here or within SQLite, which passes over it when it
+ * empties its log by itself, may lose pages for which the next sync succeeds. What is moved into the file is moved again
+ * until the file's sync succeeds.
  */
+import { statSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { dirname } from "node:path"
 import { Effect } from "effect"
 import type { StoreError } from "../StoreError.ts"
-import { storeErrorOf } from "./storeErrorOf.ts"
+import { guarded, storeErrorOf } from "./storeErrorOf.ts"
 
+/** Of a file that is closed. Fails while SQLite's log is not empty, as after a close that could not move it. */
+export const syncClosedCopy = (filename: string): Effect.Effect<void, StoreError> =>
+  Effect.andThen(
+    guarded(() => {
+      const log = statSync(`${filename}-wal`, { throwIfNoEntry: false })
+      if (log !== undefined && log.size > 0) throw new Error("SQLite has not emptied the log of this file")
+    }),
+    syncCopy(filename)
+  )
+
+/** Of a file that may be open, whose log was emptied. */
 export const syncCopy = (filename: string): Effect.Effect<void, StoreError> =>
   Effect.tryPromise({
     try: async () => {

@@ -1,0 +1,104 @@
+/** What counts as durable of a copy: what its file has. SQLite's own log may have lost what a failed sync was to write. */
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { cpSync, existsSync, rmSync, statSync } from "node:fs"
+import fsPromises from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
+import { join } from "node:path"
+import { listSegments, logFolder } from "@muniment/engine/log/segmentFiles"
+import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
+import { openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
+import { syncClosedCopy } from "@muniment/engine/store/sqlite/syncCopy"
+import { axisVector, memoryRecord, namespaceKey } from "../../../../support/EngineFixtures.ts"
+import { logFirst } from "../../../../support/SharedLog.ts"
+import { put, unit } from "../../../../support/storeConformance.ts"
+import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const fileIn = (directory: string) => join(directory, "namespaces", `${key.tag}.db`)
+const logOf = (filename: string) => `${filename}-wal`
+
+/** The next sync of this file fails, and no other. */
+const failNextSync = (path: string): void => {
+  const { open } = fsPromises
+  const replace = (stand: typeof open) => {
+    Object.assign(fsPromises, { open: stand })
+    syncBuiltinESMExports()
+  }
+  replace(async (name, ...rest) => {
+    const file = await open(name, ...rest)
+    if (name !== path) return file
+    replace(open)
+    const sync = () => Promise.reject(Object.assign(new Error("EIO: injected"), { code: "EIO", syscall: "fsync" }))
+    return Object.assign(file, { sync })
+  })
+}
+
+/** The directory as a power cut leaves it that takes everything from SQLite's logs. */
+const withoutLogs = (directory: string): string => {
+  const left = temporaryDirectory()
+  cpSync(directory, left, { recursive: true })
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${fileIn(left)}${suffix}`, { force: true })
+  return left
+}
+
+it.live("has in its file what the log drops, although a sync failed and the next one succeeded", () =>
+  Effect.gen(function* () {
+    const directory = temporaryDirectory()
+    // Half a megabyte of memories, in segments of a quarter.
+    const text = "narwhal ".repeat(1_000)
+    const slots = Array.from({ length: 40 }, (_, at) => at)
+    const left = yield* Effect.gen(function* () {
+      const { open, releaseRoom } = yield* NamespaceStore
+      const file = yield* open(key)
+      for (const at of slots) yield* file.commit(at, [unit([put(at, memoryRecord(at, text), axisVector(at))])], 1)
+      const segments = () => listSegments(join(directory, logFolder))
+      const before = segments()
+      failNextSync(logOf(fileIn(directory)))
+      yield* releaseRoom
+      expect(segments()).toEqual(before)
+      expect(yield* releaseRoom).toBe(true)
+      expect(segments().length).toBeLessThan(before.length)
+      return withoutLogs(directory)
+    }).pipe(Effect.scoped, Effect.provide(logFirst("sync")(directory)))
+    const found = yield* Effect.gen(function* () {
+      const file = yield* (yield* NamespaceStore).open(key)
+      const rows: Array<number> = []
+      yield* file.eachRow(({ slot }) => rows.push(slot))
+      return rows
+    }).pipe(Effect.scoped, Effect.provide(logFirst("sync")(left)))
+    expect(found).toEqual(slots)
+  })
+)
+
+it.effect("is not durable while it is closed and SQLite's log is not empty", () =>
+  Effect.gen(function* () {
+    const filename = join(temporaryDirectory(), "a.db")
+    const database = openMigrated(filename)
+    database.exec("CREATE TABLE more (a)")
+    expect(yield* Effect.flip(syncClosedCopy(filename))).toMatchObject({ _tag: "StoreFault" })
+    database.close()
+    yield* syncClosedCopy(filename)
+  })
+)
+
+it.effect("is moved into its file by the thread, unless somebody reads it for long", () =>
+  Effect.gen(function* () {
+    const filename = join(temporaryDirectory(), "a.db")
+    const thread = yield* openCommitThread()
+    yield* thread.empty(filename)
+    expect(existsSync(filename)).toBe(false)
+    const database = openMigrated(filename)
+    database.exec("CREATE TABLE more (a)")
+    const reader = openMigrated(filename)
+    reader.exec("BEGIN")
+    expect(reader.value("SELECT count(*) FROM more")).toBe(0)
+    database.exec("INSERT INTO more VALUES (1)")
+    expect(yield* Effect.flip(thread.empty(filename))).toMatchObject({ _tag: "StoreFault" })
+    reader.exec("COMMIT")
+    yield* thread.empty(filename)
+    expect(statSync(logOf(filename)).size).toBe(0)
+    for (const one of [reader, database]) one.close()
+  }).pipe(Effect.scoped)
+)
