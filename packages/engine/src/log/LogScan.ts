@@ -3,6 +3,8 @@
  *
  * A hole is a record that is not whole, or ordinals that are missing. It is damage if any later record says that it
  * was synced; otherwise it begins the torn tail, which was never acknowledged, and all behind it is dropped.
+ *
+ * Of segments that nobody needed and that were deleted, a power cut may bring back any: between them nothing is missing.
  */
 import { readFileSync } from "node:fs"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -101,7 +103,9 @@ class LogScan {
       const hole = { from: firstKept, to: first.firstOrdinal - 1, segment: first.segment, offset: 0 }
       this.#holes.unshift({ ...hole, tag: undefined, places: [] })
     }
-    const damage = this.#holes.filter(({ from }) => from <= this.#synced).flatMap((hole) => byOwner(hole, this.#owners))
+    const damage = this.#holes
+      .filter(({ from, to }) => from <= this.#synced && to >= firstKept)
+      .flatMap((hole) => byOwner(hole, this.#owners))
     const torn = this.#holes.find(({ from }) => from > this.#synced)
     if (torn !== undefined) this.#index.cut(torn.from)
     if (torn !== undefined) this.#unlisted.cut(torn.from)

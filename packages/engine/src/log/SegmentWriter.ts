@@ -49,6 +49,7 @@ export class SegmentWriter {
     return this.#unlessBroken(() => eraseBodies(this.#directory, entries))
   }
 
+  /** Not synced: the open of the log takes those that a power cut brings back for dropped, and erases them like others. */
   drop(segments: ReadonlyArray<number>): void {
     this.#unlessBroken(() => {
       for (const segment of segments) rmSync(segmentPath(this.#directory, segment), { force: true })

@@ -1,7 +1,7 @@
 /** The commit log on a disk that fails or is full: nothing is acknowledged that a reopened log does not have. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { openFileLog } from "@muniment/engine/log/FileLog"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
@@ -96,5 +96,33 @@ describe("segments that nobody needs", () => {
       expect(log.damage).toEqual([])
       expect(yield* log.tail(logTag(2), left.held)).toHaveLength(80)
     }).pipe(Effect.scoped)
+  )
+
+  it.live(
+    "are deleted again where a power cut brings back the first of them alone, and no copy is refused for it",
+    () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const ended = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const log = yield* openFileLog(smallLog(directory))
+            const seldom = (yield* fillLog(log, [3], 1)).at(-1)!.ordinal
+            const last = (yield* fillLog(log, [1], 260, () => "x".repeat(1_000))).at(-1)!.ordinal
+            const [first = 0] = listSegments(directory)
+            const bytes = readFileSync(segmentPath(directory, first))
+            for (const number of [1, 3]) yield* log.rebase(logTag(number), last)
+            expect(yield* log.dropUnneeded).toBeGreaterThan(2)
+            return { first, bytes, seldom }
+          })
+        )
+        writeFileSync(segmentPath(directory, ended.first), ended.bytes)
+        const log = yield* openFileLog(smallLog(directory))
+        expect(log.damage).toEqual([])
+        expect(yield* log.tail(logTag(3), ended.seldom)).toEqual([])
+        expect(new Set(yield* log.holders)).toEqual(new Set([logTag(1), logTag(3)]))
+        for (const number of [1, 3]) yield* log.rebase(logTag(number), log.syncedOrdinal())
+        expect(yield* log.dropUnneeded).toBeGreaterThan(0)
+        expect(listSegments(directory)).not.toContain(ended.first)
+      }).pipe(Effect.scoped)
   )
 })

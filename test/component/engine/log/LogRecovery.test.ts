@@ -146,6 +146,35 @@ describe("damage", () => {
   })
 })
 
+describe("a dropped segment that a power cut brings back", () => {
+  const dropped = { kind: recordKinds.rebased, ordinal: 31, fromSeq: 21 }
+  const mark = { kind: recordKinds.mark, tag: processTag, ordinal: 32 }
+
+  it.each([1, 2])("is no damage, also when the other one does not come back: segment %i", (other) => {
+    writeSegment(directory, 4, [dropped, mark])
+    rmSync(segmentPath(directory, 3 - other))
+    const { damage, index, nextOrdinal, tornAt } = recoverLog(directory)
+    expect({ damage, nextOrdinal, tornAt }).toEqual({ damage: [], nextOrdinal: 33, tornAt: undefined })
+    expect(index.firstKept).toBe(21)
+    expect(index.segments.map(({ segment }) => segment)).toEqual([other, 3, 4])
+  })
+
+  it("loses what was erased while it was away", () => {
+    const intent = { kind: recordKinds.erased, ordinal: 33, tag: logTag(1), fromSeq: 22 }
+    writeSegment(directory, 4, [dropped, mark, intent])
+    rmSync(segmentPath(directory, 2))
+    recoverLog(directory)
+    for (const ordinal of [...range(1, 10), ...range(21, 30)])
+      expect(holds(`text ${ordinal} `), `${ordinal}`).toBe(ordinal % 3 !== 1 || ordinal > 22)
+  })
+
+  it("hides no damage behind it", () => {
+    writeSegment(directory, 4, [dropped, mark])
+    for (const segment of [2, 3]) rmSync(segmentPath(directory, segment))
+    expect(scanLog(directory).damage).toMatchObject([{ from: 11, to: 30, segment: 4 }])
+  })
+})
+
 describe("what is left of damaged records", () => {
   const intent = { kind: recordKinds.erased, ordinal: 32, tag: logTag(1), fromSeq: 22 }
   const listed = { kind: recordKinds.mark, ordinal: 31, tag: processTag, changes: 30 }
