@@ -1,8 +1,10 @@
 /**
  * The disk below files whose page cache says more than it has, as after a sync that failed: what a step writes reaches it
- * with the sync that follows, in whole pages, and a sync that fails loses the pages that it was to write.
+ * with the sync that follows, in whole pages, and a sync that fails loses the pages that it was to write. Names reach it
+ * with the directory's sync.
  *
- * Covers files of one directory that are written by `node:fs` in this process, by `writeSync` and `writevSync`.
+ * Covers files of one directory that are there at the begin and are written, renamed and deleted by `node:fs` in this
+ * process, by `writeSync`, `writevSync`, `renameSync` and `rmSync`.
  */
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -11,18 +13,23 @@ import { join } from "node:path"
 const pageBytes = 4_096
 
 export class LostPages {
-  /** By path: what a power cut leaves. */
+  readonly #directory: string
+  /** By path: what a power cut leaves of the file that is there. */
   readonly #disk = new Map<string, Buffer>()
+  /** The same by the path that a power cut leaves. */
+  #names: ReadonlyMap<string, Buffer>
   /** By path: pages that the next sync writes. */
   readonly #dirty = new Map<string, Set<number>>()
   #syncsToFail = 0
 
   /** The disk has all files of the directory as they are now. */
   constructor(directory: string) {
+    this.#directory = directory
     for (const name of fs.readdirSync(directory)) {
       const path = join(directory, name)
       this.#disk.set(path, fs.readFileSync(path))
     }
+    this.#names = new Map(this.#disk)
   }
 
   /** The disk lacks what the page cache has of a file from `offset` on: zeros are there. */
@@ -44,6 +51,7 @@ export class LostPages {
       this.#dirty.set(paths.get(file)!, pages)
     }
     const sync = (file: number) => {
+      if (paths.get(file) === this.#directory) this.#names = new Map(this.#disk)
       if (!this.#disk.has(paths.get(file)!)) return real.fsyncSync(file)
       this.#sync(paths.get(file)!)
     }
@@ -62,6 +70,16 @@ export class LostPages {
         wrote(file, at, written)
         return written
       },
+      renameSync: (from: string, to: string) => {
+        real.renameSync(from, to)
+        const bytes = this.#disk.get(from)
+        this.#disk.delete(from)
+        if (bytes !== undefined) this.#disk.set(to, bytes)
+      },
+      rmSync: (path: string, options?: fs.RmOptions) => {
+        real.rmSync(path, options)
+        this.#disk.delete(path)
+      },
       fsyncSync: sync,
       fdatasyncSync: sync
     }
@@ -70,15 +88,15 @@ export class LostPages {
     try {
       return step()
     } finally {
-      const { fdatasyncSync, fsyncSync, openSync, writeSync, writevSync } = real
-      Object.assign(fs, { fdatasyncSync, fsyncSync, openSync, writeSync, writevSync })
+      for (const name of Object.keys(stands) as Array<keyof typeof stands>) Object.assign(fs, { [name]: real[name] })
       syncBuiltinESMExports()
     }
   }
 
-  /** The files have what the disk has. */
+  /** The files are those that the disk has, and have what it has. */
   cutPower(): void {
-    for (const [path, bytes] of this.#disk) fs.writeFileSync(path, bytes)
+    for (const path of this.#disk.keys()) fs.rmSync(path, { force: true })
+    for (const [path, bytes] of this.#names) fs.writeFileSync(path, bytes)
     this.#dirty.clear()
   }
 

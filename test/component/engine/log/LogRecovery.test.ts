@@ -274,9 +274,11 @@ describe("an erasure that was cut short", () => {
     Buffer.from(readFileSync(segmentPath(directory, segment)).subarray(offset + 64, offset + length))
 })
 
-it("keeps one segment that was prepared and never written as the spare, and deletes others", () => {
+it("keeps one segment that was prepared and never written as the spare, and deletes others, also for a power cut", () => {
   for (const segment of [4, 5]) writeSegment(directory, segment, [])
-  expect(recoverLog(directory).nextOrdinal).toBe(31)
+  const disk = new LostPages(directory)
+  disk.under(() => expect(recoverLog(directory).nextOrdinal).toBe(31))
+  disk.cutPower()
   expect(listSegments(directory)).toEqual([1, 2, 3])
   expect(readdirSync(directory)).toContain("spare")
 })
