@@ -6,6 +6,7 @@
  * sequence number; a segment is deleted only when nobody needs it; after an error of a write or a sync the log has ended.
  */
 import { mkdirSync } from "node:fs"
+import { dirname } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
@@ -24,7 +25,7 @@ import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import type { OwnerList } from "./OwnerList.ts"
 import { readLedger } from "./readLedger.ts"
 import { type LogState, Retention } from "./Retention.ts"
-import { segmentBytesDefault, segmentPath } from "./segmentFiles.ts"
+import { segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"
 import { SegmentPlaces } from "./SegmentPlaces.ts"
 
 export interface FileLogOptions {
@@ -61,7 +62,7 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
   const { directory, segmentBytes = segmentBytesDefault } = options
   const scanned = yield* Effect.try({
     try: () => {
-      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      if (mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(directory))
       return recoverLog(directory)
     },
     catch: (cause) => new LogFault({ cause })

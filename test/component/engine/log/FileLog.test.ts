@@ -1,7 +1,9 @@
 /** The commit log in files: order, durability, fencing, reopening, erasure. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { cpSync, readFileSync } from "node:fs"
+import fs, { cpSync, existsSync, readFileSync, readlinkSync } from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+import { join } from "node:path"
 import { setImmediate as turnOfTheLoop } from "node:timers/promises"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
 import { processTag, recordKinds } from "@muniment/engine/log/logFormat"
@@ -122,6 +124,27 @@ describe("the commit log", () => {
         expect(log.syncs).toBeLessThanOrEqual(writers * writes * 0.15)
       })
     )
+  )
+
+  it.live.runIf(existsSync("/proc/self/fd"))("syncs the name of its directory before it takes a record", () =>
+    Effect.gen(function* () {
+      const above = temporaryDirectory()
+      const { fsyncSync } = fs
+      const replace = (stand: typeof fsyncSync) => {
+        Object.assign(fs, { fsyncSync: stand })
+        syncBuiltinESMExports()
+      }
+      const synced: Array<string> = []
+      replace((file) => {
+        synced.push(readlinkSync(`/proc/self/fd/${file}`))
+        fsyncSync(file)
+      })
+      yield* Effect.ensuring(
+        openFileLog(smallLog(join(above, "log"))),
+        Effect.sync(() => replace(fsyncSync))
+      )
+      expect(synced).toContain(above)
+    }).pipe(Effect.scoped)
   )
 
   it.live("takes a record that is larger than a segment", () =>
