@@ -14,12 +14,11 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { ballastName } from "@muniment/engine/host/Ballast"
-import { syncedBytesOf } from "./SyncedFiles.ts"
+import { indexOf, syncedFramesOf, writtenAt } from "./SyncedFiles.ts"
 
 const walHeaderBytes = 32
 const frameHeaderBytes = 24
-/** Places in SQLite's shared index of a log: frames written, frames moved, frames being moved. */
-const writtenAt = 16
+/** Places in SQLite's shared index of a log: frames moved, frames being moved. */
 const movedAt = 96
 const movingAt = 128
 
@@ -54,15 +53,10 @@ export const holdsTextBelow = (directory: string, text: string): boolean =>
 export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true })
 
 const cutLog = (from: string, to: string, frames: (least: number, most: number) => number): void => {
-  const index = from.replace(/-wal$/, "-shm")
   const bytes = readFileSync(to)
-  if (bytes.length <= walHeaderBytes || !existsSync(index)) return
-  const shared = readFileSync(index)
-  const written = shared.readUInt32LE(writtenAt)
-  const moved = Math.max(shared.readUInt32LE(movedAt), shared.readUInt32LE(movingAt))
+  const written = indexOf(from, writtenAt)
+  const least = Math.max(indexOf(from, movedAt), indexOf(from, movingAt), syncedFramesOf(from))
+  if (bytes.length <= walHeaderBytes || least >= written) return
   const frameBytes = frameHeaderBytes + bytes.readUInt32BE(8)
-  const synced = Math.floor(Math.max(0, syncedBytesOf(from) - walHeaderBytes) / frameBytes)
-  const least = Math.max(moved, synced)
-  if (least >= written) return
   writeFileSync(to, bytes.subarray(0, walHeaderBytes + frames(least, written) * frameBytes))
 }

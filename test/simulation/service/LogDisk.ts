@@ -1,6 +1,9 @@
 /**
  * The disk under the commit log, in memory: stands in for `node:fs` in the log's modules. What was not synced is lost,
  * kept or torn by sectors at a power cut, as the simulator chooses; names follow their directory's sync.
+ *
+ * A kill makes nothing durable: the next process reads what was written, and a later power cut may lose it. A sync that
+ * fails may lose what it was to write: that is read as before and is written by no later sync, unless it is written again.
  */
 import { basename, dirname } from "node:path"
 
@@ -8,21 +11,33 @@ const sectorBytes = 512
 const blockBytes = 4_096
 
 interface DiskFile {
+  /** As a process reads it. */
   bytes: Buffer
+  /** As the disk has it. */
   synced: Buffer
+  /** Sectors that the next sync writes. */
   readonly dirty: Set<number>
 }
 
 type Names = Map<string, DiskFile>
 
+interface NameChange {
+  readonly step: (names: Names) => void
+  readonly isRemoval: boolean
+}
+
+type Chance = () => boolean
+
 class LogDisk {
   names: Names = new Map()
   synced: Names = new Map()
   /** Changes of names since the directory's last sync, in order. */
-  changes: Array<(names: Names) => void> = []
+  changes: Array<NameChange> = []
   isDead = false
   /** Writes and syncs that succeed before the disk begins to fail. */
   failsAfter = Infinity
+  /** Whether a sector reaches the disk although its sync fails. */
+  keeps: Chance = () => false
   /** Bytes by which files can grow. */
   free = Infinity
 }
@@ -59,9 +74,9 @@ const fileOf = (handle: number): DiskFile => {
   return file
 }
 
-const change = (disk: LogDisk, step: (names: Names) => void): void => {
+const change = (disk: LogDisk, step: (names: Names) => void, isRemoval = false): void => {
   step(disk.names)
-  disk.changes.push(step)
+  disk.changes.push({ step, isRemoval })
 }
 
 /** Counts towards the failure that the simulator has ordered. */
@@ -133,13 +148,16 @@ export const writevSync = (handle: number, buffers: ReadonlyArray<Uint8Array>, p
 
 export const fdatasyncSync = (handle: number): void => {
   const { disk, file } = opened(handle)
-  use(disk)
   if (file === undefined) {
-    for (const step of disk.changes.splice(0)) step(disk.synced)
+    use(disk)
+    for (const { step } of disk.changes.splice(0)) step(disk.synced)
     return
   }
-  file.synced = afterSectors(file, [...file.dirty])
+  const sectors = sectorsToWrite(file)
   file.dirty.clear()
+  const isFailing = disk.failsAfter <= 0
+  file.synced = afterSectors(file, isFailing ? sectors.filter(() => disk.keeps()) : sectors)
+  use(disk)
 }
 
 export const fsyncSync = fdatasyncSync
@@ -155,7 +173,7 @@ export const renameSync = (from: string, to: string): void => {
 export const rmSync = (path: string): void => {
   const disk = diskOf(dirname(path))
   disk.free += disk.names.get(basename(path))?.bytes.length ?? 0
-  change(diskOf(dirname(path)), (names) => names.delete(basename(path)))
+  change(disk, (names) => names.delete(basename(path)), true)
 }
 
 export const readdirSync = (directory: string): Array<string> => [...diskOf(directory).names.keys()].toSorted()
@@ -178,9 +196,14 @@ const afterSectors = ({ bytes, synced }: DiskFile, sectors: ReadonlyArray<number
   return kept
 }
 
-/** From now on every use of the log in `directory` that writes or syncs fails after this many. */
-export const failAfter = (directory: string, uses: number): void => {
-  diskOf(directory).failsAfter = uses
+/**
+ * From now on every use of the log in `directory` that writes or syncs fails after this many. `keeps`: asked once for each
+ * sector that a failing sync was to write.
+ */
+export const failAfter = (directory: string, uses: number, keeps: Chance): void => {
+  const disk = diskOf(directory)
+  disk.failsAfter = uses
+  disk.keeps = keeps
 }
 
 /** From now on files can grow by this much. */
@@ -200,35 +223,47 @@ export const mendDisk = (directory: string): void => {
 }
 
 /**
- * Ends the disk of `from`; `to` gets what a kill leaves (everything written) or what a power cut leaves: what was
- * synced, and of the rest what `keeps` says, asked once for each sector and each change of a name.
+ * Ends the disk of `from`; `to` gets what a kill leaves (everything written, and what of it is not synced) or what a power
+ * cut leaves: what was synced, and of the rest what `keeps` says, asked once for each sector and each change of a name.
  */
-export const cut = (from: string, to: string, keeps: (() => boolean) | undefined): void => {
+export const cut = (from: string, to: string, keeps: Chance | undefined): void => {
   const disk = disks.get(from)
   if (disk === undefined) return
   disk.isDead = true
   disks.delete(to)
   mkdirSync(to)
-  const names = keeps === undefined ? disk.names : namesAfterCut(disk, keeps)
   const next = diskOf(to)
-  for (const [name, file] of names) {
-    const sectors = [...file.dirty].toSorted((left, right) => left - right)
-    const bytes = afterSectors(file, keeps === undefined ? sectors : sectors.filter(() => keeps()))
+  if (keeps === undefined) {
+    next.names = disk.names
+    next.synced = disk.synced
+    next.changes = disk.changes
+    return
+  }
+  for (const [name, file] of namesAfterCut(disk, keeps)) {
+    const bytes = afterSectors(
+      file,
+      sectorsToWrite(file).filter(() => keeps())
+    )
     const whole: DiskFile = { bytes, synced: Buffer.from(bytes), dirty: new Set() }
     next.names.set(name, whole)
     next.synced.set(name, whole)
   }
 }
 
-/** A journal keeps changes of names in their order. */
-const namesAfterCut = (disk: LogDisk, keeps: () => boolean): Names => {
+/** New names are kept in their order, as a journal does; of the files that were deleted any may come back. */
+const namesAfterCut = (disk: LogDisk, keeps: Chance): Names => {
   const names = new Map(disk.synced)
-  for (const step of disk.changes) {
-    if (!keeps()) break
-    step(names)
+  let isCut = false
+  for (const { isRemoval, step } of disk.changes) {
+    const isKept = keeps()
+    if (!isRemoval) isCut ||= !isKept
+    if (isRemoval ? isKept : !isCut) step(names)
   }
   return names
 }
+
+const sectorsToWrite = ({ dirty }: DiskFile): ReadonlyArray<number> =>
+  [...dirty].toSorted((left, right) => left - right)
 
 export const forgetDisk = (directory: string): void => {
   disks.delete(directory)

@@ -19,6 +19,18 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: ""
   },
   {
+    name: "nothing written again when the log opens",
+    file: "packages/engine/src/log/LogRecovery.ts",
+    from: "if (newest !== undefined) writeAgain(segmentPath(directory, newest))",
+    to: ""
+  },
+  {
+    name: "a sync of the log believed after one that failed",
+    file: "packages/engine/src/log/LogRecovery.ts",
+    from: "writeFully(file, bytes.subarray(0, used), 0)",
+    to: ""
+  },
+  {
     name: "acknowledged before the sync",
     file: "packages/engine/src/store/logged/LoggedNamespace.ts",
     from: "yield* logged(this.#log.whenSynced(entry.ordinal))",

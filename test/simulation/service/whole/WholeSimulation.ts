@@ -15,7 +15,7 @@ import { Model } from "../Model.ts"
 import { busyThreads, settle, type Variant } from "../Service.ts"
 import type { SimulationResult } from "../Simulation.ts"
 import { SimulatedClock } from "../SimulatedClock.ts"
-import { forgetSynced } from "../SyncedFiles.ts"
+import { failNextSync, forgetSynced } from "../SyncedFiles.ts"
 import { Trace } from "../Trace.ts"
 import { Books, type Movement, type Purses } from "./Books.ts"
 import {
@@ -480,6 +480,7 @@ class WholeSimulation {
 
   #breakDisk(): void {
     if (this.#variant !== "log") return
+    failNextSync(this.#service.directory)
     this.#staleRefusals = undefined
     const isFull = this.#random.next() < 0.5
     if (isFull) {
@@ -487,7 +488,7 @@ class WholeSimulation {
       leaveFree(this.#service.logDirectory, this.#random.between(0, 10_000))
     } else {
       this.#isDiskFaulty = true
-      failAfter(this.#service.logDirectory, this.#random.between(0, 6))
+      failAfter(this.#service.logDirectory, this.#random.between(0, 6), () => this.#random.next() < 0.5)
     }
     this.#note(isFull ? "full" : "broken")
   }
