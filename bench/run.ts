@@ -1,12 +1,20 @@
 /**
  * `npm run bench`: every suite in turn, each in a process of its own. Writes the reports into
  * `bench/results`; with `--check` compares their ratios with the stored ones instead, and writes
- * nothing. A suite that fails is named and the others go on; the exit code is 1 then.
+ * nothing. Ratios, too, differ between machines: `--beside` compares with those that another checkout reaches here.
+ * A suite that fails is named and the others go on; the exit code is 1 then.
  */
 import { fork } from "node:child_process"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { changesTable, compareWithBaseline, lostGoals, readBaseline, writeBaseline } from "./kit/Baseline.ts"
+import {
+  type Baseline,
+  changesTable,
+  compareWithBaseline,
+  lostGoals,
+  readBaseline,
+  writeBaseline
+} from "./kit/Baseline.ts"
 import { goalsText, type SuiteReport, tableText, verdictOf, writeReport } from "./kit/Report.ts"
 import { answerHelp } from "./Usage.ts"
 
@@ -20,12 +28,15 @@ const usage = `npm run bench -- [--suite NAME]... [--long] [--check] [--update] 
   --suite   only this one of ${suites.join(", ")}; may be repeated
   --long    all sizes and rounds (hours); results are called <suite>-long
   --check   compare with bench/results/<suite>.json: fail on a ratio 15 % below, or a goal no longer met
+  --beside  compare with what this checkout of another commit, set up, reaches on this machine: twice the time
   --update  store the ratios of this run as the new baseline
   --data    folder with LoCoMo, for the retrieval suite`
 
 interface RunOptions {
   readonly long: boolean
   readonly check: boolean
+  /** A checkout; empty: the stored baseline. */
+  readonly beside: string
   readonly update: boolean
   readonly data: string
 }
@@ -37,13 +48,17 @@ const main = async (): Promise<void> => {
       suite: { type: "string", multiple: true, default: [...comparisons] },
       long: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
+      beside: { type: "string", default: "" },
       update: { type: "boolean", default: false },
       data: { type: "string", default: "" }
     }
   })
   const unknown = values.suite.filter((name) => !suites.some((suite) => suite === name))
   if (unknown.length > 0) throw new Error(`there is no suite ${unknown.join(", ")}; there are ${suites.join(", ")}`)
-  const options = { ...values, data: values.data === "" ? "" : resolve(values.data) }
+  const { beside, check, data, update } = values
+  if (beside !== "" && update) throw new Error("--update stores the ratios of this checkout alone: leave --beside out")
+  const pathOf = (path: string): string => (path === "" ? "" : resolve(path))
+  const options = { ...values, check: check || beside !== "", beside: pathOf(beside), data: pathOf(data) }
   const failures: Array<string> = []
   for (const [index, suite] of values.suite.entries()) {
     const from = performance.now()
@@ -60,35 +75,42 @@ const main = async (): Promise<void> => {
 
 /** The failure, or undefined. */
 const runSuite = async (suite: string, options: RunOptions): Promise<string | undefined> => {
+  const before = options.beside === "" ? undefined : baselineOf(await reportOf(suite, options, options.beside))
   const report = await reportOf(suite, options)
   const name = options.long ? `${suite}-long` : suite
-  const when = new Date()
   if (report.goals.length > 0) say(goalsText(report.goals))
-  const regressions = options.check ? await check(name, report) : undefined
-  if (!options.check) say(`written: ${(await writeReport(name, report, { when })).length} files of bench/results`)
+  const regressions = options.check ? check(name, report, before ?? (await readBaseline(name))) : undefined
+  if (!options.check)
+    say(`written: ${(await writeReport(name, report, { when: new Date() })).length} files of bench/results`)
   if (options.update) {
-    const met = report.goals.filter((goal) => verdictOf(goal) === "met").map((goal) => goal.name)
-    await writeBaseline(name, { when: when.toISOString().slice(0, 10), ratios: report.ratios, met })
+    await writeBaseline(name, baselineOf(report))
     say(`baseline bench/results/${name}.json now holds this run`)
   }
   return regressions
 }
 
-const check = async (name: string, report: SuiteReport): Promise<string | undefined> => {
-  const baseline = await readBaseline(name)
+const baselineOf = ({ goals, ratios }: SuiteReport): Baseline => ({
+  when: new Date().toISOString().slice(0, 10),
+  ratios,
+  met: goals.filter((goal) => verdictOf(goal) === "met").map((goal) => goal.name)
+})
+
+const check = (name: string, report: SuiteReport, baseline: Baseline | undefined): string | undefined => {
   if (baseline === undefined) return `bench/results/${name}.json is missing; --update writes it`
   const changes = compareWithBaseline(baseline, report.ratios, report.unavailable)
-  say(tableText(["ratio", `stored ${baseline.when}`, "now", "change", ""], changesTable(changes)))
+  say(tableText(["ratio", `before (${baseline.when})`, "now", "change", ""], changesTable(changes)))
   if (changes.every(({ found }) => found === undefined)) return "none of the stored ratios was measured"
   const regressions = changes.filter(({ isRegression }) => isRegression).map(({ name }) => name)
   const lost = lostGoals(baseline, report.goals).map((goal) => `goal "${goal}"`)
   return [...regressions, ...lost].length === 0 ? undefined : `regressions: ${[...regressions, ...lost].join(", ")}`
 }
 
-const reportOf = (suite: string, { long, data }: RunOptions): Promise<SuiteReport> =>
+const ownCheckout = join(import.meta.dirname, "..")
+
+const reportOf = (suite: string, { long, data }: RunOptions, checkout = ownCheckout): Promise<SuiteReport> =>
   new Promise((settle, fail) => {
     const millisMax = long ? suiteMillisMax.long : suiteMillisMax.short
-    const child = fork(join(import.meta.dirname, "kit", "suiteProcess.ts"), [suite, long ? "long" : "short", data], {
+    const child = fork(join(checkout, "bench", "kit", "suiteProcess.ts"), [suite, long ? "long" : "short", data], {
       // Suites that measure memory collect garbage first.
       execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
       serialization: "advanced",
