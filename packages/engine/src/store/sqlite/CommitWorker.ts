@@ -121,7 +121,7 @@ const open = (filename: string): OpenFile => {
   if (isOfCopies) database.exec("PRAGMA synchronous=NORMAL")
   registerRowSum(database)
   const erasures = new ErasureLog()
-  const conversations = new SqliteConversations(database, { erasures })
+  const conversations = new SqliteConversations(database, { erasures, isFollowed: true })
   return {
     database,
     erasures,

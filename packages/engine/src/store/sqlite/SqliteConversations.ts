@@ -36,14 +36,19 @@ export class SqliteConversations implements Conversations {
   readonly #erasures: ErasureLog
   readonly #exclusively: WriteLock
 
+  /** `isFollowed`: another object answers when something expires next, and follows what this one applies. */
   constructor(
     database: Database,
-    options: { readonly erasures?: ErasureLog | undefined; readonly exclusively?: WriteLock | undefined } = {}
+    options: {
+      readonly erasures?: ErasureLog | undefined
+      readonly exclusively?: WriteLock | undefined
+      readonly isFollowed?: boolean
+    } = {}
   ) {
     this.#database = database
     this.#erasures = options.erasures ?? new ErasureLog()
     this.#exclusively = options.exclusively ?? noLock
-    this.#nextExpiry = this.#earliestExpiry()
+    this.#nextExpiry = options.isFollowed === true ? undefined : this.#earliestExpiry()
   }
 
   get nextExpiry(): number | undefined {

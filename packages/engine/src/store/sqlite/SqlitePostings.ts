@@ -26,46 +26,15 @@ export interface SlotSums {
 }
 
 export class SqlitePostings implements Postings {
-  readonly #insert: StatementSync
-  readonly #insertLength: StatementSync
-  readonly #updateLength: StatementSync
-  readonly #sumVector: StatementSync
-  readonly #resize: StatementSync
-  readonly #delete: StatementSync
-  readonly #deleteLength: StatementSync
+  readonly #database: DatabaseSync
+  /** Others than `#occurrences`, by text, from their first use on: a connection reads or writes, and seldom does both. */
+  readonly #statements = new Map<string, StatementSync>()
   readonly #occurrences: StatementSync
-  readonly #prefixed: StatementSync
-  readonly #lengths: StatementSync
-  readonly #count: StatementSync
 
-  /** Opens the tables of the newest version. */
+  /** Opens the tables of the newest version, and fails if they are not there. */
   constructor(database: DatabaseSync) {
-    const places = COLUMNS.map(() => "?").join(", ")
-    this.#insert = database.prepare(`INSERT INTO fulltext(rowid, ${COLUMN_LIST}) VALUES (?, ${places})`)
-    this.#insertLength = database.prepare(
-      "INSERT INTO fulltext_length(slot, tokens, text_sum, sum, vector_sum) VALUES (?, ?, ?, ?, ?)"
-    )
-    this.#updateLength = database.prepare(
-      `UPDATE fulltext_length SET tokens = ?2, text_sum = ?3, sum = sum + ?4,
-         vector_sum = CASE WHEN ?6 THEN vector_sum ELSE ?5 END WHERE slot = ?1`
-    )
-    this.#sumVector = database.prepare("UPDATE fulltext_length SET vector_sum = ?2 WHERE slot = ?1")
-    this.#resize = database.prepare(
-      "UPDATE fulltext_length SET text_sum = text_sum - tokens + ?2, tokens = ?2 WHERE slot = ?1"
-    )
-    this.#delete = database.prepare("DELETE FROM fulltext WHERE rowid = ?")
-    this.#deleteLength = database.prepare("DELETE FROM fulltext_length WHERE slot = ?")
-    // One entry per occurrence, in the order of FTS5's lists: by row, then column. Grouping in SQL would sort again.
-    // All in one JSON row: one row per occurrence took four times as long (1.3 us each).
-    this.#occurrences = database.prepare(
-      `SELECT json_group_array(doc * ${COLUMNS.length} + CASE col ${COLUMN_CASES} END) AS packed FROM fulltext_instance WHERE term = ?`
-    )
-    this.#prefixed = database.prepare(
-      "SELECT EXISTS (SELECT 1 FROM fulltext_instance WHERE term >= ?1 AND term <= ?1 || char(0x10ffff)) AS found"
-    )
-    this.#lengths = database.prepare("SELECT slot, tokens FROM fulltext_length ORDER BY slot")
-    this.#lengths.setReturnArrays(true)
-    this.#count = database.prepare("SELECT count(*) AS count FROM fulltext_length")
+    this.#database = database
+    this.#occurrences = database.prepare(occurrencesSql)
   }
 
   /** Creates the tables. */
@@ -116,24 +85,25 @@ export class SqlitePostings implements Postings {
   put(slot: number, columns: MemoryColumns, tokens = columnsLength(columns), sums: SlotSums = noSums): void {
     const texts = COLUMNS.map((column) => columns[column].join(" "))
     const values = [slot, tokens, rowSum([slot, ...texts]) + tokens, sums.row, sums.vector ?? null] as const
-    if (this.#updateLength.run(...values, sums.vector === undefined ? 1 : 0).changes > 0) this.#delete.run(slot)
-    else this.#insertLength.run(...values)
-    this.#insert.run(slot, ...texts)
+    if (this.#prepared(updateLengthSql).run(...values, sums.vector === undefined ? 1 : 0).changes > 0)
+      this.#prepared(deleteSql).run(slot)
+    else this.#prepared(insertLengthSql).run(...values)
+    this.#prepared(insertSql).run(slot, ...texts)
   }
 
   /** After the vector of a slot has changed. Runs inside the caller's transaction. */
   sumVector(slot: number, sum: number): void {
-    this.#sumVector.run(slot, sum)
+    this.#prepared(sumVectorSql).run(slot, sum)
   }
 
   /** Sets the length of a slot's document. Runs inside the caller's transaction. */
   resize(slot: number, tokens: number): void {
-    this.#resize.run(slot, tokens)
+    this.#prepared(resizeSql).run(slot, tokens)
   }
 
   /** Removes a slot's row, if there is one. Runs inside the caller's transaction. */
   remove(slot: number): void {
-    if (this.#deleteLength.run(slot).changes > 0) this.#delete.run(slot)
+    if (this.#prepared(deleteLengthSql).run(slot).changes > 0) this.#prepared(deleteSql).run(slot)
   }
 
   occurrences(term: string): ReadonlyArray<TermOccurrences> {
@@ -152,20 +122,47 @@ export class SqlitePostings implements Postings {
   }
 
   hasPrefix(prefix: string): boolean {
-    return orStoreError(() => this.#prefixed.get(prefix)?.["found"] === 1)
+    return orStoreError(() => this.#prepared(prefixedSql).get(prefix)?.["found"] === 1)
   }
 
   forEachLength(visit: (slot: number, tokens: number) => void): void {
     orStoreError(() => {
-      for (const [slot, tokens] of this.#lengths.iterate() as Iterable<ReadonlyArray<unknown>>) {
+      const lengths = this.#prepared(lengthsSql)
+      lengths.setReturnArrays(true)
+      for (const [slot, tokens] of lengths.iterate() as Iterable<ReadonlyArray<unknown>>) {
         visit(Number(slot), Number(tokens))
       }
     })
   }
 
   count(): number {
-    return Number(this.#count.get()?.["count"] ?? 0)
+    return Number(this.#prepared(countSql).get()?.["count"] ?? 0)
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    const statement = this.#database.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
   }
 }
+
+const insertSql = `INSERT INTO fulltext(rowid, ${COLUMN_LIST}) VALUES (?, ${COLUMNS.map(() => "?").join(", ")})`
+const insertLengthSql = "INSERT INTO fulltext_length(slot, tokens, text_sum, sum, vector_sum) VALUES (?, ?, ?, ?, ?)"
+const updateLengthSql = `UPDATE fulltext_length SET tokens = ?2, text_sum = ?3, sum = sum + ?4,
+  vector_sum = CASE WHEN ?6 THEN vector_sum ELSE ?5 END WHERE slot = ?1`
+const sumVectorSql = "UPDATE fulltext_length SET vector_sum = ?2 WHERE slot = ?1"
+const resizeSql = "UPDATE fulltext_length SET text_sum = text_sum - tokens + ?2, tokens = ?2 WHERE slot = ?1"
+const deleteSql = "DELETE FROM fulltext WHERE rowid = ?"
+const deleteLengthSql = "DELETE FROM fulltext_length WHERE slot = ?"
+// One entry per occurrence, in the order of FTS5's lists: by row, then column. Grouping in SQL would sort again.
+// All in one JSON row: one row per occurrence took four times as long (1.3 us each).
+const occurrencesSql = `SELECT json_group_array(doc * ${COLUMNS.length} + CASE col ${COLUMN_CASES} END) AS packed
+  FROM fulltext_instance WHERE term = ?`
+const prefixedSql =
+  "SELECT EXISTS (SELECT 1 FROM fulltext_instance WHERE term >= ?1 AND term <= ?1 || char(0x10ffff)) AS found"
+const lengthsSql = "SELECT slot, tokens FROM fulltext_length ORDER BY slot"
+const countSql = "SELECT count(*) AS count FROM fulltext_length"
 
 const noSums: SlotSums = { row: 0, vector: undefined }
