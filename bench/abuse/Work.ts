@@ -2,7 +2,8 @@
 import { requestBytes, type Target } from "./Wire.ts"
 import type { NextRequest } from "./Load.ts"
 
-export const kindsOfWork = ["writes", "searches", "conversations", "mcp"] as const
+/** Those that leave vectors to be made for minutes come last, or the others would be measured beside that. */
+export const kindsOfWork = ["searches", "mcp", "conversations", "writes"] as const
 export type KindOfWork = (typeof kindsOfWork)[number]
 
 /** Memories that searches look through, stored before. */
