@@ -130,7 +130,7 @@ describe("an open service with a public URL", () => {
   })
 
   it("makes an account by a schema that is registered", async () => {
-    const headers = { "x-forwarded-for": "198.51.100.9" }
+    const headers = { "x-forwarded-for": "198.51.100.11" }
     const calls = walletCalls(server, evmWallet("schemas first"))
     const broken = await calls.post("/v1/schemas", { name: "note", description: "d", schema: "{" }, headers)
     expect(broken.status).toBe(400)
