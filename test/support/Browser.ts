@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import chromium from "@sparticuz/chromium"
 import { type Browser, chromium as engine, type Page } from "playwright-core"
-import type { ServerCalls } from "./TestServer.ts"
+import { patienceMillis, type ServerCalls } from "./TestServer.ts"
 
 /** Without the sandbox, which root has not; with all that keeps origins apart, unlike the package's own arguments. */
 const browserArguments = ["--headless=shell", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-pings"]
@@ -44,6 +44,7 @@ export interface WatchedPage {
 /** A page of `origin` in a profile of its own. */
 export const openPage = async (browser: Browser, origin: string): Promise<WatchedPage> => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
+  context.setDefaultTimeout(patienceMillis)
   const page = await context.newPage()
   const complaints: Array<string> = []
   const foreign: Array<string> = []
