@@ -97,116 +97,108 @@ const openOn = (nodes: ReadonlyArray<Node>) =>
 
 const total = (counts: ReadonlyArray<number>) => counts.reduce((sum, count) => sum + count, 0)
 
-it.live(
-  "who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node",
-  () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const heard = upTo(12).map((number) => namespaceKey(`heard ${number}`))
-        const memories = new Map<string, number>()
-        const hearing: StorageMeterService = {
-          hold: () => Effect.succeed(0),
-          reserve: () => Effect.undefined,
-          changing: () => Effect.void,
-          settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held)),
-          forget: ({ tag }) => void memories.delete(tag)
-        }
-        const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
-        // Until the shards are divided.
-        yield* Effect.sleep(Duration.seconds(5))
-        for (const number of [1, 2])
-          yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
-        expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
-        expect(heard.map(({ tag }) => memories.get(tag))).toEqual(heard.map(() => 2))
+it.live("who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const heard = upTo(12).map((number) => namespaceKey(`heard ${number}`))
+      const memories = new Map<string, number>()
+      const hearing: StorageMeterService = {
+        hold: () => Effect.succeed(0),
+        reserve: () => Effect.undefined,
+        changing: () => Effect.void,
+        settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held)),
+        forget: ({ tag }) => void memories.delete(tag)
+      }
+      const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
+      // Until the shards are divided.
+      yield* Effect.sleep(Duration.seconds(5))
+      for (const number of [1, 2])
+        yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
+      expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
+      expect(heard.map(({ tag }) => memories.get(tag))).toEqual(heard.map(() => 2))
 
-        memories.clear()
-        yield* Effect.forEach(heard, (key) => rowsOf(first.host, key), { concurrency: 8 })
-        expect(memories.size).toBe((yield* openOn([first]))[0])
-      })
-    ),
-  120_000
+      memories.clear()
+      yield* Effect.forEach(heard, (key) => rowsOf(first.host, key), { concurrency: 8 })
+      expect(memories.size).toBe((yield* openOn([first]))[0])
+    })
+  )
 )
 
-it.live(
-  "any node serves any agent, and agents move when nodes come and go",
-  () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
-        const [first, second, third] = nodes as [Node, Node, Node]
-        // Until the shards are divided.
-        yield* Effect.sleep(Duration.seconds(5))
+it.live("any node serves any agent, and agents move when nodes come and go", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
+      const [first, second, third] = nodes as [Node, Node, Node]
+      // Until the shards are divided.
+      yield* Effect.sleep(Duration.seconds(5))
 
-        yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
-        for (const { host } of nodes)
-          expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 1))
-        const open = yield* openOn(nodes)
-        expect(total(open)).toBe(keys.length)
-        expect(Math.min(...open)).toBeGreaterThan(0)
+      yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
+      for (const { host } of nodes)
+        expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 1))
+      const open = yield* openOn(nodes)
+      expect(total(open)).toBe(keys.length)
+      expect(Math.min(...open)).toBeGreaterThan(0)
 
-        const other = creating([newMemory(memoryRecord(9, "another"))], "once 1", "of another body")
-        for (const { host } of nodes)
-          expect(yield* Effect.flip(host.ask(keys[0]!, other))).toMatchObject({
-            _tag: "Conflict",
-            code: "idempotency_conflict"
-          })
-        for (const { host } of nodes)
-          expect(yield* host.census(keys[0]!, { atMillis: Date.now(), createdBefore: 0 })).toMatchObject({ live: 1 })
+      const other = creating([newMemory(memoryRecord(9, "another"))], "once 1", "of another body")
+      for (const { host } of nodes)
+        expect(yield* Effect.flip(host.ask(keys[0]!, other))).toMatchObject({
+          _tag: "Conflict",
+          code: "idempotency_conflict"
+        })
+      for (const { host } of nodes)
+        expect(yield* host.census(keys[0]!, { atMillis: Date.now(), createdBefore: 0 })).toMatchObject({ live: 1 })
 
-        // Every agent is written while its node leaves.
-        const leaving = yield* Effect.forkChild(Effect.delay(second.stop, "300 millis"))
-        yield* Effect.forEach(
-          keys,
-          (key, at) =>
-            Effect.forEach(upTo(20), (number) =>
-              Effect.delay(store([first, third][at % 2]!.host, key, number + 2), "50 millis")
-            ),
-          { concurrency: "unbounded" }
+      // Every agent is written while its node leaves.
+      const leaving = yield* Effect.forkChild(Effect.delay(second.stop, "300 millis"))
+      yield* Effect.forEach(
+        keys,
+        (key, at) =>
+          Effect.forEach(upTo(20), (number) =>
+            Effect.delay(store([first, third][at % 2]!.host, key, number + 2), "50 millis")
+          ),
+        { concurrency: "unbounded" }
+      )
+      yield* Fiber.join(leaving)
+      for (const { host } of [first, third])
+        expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 21))
+      expect(total(yield* openOn([first, third]))).toBe(keys.length)
+
+      // A node that joins takes its part.
+      const fourth = yield* start(directory)
+      yield* Effect.sleep(Duration.seconds(8))
+      expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(
+        keys.map(() => 21)
+      )
+      const afterwards = yield* openOn([first, third, fourth])
+      expect(total(afterwards)).toBe(keys.length)
+      expect(afterwards[2]).toBeGreaterThan(0)
+
+      // An agent that was erased is so on every node, also on those to which it moves.
+      const erased = keys.slice(0, 6)
+      const refusal = (host: Host, key: NamespaceKey) =>
+        Effect.flip(host.answer(key, { _tag: "Counts" })).pipe(
+          Effect.filterOrFail(({ error }) => /was erased with its account/.test(error)),
+          Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
         )
-        yield* Fiber.join(leaving)
-        for (const { host } of [first, third])
-          expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(
-            keys.map(() => 21)
-          )
-        expect(total(yield* openOn([first, third]))).toBe(keys.length)
+      for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
+      for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
 
-        // A node that joins takes its part.
-        const fourth = yield* start(directory)
-        yield* Effect.sleep(Duration.seconds(8))
-        expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(
-          keys.map(() => 21)
-        )
-        const afterwards = yield* openOn([first, third, fourth])
-        expect(total(afterwards)).toBe(keys.length)
-        expect(afterwards[2]).toBeGreaterThan(0)
-
-        // An agent that was erased is so on every node, also on those to which it moves.
-        const erased = keys.slice(0, 6)
-        const refusal = (host: Host, key: NamespaceKey) =>
-          Effect.flip(host.answer(key, { _tag: "Counts" })).pipe(
-            Effect.filterOrFail(({ error }) => /was erased with its account/.test(error)),
-            Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
-          )
-        for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
-        for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
-
-        // One that comes again is another one, wherever it was erased from.
-        const accounts = namespaceKey("the accounts").tag
-        yield* first.log.claim(accounts)
-        for (const [at, key] of keys.slice(6, 15).entries()) {
-          yield* [first, third, fourth][at % 3]!.host.erase(key)
-          yield* refusal(third.host, key)
-          yield* first.log.readmitAgent(accounts, key.tag, agentDigest(key))
-          const again = { ...key }
-          yield* store(first.host, again, 1)
-          expect(yield* rowsOf(fourth.host, again)).toBe(1)
-        }
-        yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
-        for (const key of erased) yield* refusal(third.host, key)
-        expect(yield* rowsOf(third.host, keys[15]!)).toBe(21)
-      })
-    ),
-  120_000
+      // One that comes again is another one, wherever it was erased from.
+      const accounts = namespaceKey("the accounts").tag
+      yield* first.log.claim(accounts)
+      for (const [at, key] of keys.slice(6, 15).entries()) {
+        yield* [first, third, fourth][at % 3]!.host.erase(key)
+        yield* refusal(third.host, key)
+        yield* first.log.readmitAgent(accounts, key.tag, agentDigest(key))
+        const again = { ...key }
+        yield* store(first.host, again, 1)
+        expect(yield* rowsOf(fourth.host, again)).toBe(1)
+      }
+      yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
+      for (const key of erased) yield* refusal(third.host, key)
+      expect(yield* rowsOf(third.host, keys[15]!)).toBe(21)
+    })
+  )
 )

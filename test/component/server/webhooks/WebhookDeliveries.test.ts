@@ -104,8 +104,7 @@ describe("WebhookDeliveries", () => {
         for (const same of ids.values()) expect(new Set(same.map(({ headers }) => headers["webhook-id"])).size).toBe(1)
         const signed = yield* Effect.promise(() => Promise.all(receiver.deliveries.map((each) => isSigned(each))))
         expect(new Set(signed)).toEqual(new Set([true]))
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 
   it.effect("keeps the order of a payment while its first message is refused", () =>
