@@ -141,8 +141,11 @@ const empty = (filename: string): void => {
 
 const emptied = (database: Database): void => {
   database.exec(`PRAGMA busy_timeout=${emptyWaitMillis}`)
-  database.checkpoint("TRUNCATE")
-  database.exec(`PRAGMA busy_timeout=${busyTimeoutMillis}`)
+  try {
+    database.checkpoint("TRUNCATE")
+  } finally {
+    database.exec(`PRAGMA busy_timeout=${busyTimeoutMillis}`)
+  }
 }
 
 const close = (filename: string): void => {
