@@ -26,7 +26,21 @@ export const largeBodies = async (
   const body = JSON.stringify({ agentId: "large", memories: Array.from({ length: memories }, () => memory) })
   const requests = keys.map((key) => requestBytes(target, "POST", "/v1/memories", { key, body }))
   const wire = new Wire(target)
-  const before = await bytesAtRest(residentBytes)
+  await atRest(residentBytes)
+  const { grownBytes, result } = await growthDuring(residentBytes, () =>
+    Promise.all(Array.from({ length: bodiesAtOnce }, (_, at) => wire.send(requests[at % requests.length]!)))
+  )
+  wire.close()
+  const served = result.filter(({ status }) => status === 200).length
+  return { grownBytes, served, refused: result.length - served }
+}
+
+/** By how much memory has grown at most while `attack` ran. */
+export const growthDuring = async <Result>(
+  residentBytes: () => number,
+  attack: () => Promise<Result>
+): Promise<{ readonly grownBytes: number; readonly result: Result }> => {
+  const before = residentBytes()
   let most = before
   const run = { isOver: false }
   const sampling = (async () => {
@@ -35,23 +49,18 @@ export const largeBodies = async (
       await pause(sampleMillis)
     }
   })()
-  const replies = await Promise.all(
-    Array.from({ length: bodiesAtOnce }, (_, at) => wire.send(requests[at % requests.length]!))
-  )
+  const result = await attack()
   run.isOver = true
   await sampling
-  wire.close()
-  const served = replies.filter(({ status }) => status === 200).length
-  return { grownBytes: most - before, served, refused: replies.length - served }
+  return { grownBytes: most - before, result }
 }
 
-const bytesAtRest = async (residentBytes: () => number): Promise<number> => {
+const atRest = async (residentBytes: () => number): Promise<void> => {
   let bytes = residentBytes()
   for (let second = 0; second < restSecondsMax; second++) {
     await pause(1_000)
     const grown = residentBytes() - bytes
     bytes += grown
-    if (grown <= restBytes) break
+    if (grown <= restBytes) return
   }
-  return bytes
 }

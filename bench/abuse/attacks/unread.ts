@@ -1,7 +1,8 @@
 /** Clients that take and do not read: large answers left in the connection, requests sent without waiting for any. */
 import { connect, type Socket } from "node:net"
 import { type Attack, atMost, type Field } from "../Field.ts"
-import { openLoop, p99, pause } from "../Load.ts"
+import { growthDuring } from "../Bodies.ts"
+import { openLoop, p99 } from "../Load.ts"
 import { requestBytes, Wire } from "../Wire.ts"
 
 const megabytesMax = 150
@@ -39,22 +40,13 @@ const besideReads = async (field: Field, open: () => ReadonlyArray<Socket>) => {
   const wire = new Wire(target, 16)
   const read = () => requestBytes(target, "GET", `/v1/memories?agentId=${agentId}`, { key: victimKey })
   await openLoop(wire, read, victimPerSecond, 1)
-  const before = view.residentBytes()
-  let most = before
-  const opened = open()
-  const run = { isOver: false }
-  const sampling = (async () => {
-    while (!run.isOver) {
-      most = Math.max(most, view.residentBytes())
-      await pause(20)
-    }
-  })()
-  const tally = await openLoop(wire, read, victimPerSecond, seconds)
-  run.isOver = true
-  await sampling
-  for (const socket of opened) socket.destroy()
+  const { grownBytes, result } = await growthDuring(view.residentBytes, async () => {
+    const opened = open()
+    return { opened, tally: await openLoop(wire, read, victimPerSecond, seconds) }
+  })
+  for (const socket of result.opened) socket.destroy()
   wire.close()
-  return { tally, grownMegabytes: (most - before) / 1e6 }
+  return { tally: result.tally, grownMegabytes: grownBytes / 1e6 }
 }
 
 const goalsOf = (name: string, { grownMegabytes, tally }: Awaited<ReturnType<typeof besideReads>>) => [
