@@ -4,7 +4,8 @@
  * A hole is a record that is not whole, or ordinals that are missing. It is damage if any later record says that it
  * was synced; otherwise it begins the torn tail, which was never acknowledged, and all behind it is dropped.
  *
- * Of segments that nobody needed and that were deleted, a power cut may bring back any: between them nothing is missing.
+ * A power cut may bring back some of the segments that were deleted because nobody needed them. A gap between those is
+ * no damage.
  */
 import { readFileSync } from "node:fs"
 import type { NamespaceTag } from "@muniment/domain/Ids"

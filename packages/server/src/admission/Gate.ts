@@ -38,7 +38,7 @@ export interface GateOptions {
   /** The address, or what of it counts as one client. */
   readonly clientOf: (sender: Sender) => string
   readonly isExempt: (sender: Sender, path: string) => boolean
-  /** Whose key it is, asked where strangers have no room for a body; calls back once, with undefined if nobody's. */
+  /** Looks up the account of a request's key, where strangers have no room for a body. Calls `done` once. */
   readonly identify: (sender: Sender, done: (account: Account | undefined) => void) => void
   /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
   readonly queueWaitMillis?: number | undefined

@@ -52,9 +52,8 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
 /**
  * Hands a request on when the gate lets it in. `arrival` comes before, for each. Of one connection, one request at a
  * time: a response closes only after those before it, so that a pipelined request which is worked on already would hold
- * its place for as long as those wait, and two connections could hold what the other waits for. Those that wait are
- * objects already: a connection with more than `Limits.pipelinedRequestsMax` of them is ended, or one could fill the
- * memory with requests that nobody has let in.
+ * its place for as long as those wait, and two connections could hold what the other waits for. Those that wait
+ * take memory before admission sees them: a connection with more than `Limits.pipelinedRequestsMax` of them is ended.
  */
 class GatedServer extends Server {
   readonly #gate: Gate
