@@ -10,8 +10,9 @@ import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 /**
  * minute, hour, day: requests of the plan. open_requests: of the account's quota. signatures, contract_wallets: of the
  * address, wrong or being verified. sign_ups: accounts that wallets opened. account_streams, streams: of events.
- * validation_queue, validation_starved: the schema validator. schema_quarantine: a schema overran its time before. map_time: the map took too long. reverts: payments that
- * their chain reverted. Those of the language model have its reason.
+ * validation_queue, validation_starved: the schema validator. schema_quarantine: a schema overran its time before.
+ * map_time: the map took too long. reverts: payments that their chain reverted. Those of the language model have its
+ * reason.
  */
 export type InnerBound =
   | keyof RateLimit
@@ -33,6 +34,14 @@ const met = Metric.counter("inner_refused_total", {
   incremental: true
 })
 
-/** Counts a refusal; its `details`. `message` says how much is allowed, and until when if that is known. */
-export const boundMet = (bound: InnerBound, message: string): Effect.Effect<ReadonlyArray<ErrorDetail>> =>
-  Effect.as(Metric.update(Metric.withAttributes(met, { bound }), 1), [{ path: bound, message }])
+/** Counts a refusal; its `details`. `message` says how much is allowed. */
+export const boundMet = (
+  bound: InnerBound,
+  message: string,
+  retryAfterSeconds?: number
+): Effect.Effect<ReadonlyArray<ErrorDetail>> => {
+  const again = retryAfterSeconds === undefined ? "" : `; try again in ${retryAfterSeconds} s`
+  return Effect.as(Metric.update(Metric.withAttributes(met, { bound }), 1), [
+    { path: bound, message: `${message}${again}` }
+  ])
+}

@@ -158,7 +158,7 @@ const reverted = Effect.fnUntraced(function* (tell: PaymentCarrier["tell"], retr
   return yield* new RateLimited({
     code: "rate_limited",
     error: "too many payments of this payer or account failed on their chain: nothing was taken; pay later",
-    details: yield* boundMet("reverts", `${revertsAllowed}; try again in ${retryAfterSeconds} s`)
+    details: yield* boundMet("reverts", revertsAllowed, retryAfterSeconds)
   })
 })
 

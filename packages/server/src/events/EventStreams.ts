@@ -142,6 +142,6 @@ const tooManyStreams = Effect.fnUntraced(function* (bound: keyof typeof streamsA
   return yield* new RateLimited({
     code: "rate_limited",
     error: `too many streams of events are open, ${allowed}: end one, or read pages`,
-    details: yield* boundMet(bound, `${allowed}; try again in ${freedAfterSeconds} s`)
+    details: yield* boundMet(bound, allowed, freedAfterSeconds)
   })
 })

@@ -21,8 +21,7 @@ export const extractInTime = (extractor: Extractor["Service"], deadlineMillis: n
 export const refused = Effect.fnUntraced(function* ({ message, reason, retryAfterSeconds }: ModelFailure) {
   if (retryAfterSeconds !== undefined) yield* retryAfter(retryAfterSeconds)
   if (reason === "too_long") return yield* new InvalidRequest({ code: "invalid_request", error: message })
-  const again = retryAfterSeconds === undefined ? "" : `; try again in ${retryAfterSeconds} s`
-  const details = yield* boundMet(`model_${reason}`, `${message}${again}`)
+  const details = yield* boundMet(`model_${reason}`, message, retryAfterSeconds)
   if (reason === "budget_exhausted") {
     return yield* new RateLimited({ code: "model_budget_exhausted", error: message, details })
   }

@@ -61,10 +61,9 @@ const rateLimited = Effect.fnUntraced(function* (
   rate: RateLimit,
   { retryAfterSeconds, window }: Allowance
 ) {
-  const again = `try again in ${retryAfterSeconds} s`
   return yield* new RateLimited({
     code: "rate_limited",
-    error: `more requests than the plan "${account.plan}" allows; ${again}`,
-    details: yield* boundMet(window, `${rate[window]} requests a ${window}; ${again}`)
+    error: `more requests than the plan "${account.plan}" allows; try again in ${retryAfterSeconds} s`,
+    details: yield* boundMet(window, `${rate[window]} requests a ${window}`, retryAfterSeconds)
   })
 })

@@ -152,6 +152,6 @@ const refuse = Effect.fnUntraced(function* (bound: keyof typeof budgets, excess:
   return yield* new RateLimited({
     code: "rate_limited",
     error: `too many signatures from this address are in vain or being verified; try again in ${seconds} s`,
-    details: yield* boundMet(bound, `${allowed}; try again in ${seconds} s`)
+    details: yield* boundMet(bound, allowed, seconds)
   })
 })

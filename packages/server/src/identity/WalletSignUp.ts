@@ -118,7 +118,7 @@ const usedUp = Effect.fnUntraced(function* (waitMillis: number) {
   return yield* new RateLimited({
     code: "sign_up_limited",
     error: `this service opens no more accounts for wallets now; try again in ${seconds} s`,
-    details: yield* boundMet("sign_ups", `${signUpsAllowed}; try again in ${seconds} s`)
+    details: yield* boundMet("sign_ups", signUpsAllowed, seconds)
   })
 })
 
