@@ -1,21 +1,31 @@
 /**
- * The ratios a suite reached when its baseline was taken, and the comparison of a new run with them.
- * Only ratios are kept: they move far less between machines than the times they are made of.
+ * What a suite reached in its last runs, and the comparison of a new run with them. Only ratios are kept: they move
+ * far less between machines than the times they are made of. They move between runs as well, so several are kept, and
+ * the least of each is what a new run has to hold.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { figure, type Goal, resultsDirectory, type Unavailable, verdictOf } from "./Report.ts"
+import { Schema } from "effect"
+import { figure, type Goal, resultsDirectory, type SuiteReport, type Unavailable, verdictOf } from "./Report.ts"
 
-export interface Baseline {
-  /** Day it was taken, ISO 8601. */
-  readonly when: string
-  readonly ratios: Readonly<Record<string, number>>
+const BaselineRun = Schema.Struct({
+  /** Day of the run, ISO 8601. */
+  when: Schema.String,
+  ratios: Schema.Record(Schema.String, Schema.Number),
   /** Names of the goals that were met. */
-  readonly met?: ReadonlyArray<string>
-}
+  met: Schema.Array(Schema.String),
+  /** Names of the goals that were missed; those that were not measured are in neither list. */
+  missed: Schema.Array(Schema.String)
+})
+export type BaselineRun = (typeof BaselineRun)["Type"]
+
+const Baseline = Schema.Struct({ runs: Schema.NonEmptyArray(BaselineRun) })
+/** Of the newest runs, the newest first. */
+export type Baseline = (typeof Baseline)["Type"]
 
 export interface RatioChange {
   readonly name: string
+  /** The least of the stored runs. */
   readonly stored: number
   /** Undefined if the run did not measure it. */
   readonly found: number | undefined
@@ -27,34 +37,75 @@ export interface RatioChange {
 /** A ratio that falls by more than this share of the stored one fails `--check`. */
 export const regressionShareMax = 0.15
 
+/** How many runs a baseline holds. */
+export const baselineRunsMax = 5
+
+export const baselineRun = ({ goals, ratios }: SuiteReport, when: Date): BaselineRun => {
+  const goalsThat = (verdict: ReturnType<typeof verdictOf>): ReadonlyArray<string> =>
+    goals.filter((goal) => verdictOf(goal) === verdict).map(({ name }) => name)
+  return { when: when.toISOString().slice(0, 10), ratios, met: goalsThat("met"), missed: goalsThat("missed") }
+}
+
+export const withRun = (baseline: Baseline | undefined, run: BaselineRun): Baseline => ({
+  runs: [run, ...(baseline?.runs ?? []).slice(0, baselineRunsMax - 1)]
+})
+
+export interface Comparison {
+  readonly changes: ReadonlyArray<RatioChange>
+  /** Names of the ratios and goals that fall short of the stored runs. */
+  readonly regressions: ReadonlyArray<string>
+}
+
+export const compareWithBaseline = (
+  baseline: Baseline,
+  { goals, ratios, unavailable = [] }: Pick<SuiteReport, "goals" | "ratios" | "unavailable">
+): Comparison => {
+  const changes = ratioChanges(baseline, ratios, unavailable)
+  const fallen = changes.filter(({ isRegression }) => isRegression).map(({ name }) => name)
+  const lost = lostGoals(baseline, goals, unavailable).map((name) => `goal "${name}"`)
+  return { changes, regressions: [...fallen, ...lost] }
+}
+
 /**
  * Every stored ratio beside the new one. A ratio that is missing counts as a regression, unless this machine cannot
  * measure it.
  */
-export const compareWithBaseline = (
-  baseline: Baseline,
+const ratioChanges = (
+  { runs }: Baseline,
   ratios: Readonly<Record<string, number>>,
-  unavailable: ReadonlyArray<Unavailable> = []
+  unavailable: ReadonlyArray<Unavailable>
 ): ReadonlyArray<RatioChange> =>
-  Object.entries(baseline.ratios).map(([name, stored]) => {
+  [...new Set(runs.flatMap((run) => Object.keys(run.ratios)))].map((name) => {
+    const stored = Math.min(...runs.flatMap((run) => run.ratios[name] ?? []))
     const found = ratios[name]
-    const reason = found === undefined ? unavailable.find(({ part }) => name.includes(part))?.reason : undefined
+    const reason = found === undefined ? reasonFor(name, unavailable) : undefined
     const isReached = found !== undefined && found >= stored * (1 - regressionShareMax)
     return { name, stored, found, reason, isRegression: !isReached && reason === undefined }
   })
 
 /**
- * The goals that were met and are missed now by more than ratios may fall, or are measured no longer. A goal without a
- * unit is a share, which does not swing with the machine, and may not be missed at all.
+ * The goals that all stored runs met and that are missed now by more than ratios may fall, or are measured no longer
+ * though this machine could. A goal without a unit is a share, which does not swing with the machine, and may not be
+ * missed at all.
  */
-export const lostGoals = ({ met = [] }: Baseline, goals: ReadonlyArray<Goal>): ReadonlyArray<string> =>
-  met.filter((name) => {
+const lostGoals = (
+  { runs }: Baseline,
+  goals: ReadonlyArray<Goal>,
+  unavailable: ReadonlyArray<Unavailable>
+): ReadonlyArray<string> => {
+  const missed = new Set(runs.flatMap((run) => run.missed))
+  const held = [...new Set(runs.flatMap((run) => run.met))].filter((name) => !missed.has(name))
+  return held.filter((name) => {
     const goal = goals.find((one) => one.name === name)
-    if (goal === undefined) return true
+    if (goal === undefined || verdictOf(goal) === "not measured") return reasonFor(name, unavailable) === undefined
     const allowed = goal.unit === "" ? 0 : regressionShareMax
     const slack = goal.bound === "at least" ? 1 - allowed : 1 + allowed
     return verdictOf({ ...goal, wanted: goal.wanted * slack }) !== "met"
   })
+}
+
+const reasonFor = (name: string, unavailable: ReadonlyArray<Unavailable>): string | undefined =>
+  unavailable.find(({ part }) => name.includes(part))?.reason
 
 export const changesTable = (changes: ReadonlyArray<RatioChange>): ReadonlyArray<ReadonlyArray<string>> =>
   changes.map(({ name, stored, found, reason, isRegression }) => [
@@ -75,9 +126,7 @@ export const readBaseline = async (name: string, directory = resultsDirectory): 
     if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined
     throw cause
   }
-  const parsed: unknown = JSON.parse(text)
-  if (!isBaseline(parsed)) throw new Error(`${path} is no baseline: { when, ratios } was expected`)
-  return parsed
+  return Schema.decodeUnknownSync(Baseline)(JSON.parse(text))
 }
 
 export const writeBaseline = async (
@@ -86,23 +135,11 @@ export const writeBaseline = async (
   directory = resultsDirectory
 ): Promise<string> => {
   const path = join(directory, `${name}.json`)
-  const ratios = Object.fromEntries(
-    Object.entries(baseline.ratios).map(([key, ratio]) => [key, Number(ratio.toPrecision(storedDigits))])
-  )
-  const met = baseline.met === undefined ? {} : { met: baseline.met }
-  await writeFile(path, `${JSON.stringify({ when: baseline.when, ratios, ...met }, undefined, 2)}\n`)
+  const rounded = (ratios: BaselineRun["ratios"]) =>
+    Object.fromEntries(Object.entries(ratios).map(([name, ratio]) => [name, Number(ratio.toPrecision(storedDigits))]))
+  const runs = baseline.runs.map((run) => ({ ...run, ratios: rounded(run.ratios) }))
+  await writeFile(path, `${JSON.stringify({ runs }, undefined, 2)}\n`)
   return path
 }
 
 const storedDigits = 4
-
-const isBaseline = (value: unknown): value is Baseline =>
-  typeof value === "object" &&
-  value !== null &&
-  "when" in value &&
-  typeof value.when === "string" &&
-  "ratios" in value &&
-  typeof value.ratios === "object" &&
-  value.ratios !== null &&
-  Object.values(value.ratios).every((ratio) => typeof ratio === "number") &&
-  (!("met" in value) || (Array.isArray(value.met) && value.met.every((name) => typeof name === "string")))

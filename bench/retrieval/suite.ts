@@ -68,7 +68,7 @@ export const measure = async (options: RetrievalOptions): Promise<SuiteReport> =
     goals: [...locomoGoals(locomo), ...[...outcomes].flatMap(([name, rows]) => supersessionGoals(name, rows))],
     pictures: [pictureOf(turnSets)],
     ratios: Object.fromEntries(turnSets.flatMap(ratiosOf)),
-    unavailable: locomo === undefined ? [{ part: "LoCoMo", reason: "needs --data" }] : []
+    unavailable: data === undefined ? ["LoCoMo", "attestor"].map((part) => ({ part, reason: "needs --data" })) : []
   }
 }
 

@@ -4,10 +4,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import {
+  baselineRun,
+  baselineRunsMax,
+  type BaselineRun,
   changesTable,
   compareWithBaseline,
-  lostGoals,
   readBaseline,
+  withRun,
   writeBaseline
 } from "../../../bench/kit/Baseline.ts"
 import { machineFacts } from "../../../bench/kit/Machine.ts"
@@ -45,57 +48,86 @@ describe("a goal", () => {
 })
 
 describe("a baseline", () => {
-  const baseline = { when: "2026-11-21", ratios: { a: 10, b: 10, c: 10 } }
+  const run: BaselineRun = { when: "2026-11-21", ratios: { a: 10, b: 10, c: 10 }, met: [], missed: [] }
+  const baseline = withRun(undefined, run)
+  const measured = (ratios: Readonly<Record<string, number>>, goals: ReadonlyArray<Goal> = []) => ({ ratios, goals })
 
   it("fails a ratio that fell by more than 15 % and one that has gone missing, and no other", () => {
-    const changes = compareWithBaseline(baseline, { a: 8.6, b: 8.4, added: 1 })
-    expect(changes.map(({ name, isRegression }) => [name, isRegression])).toEqual([
-      ["a", false],
-      ["b", true],
-      ["c", true]
-    ])
+    const { changes, regressions } = compareWithBaseline(baseline, measured({ a: 8.6, b: 8.4, added: 1 }))
+    expect(regressions).toEqual(["b", "c"])
     expect(changesTable(changes)[1]).toEqual(["b", "10", "8.4", "-16 %", "REGRESSION"])
   })
 
-  it("does not fail a ratio that this machine cannot measure", () => {
+  it("of several runs wants the least of each ratio", () => {
+    const several = withRun(baseline, { ...run, ratios: { a: 8, b: 12 } })
+    const { changes, regressions } = compareWithBaseline(several, measured({ a: 7, b: 8.4, c: 9 }))
+    expect(changes.map(({ name, stored }) => [name, stored])).toEqual([
+      ["a", 8],
+      ["b", 10],
+      ["c", 10]
+    ])
+    expect(regressions).toEqual(["b"])
+  })
+
+  it("does not fail what this machine cannot measure", () => {
+    const held = withRun(undefined, { ...run, met: ["goal of b", "goal of c"] })
     const unavailable = [{ part: "b", reason: "needs --data" }]
-    const changes = compareWithBaseline(baseline, { a: 10 }, unavailable)
+    const { changes, regressions } = compareWithBaseline(held, { ...measured({ a: 10 }), unavailable })
     expect(changesTable(changes).map(([name, , found, , verdict]) => [name, found, verdict])).toEqual([
       ["a", "10", "ok"],
       ["b", "not measured", "needs --data"],
       ["c", "missing", "REGRESSION"]
     ])
+    expect(regressions).toEqual(["c", 'goal "goal of c"'])
   })
 
-  it("fails a ratio that fell, also if another machine could not measure it", () => {
-    expect(compareWithBaseline(baseline, { b: 1 }, [{ part: "b", reason: "" }])[1]?.isRegression).toBe(true)
+  it("fails a ratio that fell, also if another machine could not measure it, and one that is no number", () => {
+    const unavailable = [{ part: "b", reason: "" }]
+    const found = { ...measured({ a: Number.NaN, b: 1, c: 10 }), unavailable }
+    expect(compareWithBaseline(baseline, found).regressions).toEqual(["a", "b"])
   })
 
-  it("fails a ratio that is no number", () => {
-    expect(compareWithBaseline(baseline, { a: Number.NaN, b: 10, c: 10 })[0]?.isRegression).toBe(true)
-  })
-
-  it("loses a goal that was met and is missed by more than ratios may fall, or is measured no longer", () => {
-    const met = ["speed", "time"]
+  it("loses a goal that all runs met and that is missed by more than ratios may fall, or is measured no longer", () => {
+    const lost = (goals: ReadonlyArray<Goal>, met: ReadonlyArray<string>, missed: ReadonlyArray<string> = []) => {
+      const none = { when: "", ratios: {} }
+      const runs = withRun(withRun(undefined, { ...none, met: [], missed }), { ...none, met, missed: [] })
+      return compareWithBaseline(runs, { ratios: {}, goals }).regressions
+    }
     const goals = (speed: number | undefined, time: number): ReadonlyArray<Goal> => [
       { name: "speed", bound: "at least", wanted: 10, found: speed, unit: "x" },
       { name: "time", bound: "at most", wanted: 3, found: time, unit: "ms" }
     ]
-    expect(lostGoals({ ...baseline, met }, goals(8.6, 3.4))).toEqual([])
-    expect(lostGoals({ ...baseline, met }, goals(8.4, 3.5))).toEqual(met)
-    expect(lostGoals({ ...baseline, met }, goals(undefined, 3))).toEqual(["speed"])
-    expect(lostGoals(baseline, [])).toEqual([])
+    const both = ["speed", "time"]
+    expect(lost(goals(8.6, 3.4), both)).toEqual([])
+    expect(lost(goals(8.4, 3.5), both)).toEqual(['goal "speed"', 'goal "time"'])
+    expect(lost(goals(8.4, 3.5), both, ["speed"])).toEqual(['goal "time"'])
+    expect(lost(goals(undefined, 3), both)).toEqual(['goal "speed"'])
     const recall = (found: number): Goal => ({ name: "recall", bound: "at least", wanted: 0.99, found, unit: "" })
-    expect([0.99, 0.989].map((found) => lostGoals({ ...baseline, met: ["recall"] }, [recall(found)]))).toEqual([
-      [],
-      ["recall"]
-    ])
+    expect([0.99, 0.989].map((found) => lost([recall(found)], ["recall"]))).toEqual([[], ['goal "recall"']])
+  })
+
+  it("takes from a report its ratios, and which goals were met, missed, or neither", () => {
+    const goals = [2.5, 1.5, undefined].map((found, at): Goal => {
+      return { ...goal, name: `goal ${at}`, bound: "at least", found }
+    })
+    expect(baselineRun({ ...report, goals }, new Date(0))).toEqual({
+      when: "1970-01-01",
+      ratios: { latency: 2.5 },
+      met: ["goal 0"],
+      missed: ["goal 1"]
+    })
+  })
+
+  it("holds the newest runs, the newest first", () => {
+    const days = Array.from({ length: baselineRunsMax + 2 }, (_, day) => `2026-11-0${day}`)
+    const kept = days.reduce((before, when) => withRun(before, { ...run, when }), baseline)
+    expect(kept.runs.map(({ when }) => when)).toEqual(days.toReversed().slice(0, baselineRunsMax))
   })
 
   it("reads back what was written, and is undefined before", async () => {
     expect(await readBaseline("index", directory)).toBeUndefined()
-    await writeBaseline("index", { when: "2026-11-21", ratios: { a: 1.23456 } }, directory)
-    expect(await readBaseline("index", directory)).toEqual({ when: "2026-11-21", ratios: { a: 1.235 } })
+    await writeBaseline("index", withRun(undefined, { ...run, ratios: { a: 1.23456 } }), directory)
+    expect(await readBaseline("index", directory)).toEqual({ runs: [{ ...run, ratios: { a: 1.235 } }] })
   })
 })
 
