@@ -1,6 +1,6 @@
 /** Commits on a thread: the conformance suite, and the failures of a thread. */
 import { describe, expect, it } from "@effect/vitest"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Fiber } from "effect"
 import { existsSync, lstatSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { TestClock } from "effect/testing"
@@ -9,6 +9,7 @@ import type { CommitOrder } from "@muniment/engine/store/sqlite/CommitTransactio
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
+import { Database } from "@muniment/sqlite/Database"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "../../../support/EngineFixtures.ts"
 import { put, storeConformance, unit } from "../../../support/storeConformance.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
@@ -140,6 +141,26 @@ describe("the thread", () => {
         const next = yield* thread.commit(filename, { ...order, isClaim: false, epoch: 1 })
         expect(next.outcome).toMatchObject({ _tag: "Committed" })
       }).pipe(Effect.scoped)
+  )
+
+  it.live("waits for a lock as before after it could not empty a file that somebody reads", () =>
+    Effect.gen(function* () {
+      const filename = join(temporaryDirectory(), "a.db")
+      openMigrated(filename).close()
+      const thread = yield* openCommitThread()
+      yield* thread.commit(filename, order)
+      const other = new Database({ filename })
+      yield* Effect.addFinalizer(() => Effect.sync(() => other.close()))
+      other.exec("BEGIN; SELECT * FROM memory")
+      expect(failureOf(yield* Effect.exit(thread.empty(filename)))).toMatchObject({ _tag: "StoreFault" })
+      other.exec("ROLLBACK; BEGIN IMMEDIATE")
+      const commit = yield* Effect.forkScoped(thread.commit(filename, { ...order, isClaim: false, epoch: 1 }))
+      // Longer than the wait for readers.
+      yield* Effect.sleep(200)
+      expect(commit.pollUnsafe()).toBeUndefined()
+      other.exec("ROLLBACK")
+      yield* Effect.exit(Fiber.join(commit))
+    }).pipe(Effect.scoped)
   )
 
   it.effect("that dies fails its unanswered commits, and the next commit starts another", () =>
