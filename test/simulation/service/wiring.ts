@@ -75,6 +75,18 @@ const settings: ReadonlyArray<Mutation> = [
     to: "filesystemBallastBytes: 65_536"
   },
   {
+    name: "small tables of callers, since every life makes some",
+    file: "packages/domain/src/Limits.ts",
+    from: "rateLimitedCallersMax: 50_000",
+    to: "rateLimitedCallersMax: 64"
+  },
+  {
+    name: "no rounds of the gate, which requests pass by",
+    file: "packages/server/src/admission/Admission.ts",
+    from: "overdueRoundMillis = 100",
+    to: "overdueRoundMillis = 86_400_000_000"
+  },
+  {
     name: "no measuring of this machine's speed",
     file: "packages/server/src/ServerLayer.ts",
     from: 'calibrationDelay = "5 seconds"',

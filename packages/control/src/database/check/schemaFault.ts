@@ -16,11 +16,17 @@ export const schemaFault = (database: Database): string | undefined => {
     : `its tables are not those of version ${version}: ${[...names].toSorted().join(", ")}`
 }
 
+const tablesByVersion = new Map<number, ReadonlySet<string>>()
+
 const tablesOfVersion = (version: number): ReadonlySet<string> => {
+  const known = tablesByVersion.get(version)
+  if (known !== undefined) return known
   const database = new Database({ filename: ":memory:", isScratch: true })
   try {
     for (const { up } of controlMigrations.slice(0, version)) up(database)
-    return tablesOf(database)
+    const tables = tablesOf(database)
+    tablesByVersion.set(version, tables)
+    return tables
   } finally {
     database.close()
   }
