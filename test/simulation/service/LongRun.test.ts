@@ -40,6 +40,15 @@ const interrupted = async (...options: ReadonlyArray<string>): Promise<void> => 
   await ended
 }
 
+describe("a run in several processes", () => {
+  it("reports once on what all of them did, without a file", () => {
+    const { status, stderr, stdout } = run("--seeds", "5", "--seed", "5000", "--processes", "2")
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    expect(stdout).toContain("3 slices to run")
+    expect(stdout).toContain("5 of 5 seeds passed (5000 to 5004)")
+  })
+})
+
 describe("a long run", () => {
   it("resumes behind what was finished, and reports on all of it", () =>
     withFile(async (file) => {

@@ -1,7 +1,7 @@
 /**
- * Many seeds in slices, several processes at once, going on after a fault. What is finished stands in a file of progress,
- * one line of JSON a slice; the same command resumes where an interrupted one ended, and the last one tells what all of
- * them found.
+ * Many seeds in slices, several processes at once, going on after a fault. What is finished stands in a file of progress
+ * if one is named, one line of JSON a slice; the same command resumes where an interrupted one ended, and the last one
+ * tells what all of them found.
  *
  * Invariants: a finished slice is one whole line, and none of its seeds runs again; a line that an interruption cut off
  * counts as absent.
@@ -24,7 +24,7 @@ export interface SeedLine {
 
 export interface LongRun {
   /** The file of progress. */
-  readonly file: string
+  readonly file: string | undefined
   readonly first: number
   readonly seeds: number
   /** Of one slice: what an interruption costs at most, in each process. */
@@ -57,7 +57,7 @@ export const runLong = async (run: LongRun, say: (line: string) => void): Promis
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const slice = { ...next, commit, ...(await runSlice(next, run.options)) }
-      appendFileSync(run.file, `${JSON.stringify(slice)}\n`)
+      if (run.file !== undefined) appendFileSync(run.file, `${JSON.stringify(slice)}\n`)
       done.push(slice)
       say(told(slice))
     }
@@ -81,6 +81,7 @@ const slicesLeft = ({ first, seeds, sliceSeeds }: LongRun, done: ReadonlyArray<S
 
 /** The finished slices; the file is made if it is absent. */
 const readProgress = ({ file, options }: LongRun): Array<Slice> => {
+  if (file === undefined) return []
   const head = JSON.stringify({ options })
   if (!existsSync(file)) writeFileSync(file, `${head}\n`)
   const text = readFileSync(file, "utf8")

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { describe, expect, it } from "vitest"
 import { mutations } from "./mutations.ts"
 import { parseOptions } from "./SimulateOptions.ts"
@@ -5,6 +6,11 @@ import { parseOptions } from "./SimulateOptions.ts"
 describe("the options of the simulator", () => {
   it("are 200 seeds of both worlds and stores by default", () => {
     expect(parseOptions([])).toMatchObject({ seeds: 200, seed: 1, store: "both", world: "both", steps: 120 })
+  })
+
+  it("are one process, and all processors for a run that can be resumed", () => {
+    expect(parseOptions([]).processes).toBe(1)
+    expect(parseOptions(["--progress", "file"]).processes).toBe(availableParallelism())
   })
 
   it("are taken as they are said", () => {

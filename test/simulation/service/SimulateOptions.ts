@@ -19,7 +19,7 @@ for bit. Ends with 1 when a fault is found, or a mutation is not.
   --trace           each step
   --lines           a line of JSON for each seed, and all of them whatever is found
   --progress FILE   all seeds, in slices; a call with the same file goes on where it ended
-  --processes N     that work at once with --progress (one a processor)
+  --processes N     that work at once, to the end of all seeds (1; with --progress one a processor)
   --slice N         seeds of a slice (500)
   --mutations       searches a seed that finds each fault which is put in on purpose
   --mutation NAME   this one alone
@@ -71,7 +71,7 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
     replay: values.replay,
     lines: values.lines,
     progress: values.progress,
-    processes: countOf("processes", values.processes, availableParallelism()),
+    processes: countOf("processes", values.processes, values.progress === undefined ? 1 : availableParallelism()),
     slice: countOf("slice", values.slice, 500),
     mutations: values.mutations,
     mutation:

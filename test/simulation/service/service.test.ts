@@ -21,11 +21,17 @@ const simulate = (...options: ReadonlyArray<string>) => {
 
 describe("the simulated service", () => {
   it("holds what it promised its callers, in 200 seeds", () => {
-    expect(simulate("--seeds", "200", "--seed", "1")).toEqual({ status: 0, told: expect.stringContaining("no fault") })
+    expect(simulate("--seeds", "200", "--seed", "1", "--processes", "2")).toEqual({
+      status: 0,
+      told: expect.stringContaining("200 of 200 seeds passed (1 to 200)")
+    })
   })
 
-  it("replays a seed bit for bit", () => {
-    expect(simulate("--seeds", "4", "--seed", "9000", "--replay")).toEqual({
+  it.each([
+    { world: "engine", seeds: "4" },
+    { world: "whole", seeds: "1" }
+  ])("replays a seed of the world $world bit for bit", ({ seeds, world }) => {
+    expect(simulate("--world", world, "--seeds", seeds, "--seed", "9001", "--replay")).toEqual({
       status: 0,
       told: expect.stringContaining("no fault")
     })

@@ -86,13 +86,14 @@ const seedOptions = (): ReadonlyArray<string> => [
   ...(values.mutation === undefined ? [] : ["--mutation", values.mutation])
 ]
 
-const runResumably = async (file: string): Promise<boolean> => {
+const runInProcesses = async (): Promise<boolean> => {
+  const { processes, progress, seed, seeds, slice } = values
   const run = {
-    file,
-    first: values.seed,
-    seeds: values.seeds,
-    sliceSeeds: values.slice,
-    processes: values.processes,
+    file: progress,
+    first: seed,
+    seeds,
+    sliceSeeds: Math.min(slice, Math.max(1, Math.ceil(seeds / processes))),
+    processes,
     options: seedOptions()
   }
   return (await runLong(run, say)) === 0
@@ -101,7 +102,7 @@ const runResumably = async (file: string): Promise<boolean> => {
 const chosenMutation = mutations.find(({ name }) => name === values.mutation)
 const isSound = values.mutations
   ? runMutations(chosenMutation === undefined ? mutations : [chosenMutation])
-  : values.progress === undefined
+  : values.progress === undefined && values.processes === 1
     ? await runSeeds(chosenMutation)
-    : await runResumably(values.progress)
+    : await runInProcesses()
 process.exitCode = isSound ? 0 : 1
