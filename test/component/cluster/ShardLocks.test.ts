@@ -1,8 +1,10 @@
-/** The locks of shards over a real PostgreSQL: who leaves gives back all at once, who stays one by one. */
+/** The locks of shards over a real PostgreSQL: who leaves gives back all at once, who stays what it is asked for. */
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { Runner, RunnerAddress, RunnerStorage, ShardId, ShardingConfig } from "effect/cluster"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
 import { afterAll, beforeAll } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { NodeSignals } from "@muniment/cluster/log/NodeSignals"
@@ -25,24 +27,79 @@ const signalsOf = Effect.gen(function* () {
   return yield* NodeSignals.open(sql, sql)
 })
 
-const locksOf = Effect.gen(function* () {
-  const context = yield* Layer.build(
-    shardLocksLayer(yield* signalsOf).pipe(
-      Layer.provide(logDatabase(server.url(), 4)),
-      Layer.provide(ShardingConfig.layer({ shardsPerGroup: shards.length, shardLockExpiration: 15_000 })),
-      Layer.fresh
-    )
-  )
-  return Context.get(context, RunnerStorage.RunnerStorage)
-})
-
-it.live("a node that stays gives back the shards it is asked for, however many at once, and keeps the others", () =>
+/** What the session of the locks is asked goes to `statements`. */
+const locksWith = (statements: Array<string>) =>
   Effect.gen(function* () {
-    const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
+    const database = Layer.effect(
+      SqlClient,
+      Effect.map(SqlClient, (sql) => watched(sql, statements))
+    ).pipe(Layer.provide(logDatabase(server.url(), 4)))
+    const context = yield* Layer.build(
+      shardLocksLayer(yield* signalsOf).pipe(
+        Layer.provide(database),
+        Layer.provide(ShardingConfig.layer({ shardsPerGroup: shards.length, shardLockExpiration: 15_000 })),
+        Layer.fresh
+      )
+    )
+    return Context.get(context, RunnerStorage.RunnerStorage)
+  })
+
+const watched = (sql: SqlClient, statements: Array<string>): SqlClient => {
+  const watch = (connection: Connection): Connection => {
+    const noted =
+      <A>(method: (text: string, values: ReadonlyArray<unknown>, ...rest: Array<undefined>) => A): typeof method =>
+      (text, ...rest) => {
+        statements.push(text)
+        return method.call(connection, text, ...rest)
+      }
+    return Object.assign(Object.create(connection) as Connection, {
+      executeRaw: noted(connection.executeRaw),
+      executeValues: noted(connection.executeValues),
+      executeUnprepared: noted(connection.executeUnprepared)
+    })
+  }
+  const reserve = Effect.map(sql.reserve, watch)
+  return new Proxy(sql, { get: (target, name) => (name === "reserve" ? reserve : Reflect.get(target, name)) })
+}
+
+const locksOf = Effect.suspend(() => locksWith([]))
+
+it.live("a node that stays gives back the shards of a moment in one statement, and keeps the others", () =>
+  Effect.gen(function* () {
+    const statements: Array<string> = []
+    const [mine, theirs] = yield* Effect.all([locksWith(statements), locksOf])
     expect(yield* mine.acquire(one, shards)).toHaveLength(shards.length)
     const given = shards.slice(0, 700)
+    statements.length = 0
     yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
-    expect(yield* theirs.acquire(other, shards)).toHaveLength(given.length)
+    expect(statements).toHaveLength(1)
+    const acquired = yield* theirs.acquire(other, shards)
+    expect(new Set(acquired)).toEqual(new Set(given))
+    expect(yield* mine.refresh(one, shards)).toHaveLength(shards.length - given.length)
+  }).pipe(Effect.scoped)
+)
+
+it.live("a node gets shards that others are about to give back as soon as they do", () =>
+  Effect.gen(function* () {
+    const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
+    yield* mine.acquire(one, shards)
+    const given = shards.slice(0, 300)
+    const acquired = yield* Effect.forkChild(theirs.acquire(other, given), { startImmediately: true })
+    yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
+    expect(yield* Fiber.join(acquired)).toHaveLength(given.length)
+  }).pipe(Effect.scoped)
+)
+
+it.live("a node whose session was ended holds nothing, gives back what it is asked for, and can lock again", () =>
+  Effect.gen(function* () {
+    const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
+    yield* mine.acquire(one, shards)
+    const sql = Context.get(yield* Layer.build(Layer.fresh(logDatabase(server.url(), 1))), PgClient)
+    yield* sql`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted`
+    // As Effect Cluster does.
+    yield* Effect.eventually(mine.release(one, shards[0]!))
+    expect(yield* theirs.acquire(other, shards.slice(0, 500))).toHaveLength(500)
+    expect(new Set(yield* mine.acquire(one, shards))).toEqual(new Set(shards.slice(500)))
   }).pipe(Effect.scoped)
 )
 

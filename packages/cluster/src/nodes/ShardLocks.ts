@@ -1,66 +1,144 @@
 /**
  * The locks of shards in PostgreSQL, as Effect Cluster keeps them, given back in a way that a node with hundreds of them
- * can afford: one at a time, and by a node that leaves all at once. They share one connection, an operation has a deadline
- * from when it is asked, and one that misses it costs the node all its shards.
+ * can afford: those of a moment in one statement, and by a node that leaves all at once. They share one connection, an
+ * operation has a deadline from when it is asked, and one that misses it costs the node all its shards.
  *
- * Which commits count is decided by the log: a lock that is free before its namespaces have closed makes their next owner
- * wait, nothing more.
+ * Invariants: a shard that moves is given back once its entities have ended. A node that leaves gives all of them back
+ * before that: which commits count is decided by the log, and the next owner of a namespace waits for its release there.
  */
-import { Effect, Layer, Semaphore } from "effect"
-import { RunnerStorage, SqlRunnerStorage } from "effect/cluster"
+import { Clock, Context, Deferred, Effect, Layer, type Scope, Semaphore } from "effect"
+import { type ClusterError, type RunnerAddress, RunnerStorage, type ShardId, SqlRunnerStorage } from "effect/cluster"
 import { make } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
 import { untilDatabaseAnswers } from "../log/LogDatabase.ts"
 import type { NodeSignals } from "../log/NodeSignals.ts"
+import { LockSession } from "./LockSession.ts"
 
 const tables = "muniment_cluster"
 
 /** Between two looks at the members that no signal has asked for: heartbeats that have ended are found so. */
 export const lookEachMillis = 1_000
+/** For shards that others are about to give back; Effect asks for those that are still missing a second later. */
+const awaitedMillis = 1_000
+/** From the first shard that is to be given back until the statement: entities of others end meanwhile. */
+const gatherMillis = 20
+
+type Storage = RunnerStorage.RunnerStorage["Service"]
+type Signals = Pick<NodeSignals, "next" | "tell">
+type Address = RunnerAddress.RunnerAddress
+
+/** Shards that are given back together. */
+interface Batch {
+  readonly shards: Array<ShardId.ShardId>
+  readonly given: Deferred.Deferred<void, ClusterError.PersistenceError>
+}
 
 /** Provides `RunnerStorage` over the database of the `SqlClient`. */
-export const shardLocksLayer = (signals: Pick<NodeSignals, "next" | "tell">) =>
+export const shardLocksLayer = (signals: Signals) =>
   Layer.effect(
     RunnerStorage.RunnerStorage,
     Effect.gen(function* () {
-      const storage = yield* RunnerStorage.RunnerStorage
-      const line = yield* Semaphore.make(1)
-      let hasLeft = false
-      /** Since the last look. */
-      let signal: Effect.Effect<void> = Effect.void
-      const telling = <A, E>(change: Effect.Effect<A, E>) =>
-        Effect.tap(change, () => {
-          signal = Effect.void
-          return signals.tell
-        })
+      const session = new LockSession(yield* SqlClient)
+      const stored = Layer.build(SqlRunnerStorage.layerStorage({ prefix: tables }))
+      const storage = Context.get(
+        yield* Effect.provideService(stored, SqlClient, session.client),
+        RunnerStorage.RunnerStorage
+      )
+      const locks = new ShardLocks({ storage, session, signals, scope: yield* Effect.scope })
       return RunnerStorage.RunnerStorage.of({
         ...storage,
-        // Asked again as soon as it has answered: it waits until there may be something new.
-        getRunners: Effect.suspend(() =>
-          Effect.timeoutOption(signal, lookEachMillis).pipe(
-            Effect.andThen(Effect.sync(() => void (signal = signals.next()))),
-            Effect.andThen(storage.getRunners)
-          )
-        ),
-        register: (runner, healthy) => telling(storage.register(runner, healthy)),
-        setRunnerHealth: (address, healthy) => telling(storage.setRunnerHealth(address, healthy)),
-        // Who sees that it is gone finds its locks free: those who miss them at first try again a second later.
-        unregister: (address) =>
-          line
-            .withPermit(
-              Effect.tap(
-                storage.releaseAll(address),
-                Effect.sync(() => void (hasLeft = true))
-              )
-            )
-            .pipe(Effect.ignore, Effect.andThen(telling(storage.unregister(address)))),
-        release: (address, shardId) =>
-          line.withPermit(Effect.suspend(() => (hasLeft ? Effect.void : storage.release(address, shardId))))
+        getRunners: locks.getRunners,
+        register: (runner, healthy) => locks.telling(storage.register(runner, healthy)),
+        setRunnerHealth: (address, healthy) => locks.telling(storage.setRunnerHealth(address, healthy)),
+        unregister: locks.unregister,
+        acquire: locks.acquire,
+        release: locks.release
       })
     })
-  ).pipe(
-    Layer.provide(SqlRunnerStorage.layerStorage({ prefix: tables })),
-    Layer.provide(Layer.effectDiscard(Effect.orDie(untilDatabaseAnswers(migrated))))
+  ).pipe(Layer.provide(Layer.effectDiscard(Effect.orDie(untilDatabaseAnswers(migrated)))))
+
+interface Parts {
+  readonly storage: Storage
+  readonly session: LockSession
+  readonly signals: Signals
+  /** Of the storage. */
+  readonly scope: Scope.Scope
+}
+
+class ShardLocks {
+  readonly #parts: Parts
+  readonly #line = Semaphore.makeUnsafe(1)
+  #hasLeft = false
+  /** Takes shards until its statement begins. */
+  #next: Batch | undefined
+  /** Since the last look at the members. */
+  #signal: Effect.Effect<void> = Effect.void
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** A change that the others are told of, and that this node sees at its next look. */
+  readonly telling = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.tap(change, () => {
+      this.#signal = Effect.void
+      return this.#parts.signals.tell
+    })
+
+  /** Asked again as soon as it has answered: it waits until there may be something new. */
+  readonly getRunners: Storage["getRunners"] = Effect.suspend(() =>
+    Effect.timeoutOption(this.#signal, lookEachMillis).pipe(
+      Effect.andThen(Effect.sync(() => void (this.#signal = this.#parts.signals.next()))),
+      Effect.andThen(this.#parts.storage.getRunners)
+    )
   )
+
+  /** Who sees that it is gone finds its locks free: those who miss them at first try again a second later. */
+  readonly unregister: Storage["unregister"] = (address) => {
+    const { storage } = this.#parts
+    const left = Effect.sync(() => void (this.#hasLeft = true))
+    return this.#line
+      .withPermit(Effect.andThen(storage.releaseAll(address), left))
+      .pipe(Effect.ignore, Effect.andThen(this.telling(storage.unregister(address))))
+  }
+
+  /** The members learn of a new one before they have given it its shards: it waits for them. */
+  readonly acquire: Storage["acquire"] = (address, shards) =>
+    Effect.gen({ self: this }, function* () {
+      const { signals, storage } = this.#parts
+      const wanted = [...shards]
+      const untilMillis = (yield* Clock.currentTimeMillis) + awaitedMillis
+      const locked = Effect.suspend(() => (this.#hasLeft ? Effect.succeed([]) : storage.acquire(address, wanted)))
+      for (;;) {
+        const given = signals.next()
+        const acquired = yield* this.#line.withPermit(locked)
+        const leftMillis = untilMillis - (yield* Clock.currentTimeMillis)
+        if (this.#hasLeft || acquired.length === wanted.length || leftMillis <= 0) return acquired
+        yield* Effect.timeoutOption(given, leftMillis)
+      }
+    })
+
+  readonly release: Storage["release"] = (address, shard) =>
+    Effect.gen({ self: this }, function* () {
+      const batch: Batch = (this.#next ??= { shards: [], given: Deferred.makeUnsafe() })
+      batch.shards.push(shard)
+      if (batch.shards.length === 1)
+        yield* Effect.forkIn(Effect.delay(this.#giveBack(address, batch), gatherMillis), this.#parts.scope)
+      return yield* Deferred.await(batch.given)
+    })
+
+  #giveBack(address: Address, { given, shards }: Batch): Effect.Effect<void> {
+    const { session, signals, storage } = this.#parts
+    const unlocked = Effect.catch(session.unlock(shards), () =>
+      // Which builds the session anew.
+      Effect.forEach(shards, (shard) => storage.release(address, shard), { discard: true })
+    )
+    return Effect.suspend(() => {
+      this.#next = undefined
+      return this.#hasLeft ? Effect.void : Effect.asVoid(unlocked)
+    }).pipe(this.#line.withPermit, Deferred.into(given), Effect.andThen(signals.tell))
+  }
+}
 
 /** As `SqlRunnerStorage.layerWith`, but that a database that misses a deadline is asked again. */
 const migrated = make({})({
