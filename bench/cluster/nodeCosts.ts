@@ -6,6 +6,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { exitOnSignals } from "../../scripts/cluster/children.ts"
 import { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { freePort } from "../../scripts/cluster/ports.ts"
 import { attemptWrite, environment } from "./BenchWrites.ts"
@@ -91,6 +92,7 @@ const measure = async (nodes: ReadonlyArray<NodeProcess>) => {
   return { idleShares: idle.map((millis) => millis / idleMillis), writeMillis: sum(busy) / writes, seconds }
 }
 
+exitOnSignals()
 const directory = mkdtempSync(join(tmpdir(), "muniment-node-costs-"))
 // PostgreSQL does not run as root.
 chmodSync(directory, 0o755)

@@ -2,34 +2,43 @@
  * How long callers wait when a node is stopped as planned (SIGTERM) and they repeat under their key: three nodes over a
  * real PostgreSQL, with writes to many agents all the while, each of which goes to the next node that takes it. Of each
  * stop: the longest wait of any write, from its first attempt to its answer, when that write began, and what the node
- * says of the parts of its end. The owner of `control.db` is stopped in turn with another node, and each is started again
- * before the next stop: the longest wait meanwhile is a row of its own.
+ * says of the parts of its end; and how many attempts were refused, by what they were told. The owner of `control.db` is
+ * stopped in turn with another node, and each is started again before the next stop: the longest wait meanwhile is a row of
+ * its own. Its processes end with it.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { exitOnSignals } from "../../scripts/cluster/children.ts"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { quantile } from "../kit/Measure.ts"
 import { attemptWrite, environment } from "./BenchWrites.ts"
 import { readOptions } from "./Options.ts"
 
-const { callers, logs, stops } = readOptions({
+const options = readOptions({
   usage: `node bench/cluster/plannedStops.ts [options]
 
 Stops nodes of a cluster of three under writes, every second one the owner of control.db, and says how long callers wait.
 
-  --stops N    stops, 1 to 10000 (20)
-  --callers N  callers at once, 1 to 256 (8)
-  --logs       what the longest write was told, and what all nodes log
-  --help       this text`,
-  numbers: { stops: { default: 20, min: 1, max: 10_000 }, callers: { default: 8, min: 1, max: 256 } },
+  --stops N         stops, 1 to 10000 (20)
+  --callers N       callers at once, 1 to 256 (8)
+  --rest-seconds N  between a start and the next stop, 1 to 600 (15)
+  --logs            what the longest write was told, and what all nodes log
+  --help            this text`,
+  numbers: {
+    stops: { default: 20, min: 1, max: 10_000 },
+    callers: { default: 8, min: 1, max: 256 },
+    "rest-seconds": { default: 15, min: 1, max: 600 }
+  },
   switches: ["logs"]
 })
+const { callers, logs, stops } = options
+const restMillis = options["rest-seconds"] * 1_000
 
 const againMillis = 50
 /** Between two writes of a caller. */
 const thinkMillis = 50
-/** Before each stop, and after the last answer that it could have delayed. */
+/** After a stop, for the answers that it delays. */
 const settleMillis = 3_000
 
 const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))
@@ -43,6 +52,8 @@ interface Write {
 }
 
 const written: Array<Write> = []
+/** Of the attempts since the last stop: how many were told what. */
+const refused = new Map<string, number>()
 /** When each write began that has no answer yet. */
 const underWay = new Set<{ readonly begunMillis: number }>()
 const over = new AbortController()
@@ -74,6 +85,7 @@ const call = async (nodes: ReadonlyArray<NodeProcess>): Promise<void> => {
         written.push({ begunMillis, endedMillis: performance.now(), refusals, last: { node: node.name, askedMillis } })
         break
       }
+      refused.set(refusal, (refused.get(refusal) ?? 0) + 1)
       refusals.push(`${Math.round(performance.now() - begunMillis)} ms, ${node.name}: ${refusal}`)
       await pause(againMillis)
     }
@@ -105,6 +117,7 @@ const ownerOf = (nodes: ReadonlyArray<NodeProcess>): NodeProcess | undefined =>
     (node) => /this node serves the cluster/.test(node.output()) && !/another node may serve/.test(node.output())
   )
 
+exitOnSignals()
 const directory = mkdtempSync(join(tmpdir(), "muniment-planned-stops-"))
 // PostgreSQL does not run as root.
 chmodSync(directory, 0o755)
@@ -115,8 +128,9 @@ try {
   cluster = await ClusterProcesses.start({ directory: join(directory, "cluster"), nodes: 3, environment })
   const { nodes } = cluster
   const calling = Promise.all(Array.from({ length: callers }, () => call(nodes)))
-  await pause(settleMillis)
   for (let stop = 0; stop < stops; stop++) {
+    await pause(restMillis)
+    refused.clear()
     const isOwner = stop % 2 === 0
     const owner = ownerOf(nodes)
     const node = isOwner && owner !== undefined ? owner : nodes.filter((each) => each !== owner)[stop % 2]!
@@ -134,6 +148,7 @@ try {
       `${node.name}${node === owner ? " (owner)" : ""}: longest wait ${Math.round(waitOf(worst))} ms, of a write that began ${sinceStop(worst.begunMillis)} after the stop, was refused ${worst.refusals.length} times and asked ${lastNode} at ${sinceStop(askedMillis)}; ended after ${Math.round(exitMillis)} ms\n`
     )
     for (const parts of partsOf(node)) process.stdout.write(`  ${parts}\n`)
+    for (const [told, times] of refused) process.stdout.write(`  refused ${times} times: ${told}\n`)
     if (logs) {
       process.stdout.write(`stopped at ${stoppedAt}\n${worst.refusals.join("\n")}\n`)
       for (const each of nodes) process.stdout.write(`--- ${each.name}\n${each.output().slice(-3_000)}\n`)

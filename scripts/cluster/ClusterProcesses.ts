@@ -8,6 +8,7 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Redacted } from "effect"
+import { endWithThisProcess } from "./children.ts"
 import { freePort, isFree } from "./ports.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
@@ -167,6 +168,7 @@ export class NodeProcess {
       },
       stdio: ["ignore", "pipe", "pipe"]
     })
+    endWithThisProcess(child)
     this.#process = child
     const collect = (chunk: Buffer) => {
       this.#output += chunk.toString()

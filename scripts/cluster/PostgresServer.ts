@@ -20,6 +20,7 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { Redacted } from "effect"
+import { endWithThisProcess } from "./children.ts"
 import { freePort } from "./ports.ts"
 
 /** `nobody` on Linux. */
@@ -126,6 +127,7 @@ export class PostgresServer {
       ...identity,
       stdio: ["ignore", "ignore", "pipe"]
     })
+    endWithThisProcess(started)
     this.#process = started
     let said = ""
     await new Promise<void>((ready, failed) => {
