@@ -99,3 +99,18 @@ it("answers a request that came before its routes were attached", async () => {
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => void response.end("served"))
   expect(await answer).toContain("served")
 })
+
+it("answers a request that has come before it closes, and says that the connection ends", async () => {
+  const socket = open()
+  const answers: Array<string> = []
+  socket.setEncoding("utf8").on("data", (text: string) => answers.push(text))
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+  await once(socket, "data")
+  // Both in one turn of the loop: the request lies in the kernel.
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+  const closed = new Promise((settle) => server.close(settle))
+  await once(socket, "close")
+  expect(answers.join("").match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
+  expect(answers.at(-1)).toMatch(/\r\nConnection: close\r\n/i)
+  await closed
+})

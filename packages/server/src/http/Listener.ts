@@ -19,6 +19,7 @@ import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
+import { afterPoll } from "../admission/Turnstile.ts"
 import { acceptMore, reusePort } from "./Acceptors.ts"
 import type { Address } from "./ListenAddress.ts"
 
@@ -163,6 +164,9 @@ export const boundedServer = (gate: Gate, polls: PollClock): Server => {
   return server
 }
 
+/** Requests that have come already are read by then: their connections do not count as idle. */
+const afterArrivals = (run: () => void): void => afterPoll(() => afterPoll(run))
+
 /** Makes `close` end connections: those without a request now, the others with their answer. */
 const drainsOnClose = (server: Server, gate: Gate): void => {
   const answersDue = new Map<Socket, Set<ServerResponse>>()
@@ -179,26 +183,30 @@ const drainsOnClose = (server: Server, gate: Gate): void => {
     response.shouldKeepAlive &&= !isClosing
     response.once("close", () => {
       due?.delete(response)
-      if (isClosing && due?.size === 0) socket.end()
+      // It may have said that the connection stays, before the server closed.
+      if (isClosing) afterArrivals(() => due?.size === 0 && socket.end())
     })
   }
   server.on("arrival", expectAnswer)
   const close = server.close.bind(server)
-  server.close = (callback) => {
+  /** Of connections that were accepted elsewhere Node does not know. */
+  const closed = (callback: (error?: Error) => void) => (error?: Error) => {
+    const left = [...answersDue.keys()]
+    let open = left.length
+    if (open === 0) return callback(error)
+    for (const socket of left) socket.once("close", () => --open === 0 && callback(error))
+    return undefined
+  }
+  server.close = (callback = () => undefined) => {
     isClosing = true
-    // Of connections that were accepted elsewhere Node does not know.
-    close((error) => {
-      const left = [...answersDue.keys()]
-      let open = left.length
-      if (open === 0) return callback?.(error)
-      for (const socket of left) socket.once("close", () => --open === 0 && callback?.(error))
-      return undefined
+    for (const due of answersDue.values()) for (const response of due) response.shouldKeepAlive = false
+    afterArrivals(() => {
+      // Node closes idle ones, too.
+      close(closed(callback))
+      for (const [socket, due] of answersDue)
+        // Clients of a stream come back with the id of their last event.
+        if (due.size === 0 || [...due].every((response) => gate.isStream(response))) socket.destroy()
     })
-    for (const [socket, due] of answersDue) {
-      for (const response of due) response.shouldKeepAlive = false
-      // Clients of a stream come back with the id of their last event.
-      if (due.size === 0 || [...due].every((response) => gate.isStream(response))) socket.destroy()
-    }
     return server
   }
 }
