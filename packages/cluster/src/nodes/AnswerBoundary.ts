@@ -39,6 +39,11 @@ export class AnswerBoundary {
     return this.#isAwaited && this.#part === "head" && this.#text === ""
   }
 
+  /** Between an answer and the next request. */
+  get isIdle(): boolean {
+    return !this.#isAwaited && this.#part === "head" && this.#text === ""
+  }
+
   /** -> up to where `bytes` are taken. */
   #take(bytes: Buffer, at: number): number {
     if (this.#part === "body" || this.#part === "chunk") {

@@ -68,46 +68,84 @@ export interface ForwardOptions {
   readonly lost: string
 }
 
-/** Carries a caller's connection to another node; -> gives that node up. */
-export const forward = (caller: Socket, { connection, lost, opened, refused, to }: ForwardOptions): (() => void) => {
+/** A caller's connection that another node has, or is asked to take. */
+export interface Forwarded {
+  /** Ends it, whatever it carries. */
+  readonly giveUp: () => void
+  /** Ends it when it carries nothing: now, or with its next answer, which says so (`Connection: close`). */
+  readonly finish: () => void
+  /** No request is without its answer, as far as the framing says. */
+  readonly isIdle: () => boolean
+}
+
+/** Carries a caller's connection to another node. */
+export const forward = (caller: Socket, { connection, lost, opened, refused, to }: ForwardOptions): Forwarded => {
   // A caller may end its side and still wait for the answer.
   const options = { ...connection, host: to.host, port: to.port, allowHalfOpen: true }
   const link = connect(options)
   link.setNoDelay(true)
   let isOpen = false
   let isOver = false
+  /** The next answer is the last one; it has begun. */
+  let isLast = false
+  let isClosing = false
   const boundary = new AnswerBoundary()
-  const end = () => {
+  const end = (answer = boundary.isUnanswered ? lost : undefined) => {
     if (isOver) return
     isOver = true
     link.destroy()
-    if (isOpen) leave(caller, boundary.isUnanswered ? lost : undefined)
+    if (isOpen) leave(caller, answer)
     else if (!caller.destroyed) {
-      caller.off("close", end)
+      caller.off("close", ended)
       refused()
     }
   }
-  link.setTimeout(openMillis, end)
-  caller.once("close", end)
-  link.on("error", end)
-  link.once("close", end)
+  const ended = () => end()
+  // One that had begun before has said that the connection stays.
+  const answered = (bytes: Buffer) => {
+    const last = isLast && boundary.isUnanswered ? lastAnswer(bytes) : undefined
+    boundary.answered(bytes)
+    if (!caller.write(last ?? bytes)) link.pause()
+    isClosing ||= last !== undefined
+    if (isClosing && boundary.isIdle) end("")
+  }
+  link.setTimeout(openMillis, ended)
+  caller.once("close", ended)
+  link.on("error", ended)
+  link.once("close", ended)
   link.once("secureConnect", () => link.write(`${caller.remoteAddress ?? ""}\n`))
   link.once("readable", () => {
     const answer = link.read(1) as Buffer | null
     if (answer?.[0] !== accepted) return end()
-    link.off("timeout", end).setTimeout(0)
+    link.off("timeout", ended).setTimeout(0)
     isOpen = true
     opened()
-    caller.on("error", end)
+    caller.on("error", ended)
     caller.on("data", () => boundary.asked())
-    link.on("data", (bytes: Buffer) => boundary.answered(bytes))
     caller.pipe(link)
+    link.on("data", answered).resume()
+    caller.on("drain", () => link.resume())
     // Its end may be that of its node.
-    link.pipe(caller, { end: false })
     link.once("end", () => (boundary.isUnanswered ? end() : caller.end()))
     return undefined
   })
-  return end
+  return {
+    giveUp: ended,
+    finish: () => {
+      isLast = true
+      if (isOpen && boundary.isIdle) end("")
+    },
+    isIdle: () => boundary.isIdle
+  }
+}
+
+/** The answer with `Connection: close`; undefined if not all of its head is there, or it is an interim one. */
+const lastAnswer = (bytes: Buffer): Buffer | undefined => {
+  const length = bytes.indexOf("\r\n\r\n")
+  const head = bytes.toString("latin1", 0, Math.max(0, length))
+  if (!/^HTTP\/1\.[01] [2-5]/.test(head)) return undefined
+  const fields = head.replace(/\r\n(?:connection|keep-alive):[^\r]*/gi, "")
+  return Buffer.concat([Buffer.from(`${fields}\r\nconnection: close`, "latin1"), bytes.subarray(length)])
 }
 
 /** With a last answer, if there is one; what the caller still sends is not read. */

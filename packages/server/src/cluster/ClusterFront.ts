@@ -3,6 +3,9 @@
  * node that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is
  * over by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
  *
+ * A node that leaves (`depart`) ends idle connections at once and the others with their answers, which say so. It takes new
+ * ones for a while, so that nobody is refused before the balancer knows: its readiness is 503 from then on.
+ *
  * Invariant: a connection that was refused by another node, or has waited, has carried nothing there.
  */
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http"
@@ -10,8 +13,9 @@ import { createServer, type Server, type Socket } from "node:net"
 import type { ConnectionOptions } from "node:tls"
 import { Effect, Latch, type Redacted, type Scope } from "effect"
 import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
-import { forward, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
+import { forward, type Forwarded, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
+import { afterPoll } from "../admission/Turnstile.ts"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
 
 const retrySeconds = 1
@@ -19,6 +23,11 @@ const retrySeconds = 1
 const waitMillis = 2_000
 /** Connections that wait. */
 const waitingMax = 4_096
+/** A balancer has asked whether the node is ready by then. */
+const noticeMillis = 2_000
+/** For the answers that callers wait for, and for the next node that serves. */
+const departMillis = 5_000
+const departLookMillis = 20
 
 /** Contract: Overload. */
 const nobodyServes = JSON.stringify({
@@ -37,15 +46,22 @@ const lostText = JSON.stringify({
   details: [{ path: "cluster", message: "another node is taking over" }]
 })
 
-const nodeLost = [
-  "HTTP/1.1 503 Service Unavailable",
-  "content-type: application/json",
-  `content-length: ${Buffer.byteLength(lostText)}`,
-  `retry-after: ${retrySeconds}`,
-  "connection: close",
-  "",
-  lostText
-].join("\r\n")
+const lastAnswer = (body: string): string =>
+  [
+    "HTTP/1.1 503 Service Unavailable",
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `retry-after: ${retrySeconds}`,
+    "connection: close",
+    "",
+    body
+  ].join("\r\n")
+
+const nodeLost = lastAnswer(lostText)
+
+/** To whoever asks whether it is ready. */
+const nodeLeaves = lastAnswer(JSON.stringify({ status: "leaving" }))
+const readinessStart = "GET /health/ready "
 
 /** A node that waits for its turn is alive. */
 const live = JSON.stringify({ status: "live" })
@@ -67,7 +83,7 @@ interface Waiting {
 export class ClusterFront {
   #serving: Address | undefined
   /** Connections that the serving node has, or is asked to take. */
-  readonly #forwarded = new Map<Socket, () => void>()
+  readonly #forwarded = new Map<Socket, Forwarded>()
   /** Those that it is asked to take. */
   readonly #offered = new Set<Socket>()
   readonly #connection: ConnectionOptions
@@ -80,6 +96,9 @@ export class ClusterFront {
   readonly #gap = Latch.makeUnsafe(false)
   /** Open: the node that serves is not known, or took nothing. */
   readonly #doubt = Latch.makeUnsafe(true)
+  /** For callers. */
+  #listening: Server | undefined
+  #isDeparting = false
 
   private constructor(secret: Redacted.Redacted) {
     this.#connection = nodeConnection(secret)
@@ -97,6 +116,7 @@ export class ClusterFront {
     const linkServer = requestLinkServer(secret, (...link) => front.#takeLink(...link))
     yield* listening(linkServer, links)
     const callers = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => front.#take(socket))
+    front.#listening = callers
     yield* listening(callers, address, Limits.connectionBacklog)
     return front
   })
@@ -110,6 +130,32 @@ export class ClusterFront {
   leave(): void {
     this.#here = undefined
     this.#doubt.openUnsafe()
+  }
+
+  /** This node ends soon, and serves no more; waits until new connections may be refused, and refuses them. */
+  get depart(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#isDeparting = true
+      // A request that has come already is read before its connection counts as idle.
+      afterPoll(() => afterPoll(() => this.#forwarded.forEach(({ finish }) => finish())))
+      return Effect.andThen(
+        Effect.sleep(noticeMillis),
+        Effect.sync(() => this.#listening?.close())
+      )
+    })
+  }
+
+  /** After `depart`: waits until callers have their answers, or have waited too long. */
+  get answered(): Effect.Effect<void> {
+    return Effect.asVoid(Effect.timeoutOption(this.#untilIdle(), departMillis))
+  }
+
+  #untilIdle(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const waiting = this.#waiting.length + this.#offered.size
+      const isIdle = waiting === 0 && [...this.#forwarded.values()].every((one) => one.isIdle())
+      return isIdle ? Effect.void : Effect.delay(this.#untilIdle(), departLookMillis)
+    })
   }
 
   /** Waits until who serves is in doubt; afterwards it counts as known. */
@@ -129,7 +175,7 @@ export class ClusterFront {
     const isKnown = before?.host === node?.host && before?.port === node?.port
     this.#serving = node
     if (!isKnown) {
-      for (const giveUp of this.#forwarded.values()) giveUp()
+      for (const { giveUp } of this.#forwarded.values()) giveUp()
       this.#mayWait ||= node !== undefined
     }
     if (node !== undefined) this.#takeWaiting()
@@ -138,7 +184,19 @@ export class ClusterFront {
   #take(socket: Socket): void {
     // What fails later has its own listener; until then there is nobody to tell.
     socket.on("error", () => socket.destroy())
-    this.#hand(socket)
+    if (this.#isDeparting) this.#takeLast(socket)
+    else this.#hand(socket)
+  }
+
+  /** As long as the balancer may not know. */
+  #takeLast(socket: Socket): void {
+    socket.once("readable", () => {
+      const first = socket.read() as Buffer | null
+      if (first === null) return void socket.destroy()
+      if (first.toString("latin1").startsWith(readinessStart)) return void socket.end(nodeLeaves)
+      socket.unshift(first)
+      return this.#hand(socket)
+    })
   }
 
   #hand(socket: Socket): void {
@@ -152,7 +210,7 @@ export class ClusterFront {
     }
     socket.once("close", forget)
     this.#offered.add(socket)
-    const giveUp = forward(socket, {
+    const forwarded = forward(socket, {
       to: serving,
       connection: this.#connection,
       opened: () => {
@@ -166,7 +224,8 @@ export class ClusterFront {
       },
       lost: nodeLost
     })
-    this.#forwarded.set(socket, giveUp)
+    this.#forwarded.set(socket, forwarded)
+    if (this.#isDeparting) forwarded.finish()
   }
 
   #waitOrRefuse(socket: Socket): void {
@@ -223,7 +282,7 @@ export class ClusterFront {
   /** At its end. What another node has taken goes on until the process ends. */
   #refuseWaiting(): void {
     this.#endWaits()
-    for (const socket of this.#offered) this.#forwarded.get(socket)?.()
+    for (const socket of this.#offered) this.#forwarded.get(socket)?.giveUp()
   }
 
   #answerHere(socket: Socket): void {

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync, rmSync } from "node:fs"
 import type { Server } from "node:http"
 import { join } from "node:path"
-import { Clock, Context, Deferred, Effect, Layer, Option, Redacted, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 import { openTarget } from "@muniment/backup/target/openTarget"
@@ -98,8 +98,10 @@ export const runNode = Effect.fnUntraced(function* <A, E>(options: NodeOptions<A
     )
   })
   yield* Effect.forkScoped(Effect.forever(watched))
-  // Before the front closes, and before anything that it needs.
-  yield* Effect.addFinalizer(() => node.leave)
+  // While the front still carries callers to the node that serves.
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(Effect.all([node.leave, front.depart], { concurrency: 2 }), front.answered)
+  )
   const term = serveWhileOwner(node, front, options.build, ready)
   return yield* Effect.forever(
     Effect.catchCause(term, (cause) =>
@@ -122,7 +124,7 @@ interface Node {
   readonly embedder: Embedder["Service"]
   /** Before a planned end, while it still serves its agents; once. */
   readonly handOver: Effect.Effect<void>
-  /** After what a node may do before as the owner of `control.db`. */
+  /** Its agents go to other nodes; after its end as the owner of `control.db`. */
   readonly leave: Effect.Effect<void>
 }
 
@@ -167,8 +169,7 @@ const openNode = Effect.fnUntraced(function* (
     port: settings.port,
     signals: log.signals
   })
-  const parting = new Parting("this node has left the cluster")
-  yield* Effect.addFinalizer(() => parting.end("closeMillis"))
+  const membership = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
   const context = yield* Layer.build(
     namespaceEntityLayer.pipe(
       // A message has the span of the request that it is part of.
@@ -177,7 +178,7 @@ const openNode = Effect.fnUntraced(function* (
       Layer.provideMerge(shards),
       Layer.provideMerge(embedderLayer(config))
     )
-  )
+  ).pipe(Scope.provide(membership))
   const { handOver: published } = Context.get(context, StoreHandOver)
   const handOver = yield* Effect.cached(Effect.asVoid(Effect.timeoutOption(published, handOverMillis)))
   const own = Layer.succeedContext(context)
@@ -192,9 +193,19 @@ const openNode = Effect.fnUntraced(function* (
     bytes: clusterBytesLayer.pipe(Layer.provide(own)),
     embedder: Context.get(context, Embedder),
     handOver,
-    leave: parting.begin.pipe(Effect.andThen(handOver), Effect.andThen(parting.mark("handOverMillis")))
+    leave: leaving(handOver, membership)
   } satisfies Node
 })
+
+const leaving = (handOver: Effect.Effect<void>, membership: Scope.Closeable): Effect.Effect<void> => {
+  const parting = new Parting("this node has left the cluster")
+  return parting.begin.pipe(
+    Effect.andThen(handOver),
+    Effect.andThen(parting.mark("handOverMillis")),
+    Effect.andThen(Scope.close(membership, Exit.void)),
+    Effect.andThen(parting.end("closeMillis"))
+  )
+}
 
 /** Of the node's copies, in the data directory. */
 const nodeFolder = "node"

@@ -1,5 +1,6 @@
 /** Where callers reach a node, while the node that serves changes. */
-import { createServer, get, type Server } from "node:http"
+import type { Socket } from "node:net"
+import { Agent, createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber, Redacted } from "effect"
@@ -19,7 +20,7 @@ const open = Effect.gen(function* () {
       void text(response).then((body) => answered(Effect.succeed(`${response.statusCode} ${body.slice(0, 20)}`)))
     })
   })
-  return { front, links, ask }
+  return { front, address, links, ask }
 })
 
 const service = (name: string): Server => createServer((_, response) => void response.end(name))
@@ -27,6 +28,11 @@ const refusal = expect.stringMatching(/^503/)
 
 /** A connection of this machine has come as far as it can by then. */
 const moment = Effect.promise(() => new Promise((resume) => setTimeout(resume, 300)))
+
+/** Of this machine's sockets, whatever the test's clock says. */
+const until = (isSo: () => boolean): Effect.Effect<void> =>
+  Effect.suspend(() => (isSo() ? Effect.void : Effect.andThen(turn, until(isSo))))
+const turn = Effect.promise(() => new Promise((resume) => setImmediate(resume)))
 
 it.effect("connections wait while the service moves to another node, whichever node they reach", () =>
   Effect.gen(function* () {
@@ -69,5 +75,64 @@ it.effect("a wait in vain ends, and until a node serves again nobody waits", () 
       expect(yield* Fiber.join(asked)).toEqual(refusal)
       expect(yield* ask).toEqual(refusal)
     }
+  })
+)
+
+it.effect("a node that leaves ends connections with their answers, and refuses none before it has said so", () =>
+  Effect.gen(function* () {
+    const [owner, leaver] = yield* Effect.all([open, open])
+    const held: Array<ServerResponse> = []
+    const hold = createServer((request, response) => {
+      if (request.url === "/held") held.push(response)
+      else response.end(request.url)
+    })
+    owner.front.serveHere(hold)
+    leaver.front.follow(owner.links)
+    const asked = (path: string, agent: Agent | false = false) =>
+      Effect.callback<IncomingMessage, Error>((answered) => {
+        get({ ...leaver.address, path, agent }, (response) => {
+          response.resume().once("end", () => answered(Effect.succeed(response)))
+        }).once("error", (cause) => answered(Effect.fail(cause)))
+      })
+    const [idle, busy] = [0, 1].map(() => new Agent({ keepAlive: true, maxSockets: 1 })) as [Agent, Agent]
+    let isOpen = true
+    idle.once("free", (socket: Socket) => socket.once("close", () => void (isOpen = false)))
+    yield* asked("/idle", idle)
+    const waiting = yield* Effect.forkChild(asked("/held", busy))
+    yield* until(() => held.length === 1)
+
+    const departed = yield* Effect.forkChild(leaver.front.depart, { startImmediately: true })
+    yield* until(() => !isOpen)
+    expect((yield* asked("/health/ready")).statusCode).toBe(503)
+    const late = yield* asked("/late")
+    expect([late.statusCode, late.headers.connection]).toEqual([200, "close"])
+    held[0]!.end("at last")
+    const answer = yield* Fiber.join(waiting)
+    expect([answer.statusCode, answer.headers.connection]).toEqual([200, "close"])
+    expect(departed.pollUnsafe()).toBeUndefined()
+
+    yield* TestClock.adjust("2 seconds")
+    yield* Fiber.join(departed)
+    expect(yield* Effect.flip(asked("/refused"))).toMatchObject({ code: "ECONNREFUSED" })
+    yield* leaver.front.answered
+  })
+)
+
+it.effect("a node that leaves waits for the answers of its callers", () =>
+  Effect.gen(function* () {
+    const [owner, leaver] = yield* Effect.all([open, open])
+    const held: Array<ServerResponse> = []
+    owner.front.serveHere(createServer((_, response) => void held.push(response)))
+    leaver.front.follow(owner.links)
+    const waiting = yield* Effect.forkChild(leaver.ask)
+    yield* until(() => held.length === 1)
+    yield* Effect.forkChild(leaver.front.depart)
+    const answered = yield* Effect.forkChild(leaver.front.answered, { startImmediately: true })
+    yield* TestClock.adjust("4 seconds")
+    expect(answered.pollUnsafe()).toBeUndefined()
+    held[0]!.end("at last")
+    expect(yield* Fiber.join(waiting)).toBe("200 at last")
+    yield* TestClock.adjust("20 millis")
+    yield* Fiber.join(answered)
   })
 )
