@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser, Page } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 const open = async (hash: string, ready: string): Promise<void> => {
-  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await showPage(page, hash)
   await page.locator(ready).first().waitFor()
   // What a page asks for at its start is there, so that no control comes or goes meanwhile.
   await expect.poll(() => page.locator("main .spinner").count()).toBe(0)
@@ -194,7 +194,7 @@ describe("axe", () => {
   ])("finds nothing in the dialog of %s, %s, light and dark, narrow and wide", async (hash, opener) => {
     for (const width of [380, 1_280]) {
       await page.setViewportSize({ width, height: 860 })
-      await open(hash, "main button")
+      await open(hash, "main")
       await page.getByRole("main").getByRole("button", { name: opener }).first().click()
       const dialog = page.getByRole("dialog")
       await dialog.getByRole("button", { name: "Cancel" }).waitFor()

@@ -2,7 +2,14 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
+import {
+  accessibilityFaults,
+  openBrowser,
+  openConsole,
+  openPage,
+  showPage,
+  type WatchedPage
+} from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
@@ -56,9 +63,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-const open = async (hash: string): Promise<void> => {
-  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
-}
+const open = (hash: string) => showPage(watched.page, hash)
 
 it("shows the messages of a thread, and what was made of each", async () => {
   const { page } = watched

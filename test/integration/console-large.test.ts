@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser, Page } from "playwright-core"
-import { openBrowser, openConsole, type WatchedPage } from "../support/Browser.ts"
+import { openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { importShelves } from "../support/ShelfRecords.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
@@ -130,7 +130,7 @@ describe("a list of 20,000 memories", () => {
   it("has a row at every place in view in every frame, and few of them in all", async () => {
     const { page } = watched
     await page.getByLabel("Account").fill("large")
-    await page.evaluate(`location.hash = "#/memories"`)
+    await showPage(page, "#/memories")
     await page.getByRole("heading", { name: "20,000 memories" }).waitFor(patience)
     for (const from of [0, 200_000, 700_000]) expect(await blankFrames(from, 600)).toBe(0)
     expect(await blankFrames(879_000, -600)).toBe(0)
@@ -157,7 +157,7 @@ describe.each([
     server.call(method, path, { key: keys.get(account)!, body })
   const idOf = async (): Promise<string> =>
     (await call("GET", `/v1/memories?limit=1&subjectId=person-${at}`)).body.memories[0].id
-  const open = (hash: string) => watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  const open = (hash: string) => showPage(watched.page, hash)
 
   it("has tags and data of a memory changed", async () => {
     const { page } = watched
@@ -216,14 +216,14 @@ describe.each(["large", "single", "empty"])("any account, %s,", (account) => {
     const total = async () => (await server.call("GET", "/v1/memories?limit=1", { key: keys.get(account)! })).body.total
     const before = await total()
     await page.getByLabel("Account").fill(account)
-    await page.evaluate(`location.hash = "#/schemas"`)
+    await showPage(page, "#/schemas")
     const form = page.getByRole("region", { name: "New schema" })
     await form.getByLabel("Name, the kind of its memories").fill("boat")
     await form.getByLabel("Description, read by the reader of conversations").fill("A boat that somebody has")
     await form.getByRole("button", { name: "Register" }).click()
     await page.getByRole("region", { name: "Schema", exact: true }).getByRole("heading", { name: "boat" }).waitFor()
     expect((await server.call("GET", "/v1/schemas/boat", { key: keys.get(account)! })).status).toBe(200)
-    await page.evaluate(`location.hash = "#/conversations"`)
+    await showPage(page, "#/conversations")
     const trial = page.getByRole("region", { name: "Try the reader" })
     await trial.getByRole("textbox").fill("user: My name is Clara and I live in Leeds.")
     await trial.getByRole("button", { name: "Read" }).click()

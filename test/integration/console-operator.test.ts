@@ -2,7 +2,14 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
+import {
+  accessibilityFaults,
+  openBrowser,
+  openConsole,
+  openPage,
+  showPage,
+  type WatchedPage
+} from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -25,9 +32,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-const open = async (hash: string): Promise<void> => {
-  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
-}
+const open = (hash: string) => showPage(watched.page, hash)
 
 const asOperator = async (method: string, path: string, body?: unknown) =>
   (await server.call(method, path, { key: server.operatorToken, body })).body

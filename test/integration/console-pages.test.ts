@@ -5,7 +5,14 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
 import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
-import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
+import {
+  accessibilityFaults,
+  openBrowser,
+  openConsole,
+  openPage,
+  showPage,
+  type WatchedPage
+} from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
@@ -37,9 +44,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-const open = async (hash: string): Promise<void> => {
-  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
-}
+const open = (hash: string) => showPage(watched.page, hash)
 
 /** What is waited for is done soon, but for a machine with more to do. */
 const patience = { timeout: patienceMillis }

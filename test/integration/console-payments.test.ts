@@ -1,7 +1,7 @@
 /** Payments in the console, on a local chain: one that waits stands first, and the operator has the chain asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
 import { expectUnknown, paymentsOf, signedDeposit } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains } from "../support/PaymentChains.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -30,7 +30,7 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     // Settled, and begun later than the other.
     const settled = await signedDeposit(server, chains, "solana-devnet", 3)
     expect((await settled.who.deposit(3, settled.payment)).status).toBe(200)
-    await page.evaluate(`location.hash = "#/money"`)
+    await showPage(page, "#/money")
     const rows = page.getByRole("region", { name: "Payments" }).locator("tbody tr")
     await expect
       .poll(() => rows.allInnerTexts())

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser, Page } from "playwright-core"
-import { openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
+import { openBrowser, openConsole, openPage, showPage, type WatchedPage } from "../support/Browser.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { importShelves } from "../support/ShelfRecords.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
@@ -48,7 +48,7 @@ const planOf = async (name: Name) => (await accountNamed(name))?.plan
 const accountNamed = async (name: Name) =>
   (await asOperator("GET", "/admin/accounts")).accounts.find((one: { readonly name: string }) => one.name === name)
 
-const open = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+const open = (hash: string) => showPage(page, hash)
 const panel = () => page.getByRole("complementary", { name: "Account" })
 const dialog = () => page.getByRole("dialog")
 const press = (name: string) => dialog().getByRole("button", { name, exact: true }).click()

@@ -79,3 +79,10 @@ export const openConsole = async (
   await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
   return watched
 }
+
+/** `hash` as in the address. Resolves once the console shows that page and no longer the one before it. */
+export const showPage = async (page: Page, hash: string): Promise<void> => {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  // On a narrow screen the links are there and not seen.
+  await page.locator(`nav a[aria-current=page][href="${hash.split("?")[0]}"]`).waitFor({ state: "attached" })
+}
