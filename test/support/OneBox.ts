@@ -6,6 +6,7 @@
 const backups = "`muniment backup` copies the files of one machine; a node refuses it"
 const bytes = "looks for erased words in the files of one machine; those of a cluster: `ReplicatedStore.test.ts`"
 const changed = "changes `control.db` while the service is stopped, as time would"
+const moves = "moves the directory of one machine into a cluster of its own, and back"
 const processes = "one process is what is tested: its start, its end, its exit code"
 
 /** Below `test/integration`. */
@@ -24,6 +25,8 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
   "erasure.test.ts": bytes,
   "first-build.test.ts": "opens a directory of the first build",
   "loop-slices.test.ts": "measures one process from inside",
+  "migrate-large.test.ts": moves,
+  "migrate.test.ts": moves,
   "readiness.test.ts": processes,
   "retired-agents.test.ts": changed,
   "shutdown.test.ts": processes,
