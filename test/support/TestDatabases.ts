@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import { json } from "node:stream/consumers"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { logDatabase, untilDatabaseAnswers } from "@muniment/cluster/log/LogDatabase"
 import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
 
 /** Set by the main process for those of the test files. */
@@ -29,7 +29,7 @@ export const openTestDatabases = async (): Promise<() => Promise<void>> => {
         if (known.length === (method === "DELETE" ? 1 : 0)) yield* sql.unsafe(statement)
       })
     )
-    await Effect.runPromise(found.pipe(Effect.provide(logDatabase(server.url(), 1))))
+    await Effect.runPromise(untilDatabaseAnswers(found.pipe(Effect.provide(logDatabase(server.url(), 1)))))
     return Redacted.value(server.url(name))
   }
   const desk = createServer((request, response) => {
