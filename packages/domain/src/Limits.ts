@@ -35,6 +35,7 @@ export const Limits = {
   pipelinedRequestsMax: 16,
   refusalLinesMax: 20,
   shutdownDrainMillis: 20_000,
+  lastArrivalsMillis: 1_000,
 
   errorDetailsMax: 20,
   ignoredFieldsListedMax: 32,
@@ -262,6 +263,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ],
   ["a crowd of bodies rests longer than one", Limits.bodyRestMillisMax <= Limits.crowdedBodyRestMillis],
   ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
+  ["a shutdown has time for what arrives last", Limits.lastArrivalsMillis * 4 <= Limits.shutdownDrainMillis],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis],
   ["an idle connection outlives a slow request", Limits.requestTimeoutMillis < Limits.connectionIdleMillis]
 ]

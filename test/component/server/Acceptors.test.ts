@@ -9,7 +9,7 @@ const backlog = 512
 const callers = 64
 
 const listening = async (server: Server): Promise<number> => {
-  acceptMore(server, "127.0.0.1", backlog)
+  acceptMore(server, { host: "127.0.0.1", backlog })
   server.listen({ host: "127.0.0.1", port: 0, backlog, reusePort })
   await once(server, "listening")
   return (server.address() as AddressInfo).port

@@ -1,12 +1,13 @@
-/** The times that the listener gives to requests and connections, on a real port with a loop that stands still. */
+/** What the listener allows requests and connections, on a real port: times with a loop that stands still, and its end. */
 import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { connect, type Socket } from "node:net"
+import { connect, Socket } from "node:net"
 import { Effect, Fiber } from "effect"
-import { afterEach, beforeEach, expect, it } from "vitest"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { Gate } from "@muniment/server/admission/Gate"
 import { PollClock } from "@muniment/server/admission/PollClock"
+import { reusePort } from "@muniment/server/http/Acceptors"
 import { boundedServer } from "@muniment/server/http/Listener"
 
 /** Seconds pass by this number, whatever the machine does. */
@@ -22,6 +23,15 @@ beforeEach(async () => {
   sockets = []
   polls = new PollClock(() => nowMillis)
   watch = Effect.runFork(polls.watch)
+  await listen(1)
+})
+afterEach(async () => {
+  await Effect.runPromise(Fiber.interrupt(watch))
+  for (const socket of sockets) socket.destroy()
+  await new Promise((settle) => server.close(settle))
+})
+
+const listen = async (listeningSockets: number): Promise<void> => {
   const gate = new Gate({
     nowMillis: () => nowMillis,
     clientOf: () => "client",
@@ -30,18 +40,14 @@ beforeEach(async () => {
     routeOf: ({ url }) => url ?? "",
     headersFor: () => ({})
   })
-  server = boundedServer(gate, polls)
+  const host = "127.0.0.1"
+  server = boundedServer(gate, polls, { host, backlog: Limits.connectionBacklog, sockets: listeningSockets })
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => void response.end("served"))
-  server.listen(0, "127.0.0.1")
+  server.listen({ host, port: 0, reusePort })
   await once(server, "listening")
   const address = server.address()
   port = typeof address === "object" && address !== null ? address.port : 0
-})
-afterEach(async () => {
-  await Effect.runPromise(Fiber.interrupt(watch))
-  for (const socket of sockets) socket.destroy()
-  await new Promise((settle) => server.close(settle))
-})
+}
 
 /** All that the server sends until it closes the connection, or until `isEnough`. */
 const received = (socket: Socket, isEnough: (text: string) => boolean = () => false): Promise<string> =>
@@ -56,6 +62,8 @@ const received = (socket: Socket, isEnough: (text: string) => boolean = () => fa
 
 const open = (): Socket => {
   const socket = connect(port, "127.0.0.1")
+  // What is reset shows as a missing answer.
+  socket.on("error", () => socket.destroy())
   sockets.push(socket)
   return socket
 }
@@ -100,17 +108,85 @@ it("answers a request that came before its routes were attached", async () => {
   expect(await answer).toContain("served")
 })
 
-it("answers a request that has come before it closes, and says that the connection ends", async () => {
-  const socket = open()
-  const answers: Array<string> = []
-  socket.setEncoding("utf8").on("data", (text: string) => answers.push(text))
-  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-  await once(socket, "data")
-  // Both in one turn of the loop: the request lies in the kernel.
-  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-  const closed = new Promise((settle) => server.close(settle))
-  await once(socket, "close")
-  expect(answers.join("").match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
-  expect(answers.at(-1)).toMatch(/\r\nConnection: close\r\n/i)
-  await closed
+/** A connection that was accepted elsewhere. */
+const acceptedFrom = (remoteAddress: string): Socket => {
+  const connection = Object.defineProperty(new Socket(), "remoteAddress", { value: remoteAddress })
+  sockets.push(connection)
+  server.emit("connection", connection)
+  return connection
+}
+
+it("counts connections of one IPv6 network, by its first 64 bits, as those of one address", async () => {
+  const network = Array.from({ length: Limits.connectionsPerAddressMax }, (_, at) =>
+    acceptedFrom(`2001:db8:1:2:${at.toString(16)}::1`)
+  )
+  expect(network.filter(({ destroyed }) => destroyed)).toEqual([])
+  expect(acceptedFrom("2001:db8:1:2::9").destroyed).toBe(true)
+  expect(acceptedFrom("2001:db8:1:3::9").destroyed).toBe(false)
+  network[0]!.destroy()
+  await once(network[0]!, "close")
+  expect(acceptedFrom("2001:db8:1:2::9").destroyed).toBe(false)
+})
+
+describe("when it stops", () => {
+  const requestText = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+  it.each([1, 8, 64])("answers connections that wait in the kernel, at %i sockets", async (listeningSockets) => {
+    server.close()
+    await listen(listeningSockets)
+    const answers = Array.from({ length: 128 }, () => {
+      const socket = open()
+      socket.write(requestText)
+      return received(socket)
+    })
+    // They are connected now, and the loop has not looked at its sockets since.
+    await new Promise<void>((resume) => process.nextTick(resume))
+    server.close()
+    const unanswered = (await Promise.all(answers)).filter((text) => !text.endsWith("served"))
+    expect(unanswered).toEqual([])
+  })
+
+  it("answers a request that has come before it closes, and says that the connection ends", async () => {
+    const socket = open()
+    const answers: Array<string> = []
+    socket.setEncoding("utf8").on("data", (text: string) => answers.push(text))
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await once(socket, "data")
+    // Both in one turn of the loop: the request lies in the kernel.
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    const closed = new Promise((settle) => server.close(settle))
+    await once(socket, "close")
+    expect(answers.join("").match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
+    expect(answers.at(-1)).toMatch(/\r\nConnection: close\r\n/i)
+    await closed
+  })
+
+  it("answers the first request of a connection that it has just accepted", async () => {
+    const socket = open()
+    const answer = received(socket)
+    socket.write(requestText)
+    await once(server, "connection")
+    server.close()
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served$/)
+  })
+
+  it("gives a new connection a moment for its first request, and ends a silent one at once", async () => {
+    const silent = open()
+    await once(server, "connection")
+    nowMillis += Limits.lastArrivalsMillis
+    const young = open()
+    await once(server, "connection")
+    server.close()
+    expect(await received(silent)).toBe("")
+    const answer = received(young)
+    young.write(requestText)
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served$/)
+  })
+
+  it("ends a new connection that stays silent", async () => {
+    const young = open()
+    await once(server, "connection")
+    server.close()
+    expect(await received(young)).toBe("")
+  })
 })

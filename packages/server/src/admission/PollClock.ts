@@ -8,23 +8,23 @@ import { afterPoll } from "./Turnstile.ts"
 const roundMillis = 250
 
 export class PollClock {
-  readonly #nowMillis: () => number
+  readonly nowMillis: () => number
   #polledMillis: number
 
   constructor(nowMillis: () => number) {
-    this.#nowMillis = nowMillis
+    this.nowMillis = nowMillis
     this.#polledMillis = nowMillis()
   }
 
   /** Whole milliseconds since the loop was last seen to look; where it runs freely, up to a quarter of a second. */
   get unpolledMillis(): number {
-    return Math.ceil(this.#nowMillis() - this.#polledMillis)
+    return Math.ceil(this.nowMillis() - this.#polledMillis)
   }
 
   /** Never ends. */
   readonly watch: Effect.Effect<never> = Effect.sleep(roundMillis).pipe(
     Effect.andThen(Effect.callback<void>((resume) => afterPoll(() => resume(Effect.void)))),
-    Effect.andThen(Effect.sync(() => void (this.#polledMillis = this.#nowMillis()))),
+    Effect.andThen(Effect.sync(() => void (this.#polledMillis = this.nowMillis()))),
     Effect.forever
   )
 }

@@ -14,12 +14,19 @@ const socketsMax = 8
 /** Where the system deals out connections; elsewhere a server has its one socket. */
 export const reusePort = process.platform === "linux"
 
+export interface AcceptOptions {
+  readonly host: string
+  readonly backlog: number
+  /** With the server's own. */
+  readonly sockets?: number
+}
+
 /** Of a server that is not listening yet. */
-export const acceptMore = (server: Server, host: string, backlog: number): void => {
-  if (!reusePort) return
+export const acceptMore = (server: Server, options: AcceptOptions): void => {
+  const { backlog, host, sockets = socketsMax } = options
   // As Node's HTTP server sets its own socket up.
   const settings = { allowHalfOpen: true, noDelay: true }
-  const more = Array.from({ length: socketsMax - 1 }, () =>
+  const more = Array.from({ length: reusePort ? sockets - 1 : 0 }, () =>
     createServer(settings, (socket) => void server.emit("connection", socket))
   )
   server.once("listening", () => {

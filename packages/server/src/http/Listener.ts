@@ -5,9 +5,9 @@
  * The time of a request is the time in which the loop could read it. After a turn that took longer than the bound, Node
  * would end requests that wait in the kernel with an empty 408: a machine without processor time did so at each start.
  *
- * On shutdown every accepted request is answered, on a connection that then closes; a connection
- * without a request closes at once. Node alone would wait for silent connections, and keep serving
- * kept-alive ones, until the time is up.
+ * On shutdown every request that has arrived is answered, on a connection that then closes: first all connections are
+ * accepted that wait for it (`Acceptors.ts`), then all requests are read; connections without one end. Node alone would
+ * end idle connections unread, wait for silent ones, and keep serving kept-alive ones, until the time is up.
  */
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -20,7 +20,8 @@ import type { Gate } from "../admission/Gate.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
 import { afterPoll } from "../admission/Turnstile.ts"
-import { acceptMore, reusePort } from "./Acceptors.ts"
+import { type AcceptOptions, acceptMore, reusePort } from "./Acceptors.ts"
+import { afterQuiet } from "./afterQuiet.ts"
 import type { Address } from "./ListenAddress.ts"
 
 /** How often Node looks for connections that are too slow. */
@@ -37,9 +38,8 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
       const clock = yield* Clock.Clock
       const polls = new PollClock(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
       yield* Effect.forkScoped(polls.watch)
-      const server = boundedServer(gate, polls)
+      const server = boundedServer(gate, polls, { host: options.host, backlog: Limits.connectionBacklog })
       adopt(server)
-      acceptMore(server, options.host, Limits.connectionBacklog)
       return httpServerLayer(() => server, {
         host: options.host,
         port: options.port,
@@ -60,6 +60,7 @@ class GatedServer extends Server {
   readonly #gate: Gate
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #waiting = new WeakMap<Socket, number>()
+  #held: Array<() => void> | undefined
 
   constructor(gate: Gate, polls: PollClock) {
     super({
@@ -88,11 +89,29 @@ class GatedServer extends Server {
     }
     const before = this.#latest.get(request.socket)
     this.#latest.set(request.socket, response)
-    const enter = () => this.#gate.enter(request, response, () => this.#route(request, response))
+    const enter = () => {
+      if (this.#held === undefined) this.#gate.enter(request, response, () => this.#route(request, response))
+      else this.#held.push(enter)
+    }
     if (before === undefined || before.closed) enter()
     else this.#enterAfter(before, request.socket, enter)
     return true
   }
+
+  /** Requests are read, and wait. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  /** They wait no longer. */
+  proceed(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const enter of held) enter()
+  }
+
+  /** Node would end them at `close`, whatever has arrived on them; `drainsOnClose` reads it first. */
+  override closeIdleConnections(): void {}
 
   #enterAfter(before: ServerResponse, socket: Socket, enter: () => void): void {
     const waiting = (this.#waiting.get(socket) ?? 0) + 1
@@ -141,9 +160,10 @@ const allowUnpolled = (
 /** Connections are counted before anything is read of what they carry. */
 const noProxies = trustedProxies([])
 
-/** Not listening yet. */
-export const boundedServer = (gate: Gate, polls: PollClock): Server => {
+/** Not listening yet. `accept`: at an address with more than its own socket. */
+export const boundedServer = (gate: Gate, polls: PollClock, accept?: AcceptOptions): Server => {
   const server = new GatedServer(gate, polls)
+  if (accept !== undefined) acceptMore(server, accept)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
     gate.connected()
@@ -160,26 +180,39 @@ export const boundedServer = (gate: Gate, polls: PollClock): Server => {
       else open.set(address, left)
     })
   })
-  drainsOnClose(server, gate)
+  drainsOnClose(server, gate, polls)
   return server
 }
 
 /** Requests that have come already are read by then: their connections do not count as idle. */
 const afterArrivals = (run: () => void): void => afterPoll(() => afterPoll(run))
 
-/** Makes `close` end connections: those without a request now, the others with their answer. */
-const drainsOnClose = (server: Server, gate: Gate): void => {
+/**
+ * Makes `close` accept what waits in the kernel first, which resets it when a listening socket closes. Nothing is begun or
+ * refused meanwhile: turns of the loop stay short, and who has been answered does not come again at once. Then connections
+ * end, those without a request once all that arrived is read, the others with their answer.
+ */
+const drainsOnClose = (server: GatedServer, gate: Gate, polls: PollClock): void => {
   const answersDue = new Map<Socket, Set<ServerResponse>>()
+  /** Connections whose first request has not come -> when they were accepted. */
+  const unused = new Map<Socket, number>()
+  let isStopping = false
   let isClosing = false
   server.on("connection", (socket) => {
     const due = new Set<ServerResponse>()
     answersDue.set(socket, due)
-    refuseEarly(socket, gate, () => !isClosing && due.size === 0)
-    socket.once("close", () => answersDue.delete(socket))
+    unused.set(socket, polls.nowMillis())
+    refuseEarly(socket, gate, () => !isStopping && due.size === 0)
+    socket.once("close", () => {
+      answersDue.delete(socket)
+      unused.delete(socket)
+    })
   })
   const expectAnswer = ({ socket }: IncomingMessage, response: ServerResponse): void => {
     const due = answersDue.get(socket)
     due?.add(response)
+    unused.delete(socket)
+    if (isClosing) socket.setTimeout(0)
     response.shouldKeepAlive &&= !isClosing
     response.once("close", () => {
       due?.delete(response)
@@ -188,7 +221,16 @@ const drainsOnClose = (server: Server, gate: Gate): void => {
     })
   }
   server.on("arrival", expectAnswer)
-  const close = server.close.bind(server)
+  const endSilent = (): void => {
+    const nowMillis = polls.nowMillis()
+    for (const [socket, due] of answersDue) {
+      const leftMillis = (unused.get(socket) ?? Number.NEGATIVE_INFINITY) + Limits.lastArrivalsMillis - nowMillis
+      // Its client may be about to send.
+      if (leftMillis > 0) socket.setTimeout(leftMillis)
+      // Clients of a stream come back with the id of their last event.
+      else if ([...due].every((response) => gate.isStream(response))) socket.destroy()
+    }
+  }
   /** Of connections that were accepted elsewhere Node does not know. */
   const closed = (callback: (error?: Error) => void) => (error?: Error) => {
     const left = [...answersDue.keys()]
@@ -197,15 +239,16 @@ const drainsOnClose = (server: Server, gate: Gate): void => {
     for (const socket of left) socket.once("close", () => --open === 0 && callback(error))
     return undefined
   }
+  const close = server.close.bind(server)
   server.close = (callback = () => undefined) => {
-    isClosing = true
-    for (const due of answersDue.values()) for (const response of due) response.shouldKeepAlive = false
-    afterArrivals(() => {
-      // Node closes idle ones, too.
+    isStopping = true
+    server.hold()
+    afterQuiet(server, "connection", polls, () => {
+      isClosing = true
       close(closed(callback))
-      for (const [socket, due] of answersDue)
-        // Clients of a stream come back with the id of their last event.
-        if (due.size === 0 || [...due].every((response) => gate.isStream(response))) socket.destroy()
+      for (const due of answersDue.values()) for (const response of due) response.shouldKeepAlive = false
+      server.proceed()
+      afterQuiet(server, "arrival", polls, endSilent)
     })
     return server
   }
