@@ -37,6 +37,18 @@ export const openApiDocument = (serverUrl = "/"): OpenApi.OpenAPISpec => {
   return { ...document, servers: [{ url: serverUrl }] } as OpenApi.OpenAPISpec
 }
 
+/**
+ * The document as JSON, for the origin that it is asked for. All else is made once: anybody may ask, and making it takes
+ * the loop.
+ */
+export const openApiText = (make = openApiDocument): ((serverUrl: string) => string) => {
+  let made: string | undefined
+  return (url) => {
+    made ??= JSON.stringify({ ...make(), servers: undefined }).slice(0, -1)
+    return `${made},"servers":${JSON.stringify([{ url }])}}`
+  }
+}
+
 const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
   if (takesWallets(operation)) operation.security.push({ wallet: [] })
   const types = queryTypes(endpoint.query)

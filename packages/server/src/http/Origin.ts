@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
-import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
+import { openApiText } from "@muniment/domain/api/OpenApiDocument"
 import { Limits } from "@muniment/domain/Limits"
 import type { SetAside } from "@muniment/engine/host/FileGuard"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -110,21 +110,17 @@ const metrics = (host: string) =>
     })
   )
 
-/**
- * `servers` names the public URL, else the address that this request was sent to. All else is made once: anybody may ask
- * for it, and making it takes the loop.
- */
+/** `servers` names the public URL, else the address that this request was sent to. */
 const openApi = (publicUrl: string | undefined) => {
-  let made: string | undefined
+  const textFor = openApiText()
   return HttpRouter.add(
     "GET",
     "/openapi.json",
-    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-      made ??= JSON.stringify({ ...openApiDocument(), servers: undefined }).slice(0, -1)
-      const servers = [{ url: publicUrl ?? `http://${headers["host"] ?? "localhost"}` }]
-      const text = `${made},"servers":${JSON.stringify(servers)}}`
-      return HttpServerResponse.text(text, { contentType: "application/json" })
-    })
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+      HttpServerResponse.text(textFor(publicUrl ?? `http://${headers["host"] ?? "localhost"}`), {
+        contentType: "application/json"
+      })
+    )
   )
 }
 
