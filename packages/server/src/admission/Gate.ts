@@ -274,10 +274,7 @@ export class Gate {
     const nowMillis = this.#options.nowMillis()
     const cost = unitsIn(request.url ?? "", body, unitsMax)
     const lane = this.#lanes.get(workKindIn(passage, body))!
-    if (this.#unsent.isFull(account)) {
-      const waitMillis = Limits.queueWaitMillis
-      return this.#refuse(passage, { bound: "account_answers", work: lane.name, waitMillis })
-    }
+    if (this.#unsent.isFull(account)) return this.#refuseUnread(passage, lane)
     const isCalm = isKnown && this.#calm.add(account, cost, nowMillis, lane.perSecond)
     const visit: Visit = {
       account,
@@ -286,7 +283,7 @@ export class Gate {
       isCalm,
       begin: (isAtOnce) => {
         const calmly = isAtOnce ? "ahead" : "first"
-        this.#turnstile.pass(() => this.#begin(passage), isCalm ? calmly : "none")
+        this.#turnstile.pass(() => this.#begin(passage, lane), isCalm ? calmly : "none")
       },
       refuse: (refusal) => this.#refuse(passage, refusal)
     }
@@ -295,10 +292,20 @@ export class Gate {
     lane.enter(visit, nowMillis)
   }
 
-  #begin(passage: Passage): void {
+  #begin(passage: Passage, lane: Lane): void {
     if (passage.response.destroyed) return
+    // Answers that were made while it waited.
+    if (this.#unsent.isFull(passage.account)) {
+      this.#leaveLane(passage, false)
+      return this.#refuseUnread(passage, lane)
+    }
     passage.begunMillis = this.#options.nowMillis()
     passage.proceed()
+  }
+
+  /** Its account has to read first. */
+  #refuseUnread(passage: Passage, { name }: Lane): void {
+    this.#refuse(passage, { bound: "account_answers", work: name, waitMillis: Limits.queueWaitMillis })
   }
 
   #refuse(passage: Passage, refusal: Refusal): void {

@@ -373,12 +373,18 @@ describe("an answer that its caller does not read", () => {
   /** More than an account may leave unread, and what the system takes of it. */
   const answerBytes = Limits.accountAnswersBytesMax + 16_777_216
 
-  const unread = async (): Promise<Socket> => {
-    onBegin = () => begun.at(-1)!.response.end(Buffer.alloc(answerBytes))
-    const connected = once(server, "connection") as Promise<[Socket]>
+  /** Asks, and reads nothing. */
+  const deaf = (): Socket => {
     const socket = connect(port, "127.0.0.1").pause()
     socket.on("error", () => socket.destroy())
     socket.write("GET /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\n\r\n")
+    return socket
+  }
+
+  const unread = async (): Promise<Socket> => {
+    onBegin = () => begun.at(-1)!.response.end(Buffer.alloc(answerBytes))
+    const connected = once(server, "connection") as Promise<[Socket]>
+    const socket = deaf()
     const [own] = await connected
     own.once("close", () => socket.destroy())
     await until(() => gate.state.answerBytes > 0)
@@ -395,6 +401,19 @@ describe("an answer that its caller does not read", () => {
     own.destroy()
     await until(() => gate.state.answerBytes === 0)
     expect((await send("/v1/memories").answer).text).toBe("served")
+  })
+
+  it("lets nothing of its account begin that has waited meanwhile", async () => {
+    deaf()
+    await until(() => begun.length === 1)
+    const others = Array.from({ length: lane().limit - 1 }, () => send("/v1/memories"))
+    const next = send("/v1/memories")
+    await until(() => lane().waiting === 1)
+    begun[0]!.response.end(Buffer.alloc(answerBytes))
+    const { status, text } = await next.answer
+    expect([status, JSON.parse(text).details[0].path]).toEqual([429, "account_answers"])
+    expect(lane()).toMatchObject({ inWork: others.length, waiting: 0 })
+    expect(begun).toHaveLength(1 + others.length)
   })
 
   it("is cut off after a time", async () => {
