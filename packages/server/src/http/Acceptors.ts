@@ -9,7 +9,7 @@
 import { createServer, type Server } from "node:net"
 
 /** Of one address, with the server's own. */
-const socketsMax = 8
+const socketsMax = 64
 
 /** Where the system deals out connections; elsewhere a server has its one socket. */
 export const reusePort = process.platform === "linux"
