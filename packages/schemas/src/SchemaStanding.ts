@@ -2,6 +2,8 @@
  * What the validator has learned of schemas and of their authors. A schema is proven once it was compiled and run within
  * `provenMillisMax`; proven ones do not wait behind unknown ones. One that overran its time is not tried again for its
  * tenant for a while, which doubles with each time, and neither is any unknown schema of a tenant with several of them.
+ *
+ * Invariant: a schema proven by one tenant is proven for all, and what one tenant's data overran changes nothing for others.
  */
 import { createHash } from "node:crypto"
 import { LRUCache } from "lru-cache"
@@ -26,12 +28,14 @@ interface Quarantine {
 
 export class SchemaStanding {
   readonly #proven = new LRUCache<string, true>({ max: standingLimits.entriesMax })
+  /** Proven schemas that overran since, for the tenant whose data did. */
+  readonly #lost = new LRUCache<string, true>({ max: standingLimits.entriesMax })
   readonly #quarantines = new LRUCache<string, Quarantine>({ max: standingLimits.entriesMax })
 
-  /** May be checked beside the work of others. */
-  isSafe(schemaText: string, dataBytes: number): boolean {
+  /** May be checked for the tenant beside the work of others. */
+  isSafe(tenant: string, schemaText: string, dataBytes: number): boolean {
     if (builtinTexts.has(schemaText)) return true
-    return dataBytes <= standingLimits.provenDataBytesMax && this.#isProven(digestOf(schemaText))
+    return dataBytes <= standingLimits.provenDataBytesMax && this.#isProven(tenant, digestOf(schemaText))
   }
 
   /** Milliseconds until one of the schemas may be tried again; 0: now. */
@@ -41,15 +45,18 @@ export class SchemaStanding {
     const isNoted = ofTenant !== undefined && ofTenant.times >= standingLimits.overrunsMax
     const waits = own.map((digest) => {
       const wait = this.#left(keyOf(tenant, digest), nowMillis)
-      return isNoted && !this.#isProven(digest) ? Math.max(wait, this.#left(tenant, nowMillis)) : wait
+      return isNoted && !this.#isProven(tenant, digest) ? Math.max(wait, this.#left(tenant, nowMillis)) : wait
     })
     return Math.max(0, ...waits)
   }
 
-  succeeded(schemaTexts: ReadonlyArray<string>, cpuMillis: number): void {
+  succeeded(tenant: string, schemaTexts: ReadonlyArray<string>, cpuMillis: number): void {
     if (cpuMillis > standingLimits.provenMillisMax) return
     for (const text of schemaTexts) {
-      if (!builtinTexts.has(text)) this.#proven.set(digestOf(text), true)
+      if (builtinTexts.has(text)) continue
+      const digest = digestOf(text)
+      this.#proven.set(digest, true)
+      this.#lost.delete(keyOf(tenant, digest))
     }
   }
 
@@ -57,14 +64,14 @@ export class SchemaStanding {
     this.#punish(tenant, nowMillis)
     for (const text of schemaTexts) {
       if (builtinTexts.has(text)) continue
-      const digest = digestOf(text)
-      this.#proven.delete(digest)
-      this.#punish(keyOf(tenant, digest), nowMillis)
+      const key = keyOf(tenant, digestOf(text))
+      this.#lost.set(key, true)
+      this.#punish(key, nowMillis)
     }
   }
 
-  #isProven(digest: string): boolean {
-    return this.#proven.get(digest) === true
+  #isProven(tenant: string, digest: string): boolean {
+    return this.#proven.get(digest) === true && !this.#lost.has(keyOf(tenant, digest))
   }
 
   #left(key: string, nowMillis: number): number {

@@ -75,7 +75,7 @@ const make = Effect.gen(function* () {
         measured.map(({ item: { data, schemaText } }) => builtinOf(schemaText).validate(data))
       )
     }
-    const isSafe = [...largestData(measured)].every(([schemaText, bytes]) => standing.isSafe(schemaText, bytes))
+    const isSafe = [...largestData(measured)].every(([schemaText, bytes]) => standing.isSafe(tenant, schemaText, bytes))
     return inOrder(sizes, yield* (isSafe ? known : unknown).validate(requestOf(measured), tenant))
   })
   return SchemaValidator.of({ validate })

@@ -100,7 +100,7 @@ export class ValidationLane {
       if (started._tag === "Failure") return yield* new ValidatorBusy({ reason: "starved" })
       const reply = yield* Effect.result(this.#thread.validate(request))
       if (reply._tag === "Success") {
-        this.#standing.succeeded(schemaTexts, reply.success.cpuMillis)
+        this.#standing.succeeded(tenant, schemaTexts, reply.success.cpuMillis)
         return reply.success.outcomes
       }
       // The next request finds a thread that is warm, or warms up already.
