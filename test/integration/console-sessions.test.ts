@@ -129,6 +129,33 @@ it("gives an account its own memories by its key, no operator route and no other
   expect((await send("/v1/memories", { headers: { cookie } })).body.code).toBe("invalid_api_key")
 })
 
+it("ends a stream of events with the session that opened it, before the next event", async () => {
+  const key = await server.newAccount("followed")
+  const create = async (text: string): Promise<string> => {
+    const body = { agentId: "a", memories: [fact("canary", text)] }
+    return idsOf((await server.call("POST", "/v1/memories", { key, body })).body.created)[0]!
+  }
+  await create("yellow")
+  const sessions = [
+    { browser: await operatorBrowser(), headers: { "x-account": "followed" } },
+    { browser: await browserOf({ key }), headers: {} }
+  ]
+  for (const { browser, headers } of sessions) {
+    const { cookie } = browser
+    const response = await fetch(`${server.url}/v1/events?from=oldest`, {
+      headers: { ...headers, cookie, accept: "text/event-stream" }
+    })
+    expect(response.status).toBe(200)
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    await reader.read()
+    await send("/console/session", { method: "DELETE", headers: { cookie } })
+    const behind = await create("green")
+    let rest = ""
+    for (let part = await reader.read(); !part.done; part = await reader.read()) rest += part.value
+    expect(rest).not.toContain(behind)
+  }
+})
+
 it("ends a session by its browser and by the operator", async () => {
   const leaving = await operatorBrowser()
   await send("/console/session", { method: "DELETE", headers: { cookie: leaving.cookie } })

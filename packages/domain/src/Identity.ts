@@ -18,6 +18,8 @@ export interface Identity {
   readonly keyExpiresAt?: number | undefined
   /** The wallet that signed the request, normalised; undefined with a key. */
   readonly walletAddress?: string | undefined
+  /** Whether the session of a browser is still open that stands for the key, or the operator; undefined: none does. */
+  readonly isSessionOpen?: Effect.Effect<boolean> | undefined
   /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */
   readonly newcomer?: Newcomer
 }

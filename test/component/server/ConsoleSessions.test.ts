@@ -1,7 +1,8 @@
-/** Sessions of the console when there are more than the service holds. */
+/** Sessions of the console: how long one is open, and when there are more than the service holds. */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { ConsoleSessions, type SessionHolder } from "@muniment/server/console/ConsoleSessions"
 
@@ -29,3 +30,21 @@ layer(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto)))(
     )
   }
 )
+
+layer(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto)))("a session", (it) => {
+  it.effect("is open until it is ended, or its time is up", () =>
+    Effect.gen(function* () {
+      const sessions = yield* ConsoleSessions
+      const open = Effect.map(sessions.open({ role: "operator" }, place), ({ session }) => session.record.id)
+      const [ended, expiring] = [yield* open, yield* open]
+      const areOpen = Effect.forEach([ended, expiring, "ses_unknown"], (id) => sessions.isOpen(id))
+      expect(yield* areOpen).toEqual([true, true, false])
+      yield* sessions.end(ended)
+      expect(yield* areOpen).toEqual([false, true, false])
+      yield* TestClock.adjust(Limits.consoleSessionMillis - 1)
+      expect(yield* areOpen).toEqual([false, true, false])
+      yield* TestClock.adjust(1)
+      expect(yield* areOpen).toEqual([false, false, false])
+    })
+  )
+})

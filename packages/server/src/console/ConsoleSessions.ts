@@ -42,6 +42,8 @@ export class ConsoleSessions extends Context.Service<
       place: SignInPlace
     ) => Effect.Effect<{ readonly secret: string; readonly session: ConsoleSession }>
     readonly find: (secret: string) => Effect.Effect<ConsoleSession | undefined>
+    /** By the id of its record. */
+    readonly isOpen: (id: string) => Effect.Effect<boolean>
     /** Newest first. */
     readonly list: Effect.Effect<ReadonlyArray<SessionRecord>>
     /** By the id of its record; undefined: there is none. */
@@ -107,6 +109,7 @@ const make = Effect.gen(function* () {
     redeem,
     open,
     find: (secret) => Effect.map(Clock.currentTimeMillis, (now) => sessions.use(sha256Hex(secret), now)),
+    isOpen: (id) => Effect.map(Clock.currentTimeMillis, (now) => sessions.has(id, now)),
     list: Effect.map(Clock.currentTimeMillis, (now) => sessions.records(now)),
     end: (id) => Effect.sync(() => sessions.end(id))
   } satisfies ConsoleSessions["Service"]
@@ -142,16 +145,27 @@ class HeldSessions {
     return used
   }
 
+  has(id: string, now: number): boolean {
+    this.#dropEnded(now)
+    return this.#digestOf(id) !== undefined
+  }
+
   records(now: number): ReadonlyArray<SessionRecord> {
     this.#dropEnded(now)
     return [...this.#byDigest.values()].map(({ record }) => record).reverse()
   }
 
   end(id: string): SessionRecord | undefined {
-    const found = [...this.#byDigest].find(([, { record }]) => record.id === id)
-    if (found === undefined) return undefined
-    this.#byDigest.delete(found[0])
-    return found[1].record
+    const digest = this.#digestOf(id)
+    if (digest === undefined) return undefined
+    const ended = this.#byDigest.get(digest)
+    this.#byDigest.delete(digest)
+    return ended?.record
+  }
+
+  #digestOf(id: string): string | undefined {
+    for (const [digest, { record }] of this.#byDigest) if (record.id === id) return digest
+    return undefined
   }
 
   #dropEnded(now: number): void {

@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { requireOwnPage, sessionSecretOf } from "./ConsoleCookie.ts"
-import { ConsoleSessions } from "./ConsoleSessions.ts"
+import { type ConsoleSession, ConsoleSessions } from "./ConsoleSessions.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
 
@@ -21,10 +21,13 @@ export interface OperatorAccessOptions {
 export class OperatorAccess extends Context.Service<
   OperatorAccess,
   {
-    /** Succeeds if the current request comes from the operator; `token` is its bearer, or empty. */
+    /**
+     * Succeeds if the current request comes from the operator; `token` is its bearer, or empty. With the session, if it
+     * comes by one.
+     */
     readonly require: (
       token: string
-    ) => Effect.Effect<void, Unauthenticated | Forbidden, HttpServerRequest.HttpServerRequest>
+    ) => Effect.Effect<ConsoleSession | undefined, Unauthenticated | Forbidden, HttpServerRequest.HttpServerRequest>
     /** Whether the request may sign in with a one-time link. */
     readonly isInReach: (request: HttpServerRequest.HttpServerRequest) => boolean
   }
@@ -47,7 +50,8 @@ export class OperatorAccess extends Context.Service<
           const session = yield* sessions.find(secret)
           if (session === undefined) return yield* sessionEnded()
           if (session.holder.role !== "operator") return yield* operatorOnly("this is the session of an account")
-          return yield* requireOwnPage(session)
+          yield* requireOwnPage(session)
+          return session
         })
 
         return {
@@ -59,6 +63,7 @@ export class OperatorAccess extends Context.Service<
             if (!isSameSecret(token, Redacted.value(operatorToken))) {
               return yield* operatorOnly("the operator token is wrong")
             }
+            return undefined
           })
         }
       })

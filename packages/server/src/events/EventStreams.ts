@@ -89,10 +89,11 @@ const makeAllowed = Effect.gen(function* () {
   const keys = yield* ApiKeyStore
   const accounts = yield* Accounts
   const wallets = yield* Wallets
-  return ({ account, keyId, walletAddress }: Identity): Effect.Effect<boolean> =>
+  return ({ account, isSessionOpen, keyId, walletAddress }: Identity): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       const found = yield* accounts.byId(account.id)
       if (found === undefined || found.suspendedAt !== undefined) return false
+      if (isSessionOpen !== undefined && !(yield* isSessionOpen)) return false
       if (walletAddress !== undefined) return (yield* wallets.accountOf(walletAddress))?.id === account.id
       return keyId === undefined || (yield* keys.isWorking(keyId))
     })

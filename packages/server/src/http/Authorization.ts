@@ -102,7 +102,10 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
     const session = yield* sessions.find(sessionSecret)
     if (session === undefined) return yield* sessionEnded()
     yield* requireOwnPage(session)
-    if (session.holder.role === "account") return yield* byKey(Redacted.value(session.holder.key))
+    if (session.holder.role === "account") {
+      const identity = yield* byKey(Redacted.value(session.holder.key))
+      return { ...identity, isSessionOpen: sessions.isOpen(session.record.id) }
+    }
     return yield* new Unauthenticated({
       code: "missing_credentials",
       error: "name the account that you act for: x-account: <name>"
@@ -122,16 +125,21 @@ const makeActFor = Effect.gen(function* () {
   const access = yield* OperatorAccess
   const accounts = yield* Accounts
   const log = yield* AuditLog
+  const sessions = yield* ConsoleSessions
   return Effect.fnUntraced(function* <E, R>(
     name: string,
     token: string,
     action: string,
     handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) {
-    yield* access.require(token)
+    const session = yield* access.require(token)
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
-    const identity: Identity = { account: { ...account, plan: "owner" }, keyId: undefined }
+    const identity: Identity = {
+      account: { ...account, plan: "owner" },
+      keyId: undefined,
+      isSessionOpen: session && sessions.isOpen(session.record.id)
+    }
     const known = yield* RequestAccount
     known.accountId = account.id
     known.caller = "operator"
