@@ -107,6 +107,8 @@ export const Limits = {
   openNamespacesMax: 1_024,
   namespaceIdleMillis: 300_000,
   namespaceFanOutMax: 16,
+  /** Per namespace: keys bound to subjects whose count of its memories is kept. */
+  countedPartsMax: 16,
   expirySweepMillis: 60_000,
   indexSliceMillis: 2,
   embedBackfillBatch: 64,

@@ -58,6 +58,7 @@ import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/ListenAddress.ts"
 import { AccountQuotas } from "./memories/AccountQuotas.ts"
+import { AgentCounts } from "./memories/AgentCounts.ts"
 import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
 import { JobClock } from "./jobs/JobClock.ts"
 import { serviceAudience } from "./identity/ServiceAudience.ts"
@@ -166,7 +167,7 @@ const callsLayer = <E>(
     // Copies for `muniment backup`, and when the last one was made.
     Layer.provideMerge(Layer.merge(copies, LastBackup.layer)),
     Layer.provideMerge(Scrubber.layer(config.scrub)),
-    Layer.provideMerge(AccountQuotas.layer),
+    Layer.provideMerge(Layer.merge(AccountQuotas.layer, AgentCounts.layer)),
     Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),
     Layer.provideMerge(

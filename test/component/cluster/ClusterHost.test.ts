@@ -107,7 +107,7 @@ it.live("who asks hears how many memories an agent has, whichever node serves it
         hold: () => Effect.succeed(0),
         reserve: () => Effect.undefined,
         changing: () => Effect.void,
-        settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held)),
+        settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held.count)),
         forget: ({ tag }) => void memories.delete(tag)
       }
       const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })

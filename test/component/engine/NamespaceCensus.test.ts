@@ -63,6 +63,29 @@ describe("a census", () => {
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 
+  it.effect("counts what has not expired, later creations too, until the next expiry, of some subjects alone", () =>
+    Effect.gen(function* () {
+      yield* store([
+        created(1, { subjectId: "s" }),
+        created(2, { subjectId: "s", expiresAt: 50 }),
+        created(3, { subjectId: "t", expiresAt: 60 }),
+        created(99, {})
+      ])
+      const host = yield* NamespaceHost
+      const counted = (atMillis: number, ...subjects: ReadonlyArray<string>) =>
+        Effect.map(
+          host.census(key, { atMillis, createdBefore: 0, ...(subjects.length > 0 && { subjects }) }),
+          ({ nextExpiry, unexpired }) => [unexpired, nextExpiry]
+        )
+      expect(yield* counted(49)).toEqual([4, 50])
+      expect(yield* counted(50)).toEqual([3, 60])
+      expect(yield* counted(60)).toEqual([2, Infinity])
+      expect(yield* counted(49, "s")).toEqual([2, 50])
+      expect(yield* counted(50, "s", "t")).toEqual([2, 60])
+      expect(yield* counted(49, "nobody")).toEqual([0, Infinity])
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
   it.effect("counts turns and summaries from before the bound", () =>
     Effect.gen(function* () {
       const host = yield* NamespaceHost

@@ -13,8 +13,13 @@ import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import { growthMax, mayGrow } from "@muniment/engine/namespace/commandGrowth"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { CommitSignal } from "@muniment/engine/namespace/CommitSignal"
-import { StorageMeter, type StorageMeterService, StoredBytes } from "@muniment/engine/namespace/StorageMeter"
-import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import {
+  type LiveMemories,
+  StorageMeter,
+  type StorageMeterService,
+  StoredBytes
+} from "@muniment/engine/namespace/StorageMeter"
+import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { decodeReply, encodeCommand } from "../wire/Commands.ts"
 import { Failure, fromFailure } from "../wire/Failures.ts"
 import { decodeAnswer, encodeQuery } from "../wire/Queries.ts"
@@ -61,15 +66,20 @@ export const clusterHostLayer = Layer.effect(
         placed(
           key,
           Effect.tap(local.answer(key, query), () =>
-            Effect.sync(() => meter.settle(key, 0, undefined, nodeMeter.memoriesOf(key.tag)))
+            Effect.sync(() => meter.settle(key, 0, undefined, heldNow(nodeMeter.memoriesOf(key.tag))))
           ),
           Effect.suspend(() => entityOf(key.tag).Answer({ ...ownerOf(key), query: encodeQuery(query) })).pipe(
             looked,
             Effect.map((answer) => decodeAnswer(query, answer))
           )
         ),
+      answerIfOpen: (key, query) => local.answerIfOpen(key, query),
       census: (key, options) =>
-        placed(key, local.census(key, options), looked(entityOf(key.tag).Census({ ...ownerOf(key), options }))),
+        placed(
+          key,
+          local.census(key, options),
+          completed(looked(entityOf(key.tag).Census({ ...ownerOf(key), options })), options)
+        ),
       erase: (key) =>
         placed(key, local.erase(key), looked(entityOf(key.tag).Erase(ownerOf(key)))).pipe(
           Effect.tap(() => Effect.sync(() => meter.forget(key)))
@@ -118,7 +128,7 @@ const metered =
         (reservation, exit) =>
           Effect.sync(() => {
             const memories = Exit.isSuccess(exit) ? exit.value.memories : undefined
-            meter.settle(key, reservation?.held ?? 0, takenAfter(exit), memories)
+            meter.settle(key, reservation?.held ?? 0, takenAfter(exit), heldNow(memories))
             signal(key)
           })
       ).pipe(Effect.map(({ reply }) => reply))
@@ -129,6 +139,27 @@ const takenAfter = (exit: Exit.Exit<{ readonly taken?: number | undefined }, Com
   const refusal = Exit.findErrorOption(exit)
   return Option.isSome(refusal) && refusal.value._tag !== "Unavailable" ? undefined : "unknown"
 }
+
+/** A node of an earlier release counts all subjects, and says nothing of expiries. */
+const completed = (
+  answer: Effect.Effect<SentCensus, ReadError>,
+  { subjects }: CensusOptions
+): Effect.Effect<NamespaceCensus, ReadError> =>
+  Effect.flatMap(answer, (counted) => {
+    const { nextExpiry = -Infinity, unexpired = counted.live } = counted
+    return nextExpiry === -Infinity && subjects !== undefined
+      ? Effect.fail(nobodyAnswers())
+      : Effect.succeed({ ...counted, unexpired, nextExpiry })
+  })
+
+type SentCensus = Omit<NamespaceCensus, "unexpired" | "nextExpiry"> & {
+  readonly unexpired?: number | undefined
+  readonly nextExpiry?: number | undefined
+}
+
+/** Replies may come in another order than their commits, so one says nothing of later. */
+const heldNow = (count: number | undefined): LiveMemories | undefined =>
+  count === undefined ? undefined : { count, until: -Infinity }
 
 /** Provides `StoredBytes`, by what the nodes say. */
 export const clusterBytesLayer = Layer.effect(

@@ -59,6 +59,8 @@ const currentOnly = (
         orElse<AnswerOf<Q>, ReadError>(key, answer.pipe(orElse<AnswerOf<Q>, ReadError>(key, hasMoved)))
       )
     },
+    answerIfOpen: (key, query) =>
+      Effect.map(host.answerIfOpen(key, query), (answer) => (isCurrent(key.tag) ? answer : undefined)),
     census: (key, options) => host.census(key, options),
     // Known before it is gone: a node that gets its shard meanwhile does not open it anew.
     erase: (key) => Effect.andThen(Effect.mapError(eraseAgent(key), isNotHeard), host.erase(key)),

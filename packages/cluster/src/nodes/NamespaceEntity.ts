@@ -25,7 +25,8 @@ const bytes = Schema.Uint8Array
 const censusOptions = Schema.Struct({
   atMillis: Schema.Number,
   createdBefore: Schema.Number,
-  without: Schema.optional(Schema.Struct({ createdBefore: Schema.Number, expiredBy: Schema.Number }))
+  without: Schema.optional(Schema.Struct({ createdBefore: Schema.Number, expiredBy: Schema.Number })),
+  subjects: Schema.optional(Schema.Array(Schema.String))
 })
 
 const census = Schema.Struct({
@@ -33,6 +34,9 @@ const census = Schema.Struct({
   liveMessages: Schema.Number,
   liveBefore: Schema.Number,
   expired: Schema.Number,
+  // Absent from nodes of earlier releases, as in `censusOptions` what they do not count by.
+  unexpired: Schema.optional(Schema.Number),
+  nextExpiry: Schema.optional(Schema.Number),
   turnsBefore: Schema.Number,
   isEmpty: Schema.Boolean
 })

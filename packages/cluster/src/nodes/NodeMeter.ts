@@ -24,7 +24,7 @@ export class NodeMeter extends Context.Service<
       changing: () => Effect.void,
       settle: ({ tag }, _, taken, held) => {
         if (typeof taken === "number") bytes.set(tag, taken)
-        if (held !== undefined) memories.set(tag, held)
+        if (held !== undefined) memories.set(tag, held.count)
       },
       forget: ({ tag }) => {
         bytes.delete(tag)

@@ -18,7 +18,7 @@ import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.t
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
 import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
 import { answerFromFile, answerFromImage, answerResolved, isImageQuery, readsData } from "../namespace/answerQuery.ts"
-import type { AnswerOf, Answers, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
+import type { AnswerOf, Answers, ImageQuery, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
@@ -60,6 +60,11 @@ export class NamespaceHost extends Context.Service<
     readonly removeAll: (key: NamespaceKey, command: PortionedRemoval) => Effect.Effect<number, CommandError>
     /** Answers from the committed state; never waits for commands. */
     readonly answer: <Q extends NamespaceQuery>(key: NamespaceKey, query: Q) => Effect.Effect<AnswerOf<Q>, ReadError>
+    /** As `answer`, if the namespace is open; undefined: it is not. Does not keep it open. */
+    readonly answerIfOpen: <Q extends ImageQuery>(
+      key: NamespaceKey,
+      query: Q
+    ) => Effect.Effect<AnswerOf<Q> | undefined, ReadError>
     /** Counts rows in the committed file without opening the namespace. */
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
     /** Names of all files of these namespaces. */
@@ -214,6 +219,21 @@ class Host {
     return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) =>
       this.#use(key, (namespace) => this.#toReadError(key, look(namespace.reader, nowMillis)))
     )
+  }
+
+  answerIfOpen<Q extends ImageQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q> | undefined, ReadError> {
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+      const refusal = this.#guard.refusal(key)
+      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
+      const answer = this.#registry.whileOpen(key, (namespace) => {
+        if (namespace.stopReason() !== undefined) return Effect.undefined
+        const look = () => answerFromImage(namespace.reader, query, nowMillis)
+        const looked = this.#toReadError(key, Effect.try({ try: look, catch: toStoreError }))
+        return this.#retireIfStopped(namespace, looked)
+      })
+      // As in `answer`.
+      return Effect.mapError(answer, toClientErrors) as Effect.Effect<AnswerOf<Q> | undefined, ReadError>
+    })
   }
 
   census(key: NamespaceKey, options: CensusOptions): Effect.Effect<NamespaceCensus, ReadError> {

@@ -48,7 +48,7 @@ export const openNamespace: (
     )
     const mailbox = yield* Queue.bounded<MailboxEntry>(Limits.mailboxCapacity)
     const meter = yield* StorageMeter
-    meter.settle(key, Infinity, store.bytes(), state.table.liveCount)
+    meter.settle(key, Infinity, store.bytes(), state.table.live)
     yield* Effect.addFinalizer(() => Effect.sync(() => meter.settle(key, Infinity, undefined)))
     const around = { meter, signal: yield* CommitSignal }
     const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1), around)
@@ -257,7 +257,7 @@ class Actor implements Namespace {
         this.#state.table.advance(draft.nowMillis)
         yield* Queue.offer(this.#buildDue, undefined)
       }
-      this.#meter.settle(this.key, draft.held, this.#store.bytes(), this.#state.table.liveCount)
+      this.#meter.settle(this.key, draft.held, this.#store.bytes(), this.#state.table.live)
       for (const { entry, reply } of planned) yield* Deferred.succeed(entry.reply, reply())
     }).pipe(Effect.uninterruptible)
   }

@@ -21,9 +21,21 @@ export interface StorageMeterService {
    * Ends `held` bytes of holds; `bytes`, `memories`: what the namespace takes and holds now, undefined: as before;
    * unknown: perhaps with what was held.
    */
-  readonly settle: (key: NamespaceKey, held: number, bytes: number | "unknown" | undefined, memories?: number) => void
+  readonly settle: (
+    key: NamespaceKey,
+    held: number,
+    bytes: number | "unknown" | undefined,
+    memories?: LiveMemories
+  ) => void
   /** The namespace is erased. */
   readonly forget: (key: NamespaceKey) => void
+}
+
+/** Live memories, superseded versions included. */
+export interface LiveMemories {
+  readonly count: number
+  /** Milliseconds: none expires before; -Infinity: not known. */
+  readonly until: number
 }
 
 export interface Reservation {

@@ -159,6 +159,8 @@ export interface CensusOptions {
   readonly createdBefore: number
   /** Leaves out rows that an earlier removal, not carried out in a dry run, would have removed. */
   readonly without?: { readonly createdBefore: number; readonly expiredBy: number } | undefined
+  /** Counts memories of these subjects alone. */
+  readonly subjects?: ReadonlyArray<string> | undefined
 }
 
 /** Counts of rows, superseded versions included. */
@@ -171,6 +173,10 @@ export interface NamespaceCensus {
   readonly liveBefore: number
   /** Expired at `atMillis`, and not swept yet. */
   readonly expired: number
+  /** Not expired at `atMillis`, whenever created. */
+  readonly unexpired: number
+  /** The first expiry of these; Infinity: none expires. */
+  readonly nextExpiry: number
   /** Turns and summaries of conversations from before `createdBefore`. */
   readonly turnsBefore: number
   /**

@@ -10,13 +10,13 @@ import { Statements } from "@muniment/control/credits/Statements"
 import { RequestHistory } from "../operator/requests/RequestHistory.ts"
 import { requestFilter, requestRecord } from "./RequestAnswers.ts"
 import { costsAnswer, statementAnswer } from "./StatementAnswers.ts"
-import { MemoryService } from "../memories/MemoryService.ts"
+import { AgentCounts } from "../memories/AgentCounts.ts"
 
 export const accountHandlers = HttpApiBuilder.group(
   MunimentApi,
   "account",
   Effect.fnUntraced(function* (handlers) {
-    const memories = yield* MemoryService
+    const counts = yield* AgentCounts
     const quotas = yield* AccountQuotas
     const statements = yield* Statements
     const costs = yield* AgentCosts
@@ -28,7 +28,7 @@ export const accountHandlers = HttpApiBuilder.group(
         return {
           success: true as const,
           account,
-          agents: yield* memories.agents(caller),
+          agents: yield* counts.of(caller),
           ...(!isBound(caller) && { quotas: yield* quotas.of(account) })
         }
       }),

@@ -16,7 +16,6 @@ import {
   type Unavailable
 } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
-import { Limits } from "@muniment/domain/Limits"
 import {
   type CreatedMemories,
   type CreateMemories,
@@ -102,10 +101,6 @@ export class MemoryService extends Context.Service<
     readonly count: (caller: Identity, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Latest versions that match the text: strongly, or with every word of it. */
     readonly countRelevant: (caller: Identity, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
-    /** Live memories of each agent; null while its file cannot be read. */
-    readonly agents: (
-      caller: Identity
-    ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number | null }>>
   }
 >()("muniment/server/MemoryService") {
   static readonly layer = Layer.effect(
@@ -133,8 +128,7 @@ export class MemoryService extends Context.Service<
         remove: (call, id, ifMatch) => removeOne(parts, call, id, ifMatch),
         removeBatch: (call, request) => removeBatch(parts, call, request),
         count: (caller, filter) => count(parts, caller, filter),
-        countRelevant: (caller, text, filter) => countRelevant(parts, caller, text, filter),
-        agents: (caller) => agents(parts, caller)
+        countRelevant: (caller, text, filter) => countRelevant(parts, caller, text, filter)
       }
     })
   )
@@ -407,30 +401,6 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
     minRelevance: 0
   })
 })
-
-const agents = traced("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
-  const keys = visibleIn(parts, caller, {})
-  const counted = yield* Effect.forEach(
-    keys,
-    (key) =>
-      // A file that is set aside must not hide the others.
-      Effect.match(liveIn(parts, caller, key), {
-        onSuccess: (memories) => ({ agentId: key.agentId, memories }),
-        onFailure: () => ({ agentId: key.agentId, memories: null })
-      }),
-    // A fiber each is for several.
-    { concurrency: keys.length === 1 ? 1 : Limits.namespaceFanOutMax }
-  )
-  // Whose agents are not chosen for it, a key learns none by name in which it sees nothing.
-  const isNamed = caller.scope?.subjects === undefined || caller.scope.agents !== undefined
-  return isNamed ? counted : counted.filter(({ memories }) => memories !== null && memories > 0)
-})
-
-/** Live memories of an agent that the caller sees; with a bound key latest versions only. */
-const liveIn = (parts: Parts, caller: Identity, key: NamespaceKey): Effect.Effect<number, ReadFailure> =>
-  isBound(caller)
-    ? count(parts, caller, { agentId: key.agentId })
-    : Effect.map(parts.host.answer(key, { _tag: "Counts" }), ({ live }) => live)
 
 /** Those that the caller may change. */
 const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {

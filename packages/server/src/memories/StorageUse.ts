@@ -13,11 +13,17 @@
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { Limits } from "@muniment/domain/Limits"
 import { requireQuota } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Quotas } from "@muniment/control/accounts/Quotas"
-import { StorageMeter, type StorageMeterService, StoredBytes } from "@muniment/engine/namespace/StorageMeter"
+import {
+  type LiveMemories,
+  StorageMeter,
+  type StorageMeterService,
+  StoredBytes
+} from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 
 export class StorageUse extends Context.Service<
@@ -29,6 +35,15 @@ export class StorageUse extends Context.Service<
     readonly ofAgent: (key: NamespaceKey) => number | undefined
     /** Of all accounts, without reading a file: agents that were not counted since a kill are missing. */
     readonly known: () => number
+    /**
+     * Live memories of an agent, or of what `part` of it names. `count` is run where they are not known since the last
+     * change or expiry.
+     */
+    readonly live: <E>(
+      key: NamespaceKey,
+      part: string | undefined,
+      count: Effect.Effect<LiveMemories, E>
+    ) => Effect.Effect<number, E>
     /** Live memories of all accounts; undefined while there are agents whose file this process has not opened yet. */
     readonly memories: () => number | undefined
   }
@@ -49,6 +64,7 @@ export class StorageUse extends Context.Service<
         usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total),
         ofAgent: (key) => agentBytes(parts, key),
         known: () => knownBytes(parts),
+        live: (key, part, count) => liveIn(parts, key, part, count),
         memories: () => knownMemories(parts)
       }).pipe(Context.add(StorageMeter, meterOf(parts)))
     })
@@ -62,9 +78,17 @@ interface Parts {
   readonly stored: StoredBytes["Service"]
   /** By account. */
   readonly sums: Map<string, AccountSum>
-  readonly memories: Map<NamespaceTag, number>
+  /** An entry is replaced with each change. */
+  readonly memories: Map<NamespaceTag, HeldMemories>
   /** One account is counted at a time. */
   readonly turns: Semaphore.Semaphore
+}
+
+interface HeldMemories extends Omit<LiveMemories, "count"> {
+  /** Undefined: never counted. */
+  readonly count: number | undefined
+  /** Counts of parts, the latest last. */
+  readonly parts: Map<string, LiveMemories>
 }
 
 class AccountSum {
@@ -128,12 +152,46 @@ const knownBytes = (parts: Parts): number =>
 const knownMemories = ({ directory, memories }: Parts): number | undefined => {
   let total = 0
   for (const { tag } of directory.all()) {
-    const held = memories.get(tag)
-    if (held === undefined) return undefined
-    total += held
+    const count = memories.get(tag)?.count
+    if (count === undefined) return undefined
+    total += count
   }
   return total
 }
+
+const liveIn = <E>(
+  { memories }: Parts,
+  { tag }: NamespaceKey,
+  part: string | undefined,
+  count: Effect.Effect<LiveMemories, E>
+): Effect.Effect<number, E> =>
+  Effect.clockWith((clock) => {
+    const held = memories.get(tag)
+    const known = part === undefined ? held : held?.parts.get(part)
+    if (known?.count !== undefined && known.until > clock.currentTimeMillisUnsafe()) return Effect.succeed(known.count)
+    return Effect.map(count, (counted) => {
+      // What has changed meanwhile may not be in it.
+      if (memories.get(tag) === held) remember(memories, tag, part, counted)
+      return counted.count
+    })
+  })
+
+const remember = (memories: Parts["memories"], tag: NamespaceTag, part: string | undefined, counted: LiveMemories) => {
+  const held = memories.get(tag)
+  if (part === undefined) return memories.set(tag, { ...counted, parts: held?.parts ?? new Map() })
+  const parts = held?.parts ?? new Map<string, LiveMemories>()
+  parts.delete(part)
+  for (const oldest of parts.keys()) {
+    if (parts.size < Limits.countedPartsMax) break
+    parts.delete(oldest)
+  }
+  parts.set(part, counted)
+  if (held === undefined) memories.set(tag, { count: undefined, until: -Infinity, parts })
+}
+
+/** From now on nothing that was counted before is served. */
+const outdate = ({ memories }: Parts, tag: NamespaceTag): void =>
+  void memories.set(tag, { count: memories.get(tag)?.count, until: -Infinity, parts: new Map() })
 
 const meterOf = (parts: Parts): StorageMeterService => ({
   hold: Effect.fnUntraced(function* (key, growth) {
@@ -166,17 +224,26 @@ const meterOf = (parts: Parts): StorageMeterService => ({
     })
   }),
   changing: ({ tag }) =>
-    parts.directory.bytesOf(tag) === undefined
-      ? Effect.void
-      : parts.directory.saveBytes(new Map([[tag, undefined]])).pipe(
-          // An erasure goes on: the file's own count is read when it is next opened.
-          Effect.catch(() => Effect.logWarning("the disk is full: a count of bytes is outdated", { namespace: tag }))
-        ),
+    Effect.suspend(() => {
+      outdate(parts, tag)
+      return parts.directory.bytesOf(tag) === undefined
+        ? Effect.void
+        : parts.directory.saveBytes(new Map([[tag, undefined]])).pipe(
+            // An erasure goes on: the file's own count is read when it is next opened.
+            Effect.catch(() => Effect.logWarning("the disk is full: a count of bytes is outdated", { namespace: tag }))
+          )
+    }),
   settle: (key, held, bytes, memories) => {
     const { account, tag } = key
     const sum = sumOf(parts, account)
-    if (memories !== undefined) parts.memories.set(tag, memories)
-    if (bytes === "unknown") return sum.doubt(key, held)
+    if (bytes === "unknown") {
+      outdate(parts, tag)
+      return sum.doubt(key, held)
+    }
+    // What a read says, which comes without bytes, is news only if it differs.
+    if (memories !== undefined && (bytes !== undefined || memories.count !== parts.memories.get(tag)?.count)) {
+      parts.memories.set(tag, { ...memories, parts: new Map() })
+    }
     sum.hold(tag, -held)
     if (bytes !== undefined) sum.heard(tag, bytes)
   },

@@ -111,7 +111,16 @@ describe("a namespace file of version 1", () => {
     return Effect.gen(function* () {
       const host = yield* NamespaceHost
       const counted = yield* host.census(key, { atMillis: 5_000, createdBefore: 5_000 })
-      expect(counted).toEqual({ live: 3, liveMessages: 0, liveBefore: 3, expired: 0, turnsBefore: 0, isEmpty: false })
+      expect(counted).toEqual({
+        live: 3,
+        liveMessages: 0,
+        liveBefore: 3,
+        expired: 0,
+        unexpired: 3,
+        nextExpiry: Infinity,
+        turnsBefore: 0,
+        isEmpty: false
+      })
       expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
       yield* allOf(key)
       expect(readdirSync(join(directory, "namespaces"))).toContain(`${key.tag}.db.before-migration.v1`)

@@ -10,6 +10,7 @@ import { conversationMessageKind } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Limits } from "@muniment/domain/Limits"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
+import type { LiveMemories } from "../StorageMeter.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
 import { EventTimes } from "./EventTimes.ts"
@@ -60,6 +61,11 @@ export class MemoryTable {
   /** Live memories, superseded versions included. */
   get liveCount(): number {
     return this.#liveCount
+  }
+
+  /** `liveCount`, and until when nothing expires. */
+  get live(): LiveMemories {
+    return { count: this.#liveCount, until: this.#expiry.earliest ?? Infinity }
   }
 
   /** Live memories that no newer live version supersedes. */

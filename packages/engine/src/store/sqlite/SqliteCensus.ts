@@ -62,6 +62,8 @@ const emptyCensus: NamespaceCensus = {
   liveMessages: 0,
   liveBefore: 0,
   expired: 0,
+  unexpired: 0,
+  nextExpiry: Infinity,
   turnsBefore: 0,
   isEmpty: true
 }
@@ -70,13 +72,16 @@ const countRows = Effect.fnUntraced(function* (database: Database, key: Namespac
   const slots = yield* guarded(() => slotsOf(database, key))
   const census = { ...emptyCensus }
   const { atMillis, createdBefore, without = nothing } = options
-  const bounds = [atMillis, createdBefore, without.createdBefore, without.expiredBy]
+  const subjects = options.subjects === undefined ? null : JSON.stringify(options.subjects)
+  const bounds = [atMillis, createdBefore, without.createdBefore, without.expiredBy, subjects]
   for (let from = 0; from < slots; from += countedPerTurn) {
     const row = yield* guarded(() => database.prepare(censusSql).get(from, from + countedPerTurn, ...bounds))
     census.live += Number(row?.["live"])
     census.liveMessages += Number(row?.["live_messages"])
     census.liveBefore += Number(row?.["live_before"])
     census.expired += Number(row?.["expired"])
+    census.unexpired += Number(row?.["unexpired"])
+    census.nextExpiry = Math.min(census.nextExpiry, Number(row?.["next_expiry"] ?? Infinity))
     yield* Effect.yieldNow
   }
   return yield* guarded(() => ({
@@ -111,11 +116,15 @@ const slotsOf = (database: Database, key: NamespaceKey): number => {
 const turnsSql = `SELECT (SELECT count(*) FROM conversation_turn WHERE created_at < ?1)
   + (SELECT count(*) FROM conversation WHERE summary_at < ?1) AS turns`
 
-const isLive = "created_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3)"
+const isUnexpired = "(expires_at IS NULL OR expires_at > ?3)"
+const isLive = `created_at <= ?3 AND ${isUnexpired}`
 const censusSql = `SELECT
     count(*) FILTER (WHERE ${isLive}) AS live,
     count(*) FILTER (WHERE ${isLive} AND kind = '${conversationMessageKind}') AS live_messages,
     count(*) FILTER (WHERE ${isLive} AND created_at < ?4) AS live_before,
-    count(*) FILTER (WHERE expires_at <= ?3) AS expired
+    count(*) FILTER (WHERE expires_at <= ?3) AS expired,
+    count(*) FILTER (WHERE ${isUnexpired}) AS unexpired,
+    min(expires_at) FILTER (WHERE expires_at > ?3) AS next_expiry
   FROM memory WHERE slot >= ?1 AND slot < ?2
-    AND created_at >= ?5 AND (expires_at IS NULL OR expires_at > ?6)`
+    AND created_at >= ?5 AND (expires_at IS NULL OR expires_at > ?6)
+    AND (?7 IS NULL OR subject_id IN (SELECT value FROM json_each(?7)))`
