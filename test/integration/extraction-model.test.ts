@@ -5,12 +5,12 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const secretKey = "sk-a-key-that-nobody-may-see"
 
@@ -234,6 +234,17 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       const { body } = await alice.call("GET", `/v1/memories/search?${query}`)
       expect(body).toMatchObject({ grounded: true, method: "extractive" })
       expect(body.answer).toContain("went up to 15 now")
+    })
+
+    it("and holds no place of admission while the model is asked", async () => {
+      await alice.create("hangs", [fact("Ann", "Ann lives in Oslo")])
+      model.otherwise = () => ({ kind: "hang" })
+      const pending = ask("hangs")
+      await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+      const { body } = await server.call("GET", "/metrics", { key: null })
+      expect(body).toMatch(/^muniment_admission_in_work\{work="answer"\} 0$/m)
+      expect(model.underWay, "the model was still asked").toBe(1)
+      expect(await pending).toMatchObject({ method: "extractive" })
     })
 
     it("falls back to quoting memories when the model fails", async () => {

@@ -4,6 +4,7 @@
  */
 import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { HttpServerRequest } from "effect/http"
 import { credits } from "@muniment/domain/Money"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { AccountEvents } from "./events/AccountEvents.ts"
@@ -39,12 +40,14 @@ import { Wallets } from "@muniment/control/accounts/Wallets"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Embedder } from "@muniment/models/Embedder"
+import { ModelWait } from "@muniment/models/llm/ModelWait"
 import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { layerRpc } from "@muniment/trust/ContractWallets"
 import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { leaveLane } from "./admission/Gate.ts"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { storeLayers } from "./CommitLogs.ts"
 import { type ServerConfig, signUpOf } from "./Config.ts"
@@ -131,7 +134,10 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
     Layer.provideMerge(
-      Layer.mergeAll(extractorChoice(config.llm, config.payments.networks.length > 0), MemoryMap.layer)
+      Layer.mergeAll(
+        extractorChoice(config.llm, config.payments.networks.length > 0).pipe(Layer.provide(placeGivenUp)),
+        MemoryMap.layer
+      )
     ),
     Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
@@ -144,6 +150,14 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
     ),
     Layer.provideMerge(ground.directory)
   )
+
+/** By the request that waits for the language model, if it is one that waits. */
+const placeGivenUp = Layer.succeed(
+  ModelWait,
+  Effect.map(Effect.serviceOption(HttpServerRequest.HttpServerRequest), (request) =>
+    Option.isSome(request) ? leaveLane(request.value.source) : undefined
+  )
+)
 
 /** What handlers and jobs call. */
 const callsLayer = <E>(

@@ -64,6 +64,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       state === "open" ? Effect.logInfo("language model timed out for an account several times in a row") : Effect.void
   })
   yield* showCircuit("closed")
+  const beginToWait = yield* ModelWait
 
   return {
     name: config.model,
@@ -75,7 +76,6 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.
       const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
-      const beginToWait = yield* ModelWait
       return yield* Effect.andThen(own.check, shared.check).pipe(
         Effect.andThen(beginToWait),
         Effect.andThen(withTurn(turn, call)),

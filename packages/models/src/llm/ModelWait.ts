@@ -1,6 +1,6 @@
 /**
- * What a caller does when a call begins to wait for the language model: the server gives the place of the request up,
- * since turns at the model have bounds of their own (`CallSlots.ts`).
+ * Runs when a call begins to wait for the language model: the server gives the place of the request up, since turns at
+ * the model have bounds of their own (`CallSlots.ts`).
  */
 import { Context, Effect } from "effect"
 

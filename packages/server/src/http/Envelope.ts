@@ -15,9 +15,7 @@ import {
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
-import { ModelWait } from "@muniment/models/llm/ModelWait"
 import { SqliteError } from "@muniment/sqlite/SqliteError"
-import { leaveLane } from "../admission/Gate.ts"
 import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
 import { receivedRequest } from "./receivedRequest.ts"
@@ -63,10 +61,6 @@ const enveloped = <E, R>(
         context.pipe(
           Context.add(HttpServerRequest.HttpServerRequest, receivedRequest(request)),
           Context.add(RequestAccount, known),
-          Context.add(
-            ModelWait,
-            Effect.sync(() => leaveLane(request.source))
-          ),
           Context.add(References.CurrentLogAnnotations, {
             ...Context.get(context, References.CurrentLogAnnotations),
             requestId
