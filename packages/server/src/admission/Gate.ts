@@ -63,14 +63,14 @@ export interface RefusedAnswer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** By request that was let in: how it leaves its lane. */
-const leaving = new WeakMap<object, () => void>()
+/** By request. */
+const passages = new WeakMap<object, Passage>()
 
 /**
  * The work on a request waits for something outside that has bounds of its own, such as a chain: it gives its place up,
  * and its time says nothing of our load.
  */
-export const leaveLane = (source: object): void => leaving.get(source)?.()
+export const leaveLane = (source: object): void => passages.get(source)?.leaveLane()
 
 /** Messages that count in an MCP batch. */
 const unitsMax = 10
@@ -80,7 +80,6 @@ const noBody = Buffer.alloc(0)
 export class Gate {
   readonly #askers = new Askers()
   readonly #options: GateOptions
-  readonly #entered = new WeakMap<object, Passage>()
   readonly #streams = new WeakSet<ServerResponse>()
   readonly #lanes: ReadonlyMap<WorkKind, Lane>
   readonly #bytes = new Bytes()
@@ -131,10 +130,10 @@ export class Gate {
       begunMillis: undefined,
       bytes: 0,
       visit: undefined,
-      lane: undefined
+      lane: undefined,
+      leaveLane: () => this.#leaveLane(passage, false)
     }
-    this.#entered.set(request, passage)
-    leaving.set(request, () => this.#leaveLane(passage, false))
+    passages.set(request, passage)
     response.once("prefinish", () => this.#answerMade(passage))
     response.once("close", () => this.#leave(passage, response.writableFinished))
     const announced = announcedBytes(request)
@@ -145,10 +144,10 @@ export class Gate {
 
   /** The request has become a stream, which waits for what may come: it leaves its lane, and a shutdown ends it. */
   release(source: object): void {
-    const passage = this.#entered.get(source)
+    const passage = passages.get(source)
     if (passage === undefined) return
     this.#streams.add(passage.response)
-    this.#leaveLane(passage, false)
+    passage.leaveLane()
   }
 
   isStream(response: ServerResponse): boolean {
@@ -378,6 +377,8 @@ interface Passage {
   bytes: number
   visit: Visit | undefined
   lane: Lane | undefined
+  /** Before its answer is made. */
+  readonly leaveLane: () => void
 }
 
 /** Headers that decide are single in Node's reading. */
