@@ -2,19 +2,9 @@
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { table, timeText } from "../Table.ts"
-import { flags } from "./flags.ts"
+import { flags, logFlags } from "./flags.ts"
 import { withAccountOperator } from "./operator.ts"
 import { present } from "./statement.ts"
-
-const day = (name: string, which: string) =>
-  Flag.optional(Flag.String(name).pipe(Flag.withDescription(`${which} day, YYYY-MM-DD, UTC; default all that is kept`)))
-
-/** Of commands that show a log. */
-export const logFlags = {
-  from: day("from", "First"),
-  to: day("to", "Last"),
-  limit: Flag.Int("limit").pipe(Flag.withDescription("Rows shown, 1 to 1,000"), Flag.withDefault(100))
-}
 
 export const audit = Command.make(
   "audit",

@@ -46,3 +46,13 @@ const to = Flag.String("to").pipe(Flag.withDescription("Last day, YYYY-MM-DD, UT
 const csv = Flag.Boolean("csv").pipe(Flag.withDescription("Print CSV for spreadsheets"), Flag.withDefault(false))
 
 export const flags = { account, plan, json, keyFile, service, url, apiKey, callerKey, from, to, csv }
+
+const day = (name: string, which: string) =>
+  Flag.optional(Flag.String(name).pipe(Flag.withDescription(`${which} day, YYYY-MM-DD, UTC; default all that is kept`)))
+
+/** Of commands that show a log. */
+export const logFlags = {
+  from: day("from", "First"),
+  to: day("to", "Last"),
+  limit: Flag.Int("limit").pipe(Flag.withDescription("Rows shown, 1 to 1,000"), Flag.withDefault(100))
+}

@@ -2,8 +2,7 @@
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { table, timeText } from "../Table.ts"
-import { logFlags } from "./audit.ts"
-import { flags } from "./flags.ts"
+import { flags, logFlags } from "./flags.ts"
 import { withAccountOperator } from "./operator.ts"
 import { present } from "./statement.ts"
 
