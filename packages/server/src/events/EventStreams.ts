@@ -16,7 +16,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { Admission } from "../admission/Admission.ts"
 import { boundMet } from "../boundMet.ts"
-import { answerHeaders } from "../answerHeaders.ts"
+import { retryAfter } from "../answerHeaders.ts"
 import type { EventReader } from "./AccountEvents.ts"
 import { AccountSignals } from "./AccountSignals.ts"
 
@@ -139,7 +139,7 @@ const freedAfterSeconds = Math.ceil(Limits.eventHeartbeatMillis / 1_000)
 
 const tooManyStreams = Effect.fnUntraced(function* (bound: keyof typeof streamsAllowed) {
   const allowed = streamsAllowed[bound]
-  yield* answerHeaders({ "retry-after": String(freedAfterSeconds) })
+  yield* retryAfter(freedAfterSeconds)
   return yield* new RateLimited({
     code: "rate_limited",
     error: `too many streams of events are open, ${allowed}: end one, or read pages`,

@@ -3,25 +3,21 @@
  * for them: new ones are refused already. An account has no more of them than its quota.
  */
 import { Context, Effect, Layer } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
 import type { RateLimited } from "@muniment/domain/Errors"
 import { tooManyOpen } from "@muniment/domain/Quotas"
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { boundMet } from "../boundMet.ts"
-import { answerHeaders } from "../answerHeaders.ts"
+import { retryAfter } from "../answerHeaders.ts"
 
 const pollMillis = 20
-const retryAfterSeconds = "1"
+const retryAfterSeconds = 1
 
 export class CallsUnderWay extends Context.Service<
   CallsUnderWay,
   {
     /** Runs the call, unless as many are under way as the account may have. */
-    readonly during: <A, E, R>(
-      account: Account,
-      call: Effect.Effect<A, E, R>
-    ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
+    readonly during: <A, E, R>(account: Account, call: Effect.Effect<A, E, R>) => Effect.Effect<A, E | RateLimited, R>
     readonly count: (accountId: string) => number
     /** Succeeds once no call of the account is under way. */
     readonly ended: (accountId: string) => Effect.Effect<void>
@@ -44,8 +40,8 @@ const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
       else counts.set(accountId, count)
     })
   const refuse = Effect.fnUntraced(function* (count: number, limit: number) {
-    yield* answerHeaders({ "retry-after": retryAfterSeconds })
-    const details = yield* boundMet("open_requests", `${limit} at once; try again in ${retryAfterSeconds} s`)
+    yield* retryAfter(retryAfterSeconds)
+    const details = yield* boundMet("open_requests", `${limit} at once`, retryAfterSeconds)
     return yield* tooManyOpen(count, limit, details)
   })
   const ended = (accountId: string): Effect.Effect<void> =>
@@ -55,15 +51,13 @@ const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
   return {
     during: <A, E, R>(account: Account, call: Effect.Effect<A, E, R>) =>
       // No interruption comes between counting the call and `leave`.
-      Effect.uninterruptibleMask(
-        (restore): Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest> => {
-          const count = countOf(account.id)
-          const limit = quotas.of(account).openRequests
-          if (limit !== undefined && count >= limit) return refuse(count, limit)
-          counts.set(account.id, count + 1)
-          return Effect.ensuring(restore(call), leave(account.id))
-        }
-      ),
+      Effect.uninterruptibleMask((restore): Effect.Effect<A, E | RateLimited, R> => {
+        const count = countOf(account.id)
+        const limit = quotas.of(account).openRequests
+        if (limit !== undefined && count >= limit) return refuse(count, limit)
+        counts.set(account.id, count + 1)
+        return Effect.ensuring(restore(call), leave(account.id))
+      }),
     count: countOf,
     ended
   }

@@ -12,7 +12,7 @@ import { RateLimited } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type ContractBudget, ContractChecks } from "@muniment/trust/ContractWallets"
 import { boundMet } from "../boundMet.ts"
-import { answerHeaders } from "../answerHeaders.ts"
+import { retryAfter } from "../answerHeaders.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 export class SignatureBudget extends Context.Service<
@@ -148,7 +148,7 @@ const budgets = {
 const refuse = Effect.fnUntraced(function* (bound: keyof typeof budgets, excess: number) {
   const { allowed, forgottenPerMilli } = budgets[bound]
   const seconds = Math.max(1, Math.ceil((excess + 1) / forgottenPerMilli / 1_000))
-  yield* answerHeaders({ "retry-after": String(seconds) })
+  yield* retryAfter(seconds)
   return yield* new RateLimited({
     code: "rate_limited",
     error: `too many signatures from this address are in vain or being verified; try again in ${seconds} s`,

@@ -16,7 +16,7 @@ import type { MicroCredits } from "@muniment/domain/Money"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { boundMet } from "../boundMet.ts"
-import { answerHeaders } from "../answerHeaders.ts"
+import { retryAfter } from "../answerHeaders.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 /** `off`: only the operator opens accounts. `paid`: a deposit opens one. `open`: the first priced call does. */
@@ -114,7 +114,7 @@ const signUpsAllowed = `${Limits.signUpsPerClientHour} accounts an hour from one
 
 const usedUp = Effect.fnUntraced(function* (waitMillis: number) {
   const seconds = Math.ceil(waitMillis / 1_000)
-  yield* answerHeaders({ "retry-after": String(seconds) })
+  yield* retryAfter(seconds)
   return yield* new RateLimited({
     code: "sign_up_limited",
     error: `this service opens no more accounts for wallets now; try again in ${seconds} s`,
