@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util"
 import { machineFacts } from "../kit/Machine.ts"
 import { type Goal, goalsText, type SuiteOptions, type SuiteReport, tableText, verdictOf } from "../kit/Report.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { givenService, onOwnService } from "./AttackedService.ts"
 import { bodiesOfOne, bodiesOfSeveral } from "./attacks/bodies.ts"
 import { gasGriefing } from "./attacks/gas.ts"
@@ -163,7 +163,7 @@ const main = async (): Promise<void> => {
       check: { type: "boolean", default: false }
     }
   })
-  const seconds = Number(values.seconds)
+  const seconds = wholeNumber("seconds", values.seconds)
   const course: Course = {
     attacks: attacks.filter(({ name }) => values.attack.includes(name)),
     kinds: kindsOfWork.filter((kind) => values.work.includes(kind)),

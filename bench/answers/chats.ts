@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto"
 import { parseArgs } from "node:util"
 import { partAsked } from "@muniment/insight/answers/AnswerPart"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { type Chat, type ChatMessage, type ChatQuestion, type Part, readChats } from "./ChatSet.ts"
 import { fitGate, type Judged, judgedQuotes } from "./GateFit.ts"
 import { saysGold } from "./GoldAnswers.ts"
@@ -61,7 +61,7 @@ const main = async (): Promise<void> => {
     } else {
       const played = await play(service, chats)
       report(chats, played)
-      printSample(played, Number(values.read))
+      printSample(played, wholeNumber("read", values.read, 0))
       if (values.wrong) for (const one of groundedOf(played).filter((each) => !isRight(each))) printOne(one)
     }
   } finally {

@@ -1,6 +1,6 @@
 /** Options of the cluster's benches: whole numbers and switches, checked before anything is started. */
 import { parseArgs } from "node:util"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 
 export interface NumberOption {
   readonly default: number
@@ -32,18 +32,13 @@ export const parseOptions = <Numbers extends string, Switches extends string = n
     ])
   })
   const read: Record<string, number | boolean> = {}
-  for (const name of names) read[name] = numberOf(name, values[name], numbers[name])
+  for (const name of names) {
+    const { default: otherwise, max, min } = numbers[name]
+    const given = values[name]
+    read[name] = given === undefined ? otherwise : wholeNumber(name, String(given), min, max)
+  }
   for (const name of switches) read[name] = values[name] === true
   return read as BenchValues<Numbers, Switches>
-}
-
-/** The number of an option; throws with the option and what it takes. */
-export const numberOf = (name: string, text: unknown, { default: otherwise, max, min }: NumberOption): number => {
-  if (text === undefined) return otherwise
-  const value = Number(text)
-  if (!/^\d+$/.test(String(text)) || value < min || value > max)
-    throw new Error(`--${name} takes a whole number from ${min} to ${max}, not "${String(text)}"`)
-  return value
 }
 
 /** Of this process, which ends after `--help`, or with a sentence when an option is wrong. */

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { readRetold } from "../retrieval/Locomo.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { BenchServer } from "../http/BenchServer.ts"
 import { HttpClient } from "../http/HttpClient.ts"
 import { Reading } from "../http/Prometheus.ts"
@@ -47,7 +47,7 @@ const main = async (): Promise<void> => {
     }
   })
   if (values.data === undefined) throw new Error(`--data is missing; usage: ${usage}`)
-  const [count, importers] = [Number(values.windows), Number(values.importers)]
+  const [count, importers] = [wholeNumber("windows", values.windows), wholeNumber("importers", values.importers)]
   const messages = messagesOf(values.data)
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-windows-bench-"))
   const server = await BenchServer.start({

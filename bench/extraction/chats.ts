@@ -10,7 +10,7 @@ import { parseArgs } from "node:util"
 import type { Candidate, Turn } from "@muniment/insight/extraction/Extractor"
 import { readConversation } from "@muniment/insight/rules/ConversationReader"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 
 const usage =
   "node bench/extraction/chats.ts --data DIR [--half tune|held-out] [--sample N]\n" +
@@ -57,7 +57,7 @@ const main = (): void => {
   print(
     `  with a slot: ${outputs.filter(({ candidate: { slot } }) => slot !== undefined && !isOfWords(slot.attribute)).length}\n`
   )
-  const wanted = values.sample === undefined ? outputs.length : Number(values.sample)
+  const wanted = values.sample === undefined ? outputs.length : wholeNumber("sample", values.sample)
   const step = Math.max(1, outputs.length / wanted)
   for (let at = 0; at < outputs.length; at += step) print(lineOf(outputs[Math.floor(at)]!))
 }

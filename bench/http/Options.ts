@@ -1,5 +1,6 @@
 /** Command-line options of the service bench, and its help. */
 import { parseArgs } from "node:util"
+import { wholeNumber } from "../Usage.ts"
 import { readTexts } from "./Corpus.ts"
 import { questionsFile, type NamedText } from "./debianTexts.ts"
 import { readQuestions, type Question } from "./Questions.ts"
@@ -58,7 +59,7 @@ export const readOptions = (): BenchOptions | undefined => {
     process.exitCode = values.help ? 0 : 1
     return undefined
   }
-  const count = positive("count", values.count)
+  const count = wholeNumber("count", values.count)
   const texts = readTexts(values.texts).slice(0, count)
   if (texts.length < count) throw new Error(`${values.texts} has ${texts.length} texts, --count asks for ${count}`)
   const names = new Set(texts.map(({ name }) => name))
@@ -68,19 +69,13 @@ export const readOptions = (): BenchOptions | undefined => {
       text,
       answers: answers.filter((name) => names.has(name))
     })),
-    agents: positive("agents", values.agents),
-    inFlight: positive("in-flight", values["in-flight"]),
+    agents: wholeNumber("agents", values.agents),
+    inFlight: wholeNumber("in-flight", values["in-flight"]),
     isIdempotent: values.idempotency,
-    rounds: positive("rounds", values.rounds),
-    minutesMax: positive("minutes", values.minutes),
+    rounds: wholeNumber("rounds", values.rounds),
+    minutesMax: wholeNumber("minutes", values.minutes),
     skipsWords: values["no-words"],
     keepDirectory: values.keep,
     profileDirectory: values["cpu-prof"]
   }
-}
-
-export const positive = (name: string, text: string): number => {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} takes a whole number from 1, not "${text}"`)
-  return value
 }

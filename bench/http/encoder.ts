@@ -7,12 +7,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { median } from "../kit/Measure.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { BenchServer } from "./BenchServer.ts"
 import { readTexts } from "./Corpus.ts"
 import type { NamedText } from "./debianTexts.ts"
 import { importTexts, type ImportReport } from "./importTexts.ts"
-import { positive } from "./Options.ts"
 import { importLines, machineFacts } from "./Report.ts"
 
 const help = `node bench/http/encoder.ts --texts FILE [options]
@@ -80,7 +79,7 @@ const { values } = parseArgs({
   }
 })
 if (values.texts === undefined) throw new Error("--texts names the file of the texts; see --help")
-const count = positive("count", values.count)
+const count = wholeNumber("count", values.count)
 const texts = readTexts(values.texts).slice(0, count)
 if (texts.length < count) throw new Error(`${values.texts} has ${texts.length} texts, --count asks for ${count}`)
-await main(texts, positive("rounds", values.rounds))
+await main(texts, wholeNumber("rounds", values.rounds))

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { machineFacts } from "../kit/Machine.ts"
 import { median, quantile } from "../kit/Measure.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { BenchServer } from "./BenchServer.ts"
 import { repository } from "./ChildServer.ts"
 import { HttpClient } from "./HttpClient.ts"
@@ -45,10 +45,10 @@ const main = async (): Promise<void> => {
     }
   })
   const options: Options = {
-    seconds: Number(values.seconds),
-    pairs: Number(values.pairs),
-    every: Number(values.every),
-    writers: Number(values.writers)
+    seconds: wholeNumber("seconds", values.seconds),
+    pairs: wholeNumber("pairs", values.pairs),
+    every: wholeNumber("every", values.every),
+    writers: wholeNumber("writers", values.writers)
   }
   const scratch = mkdtempSync(join(tmpdir(), "muniment-follow-bench-"))
   const dataDirectory = join(scratch, "data")

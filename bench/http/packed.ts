@@ -11,7 +11,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { freePort, operatorKey, serverCalls } from "../../test/support/TestServer.ts"
 import { median } from "../kit/Measure.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { processorMillisOf } from "./ChildServer.ts"
 
 const help = `node bench/http/packed.ts FOLDER... [options]
@@ -124,5 +124,6 @@ const { positionals: folders, values } = parseArgs({
   options: { starts: { type: "string", default: "8" }, rests: { type: "string", default: "0" } }
 })
 if (folders.length === 0) throw new Error("name a folder with a packed service; see --help")
-if (Number(values.starts) > 0) await starts(folders, Number(values.starts))
-for (let round = 0; round < Number(values.rests); round++) for (const folder of folders) await rest(folder)
+const [starting, resting] = [wholeNumber("starts", values.starts, 0), wholeNumber("rests", values.rests, 0)]
+if (starting > 0) await starts(folders, starting)
+for (let round = 0; round < resting; round++) for (const folder of folders) await rest(folder)

@@ -12,6 +12,7 @@ import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
 import { signWalletRequest } from "@muniment/trust/WalletRequest"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
+import { wholeNumber } from "../Usage.ts"
 import { BenchServer, benchKey } from "./BenchServer.ts"
 import { HttpClient } from "./HttpClient.ts"
 import type { ProbeReport, ProbeSettings } from "./probe.ts"
@@ -67,7 +68,7 @@ const main = async (): Promise<void> => {
     }
   })
   if (values.help) return void process.stdout.write(help)
-  const [count, inFlight] = [Number(values.count), Number(values["in-flight"])]
+  const [count, inFlight] = [wholeNumber("count", values.count), wholeNumber("in-flight", values["in-flight"])]
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-wallet-bench-"))
   const server = await BenchServer.start({ dataDirectory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
   const run = (name: string, signed: ReadonlyArray<Headers>) => phase(server, name, signed, inFlight)

@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { writeReport } from "../kit/Report.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { defaultModel, longRun, runIndex, type SetName, shortRun } from "./suite.ts"
 
 const usage = `node --expose-gc bench/index/run.ts [options]
@@ -31,8 +31,8 @@ const main = async (): Promise<void> => {
       name: { type: "string", default: "index-custom" }
     }
   })
-  const strictCount = Number(values.strict)
-  const counts = (values.count ?? (strictCount > 0 ? [] : ["10000"])).map(Number)
+  const strictCount = wholeNumber("strict", values.strict, 0)
+  const counts = (values.count ?? (strictCount > 0 ? [] : ["10000"])).map((count) => wholeNumber("count", count))
   const defaults = values.long ? longRun : shortRun
   const names = values.set.map(setName)
   const asked = process.argv.slice(2).filter((argument, at, all) => argument !== "--texts" && all[at - 1] !== "--texts")

@@ -26,6 +26,7 @@ import { sentences } from "../../test/support/Sentences.ts"
 import { BenchServer, benchKey } from "../http/BenchServer.ts"
 import { HttpClient } from "../http/HttpClient.ts"
 import { machineFacts } from "../http/Report.ts"
+import { wholeNumber } from "../Usage.ts"
 
 const help = `node bench/ledger/chargeOverhead.ts [options]
 
@@ -165,7 +166,7 @@ const main = async (): Promise<void> => {
     }
   })
   if (values.help) return void process.stdout.write(help)
-  const [memories, pairs] = [Number(values.memories), Number(values.pairs)]
+  const [memories, pairs] = [wholeNumber("memories", values.memories), wholeNumber("pairs", values.pairs)]
   const directory = mkdtempSync(join(tmpdir(), "muniment-charge-bench-"))
   try {
     const config = await Effect.runPromise(

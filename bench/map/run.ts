@@ -12,7 +12,7 @@ import { mapLimits, MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { Effect } from "effect"
 import { sentences } from "../../test/support/Sentences.ts"
 import { vectorsOf } from "../kit/TextVectors.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { agreement } from "./Agreement.ts"
 import { reportEndToEnd } from "./EndToEnd.ts"
 import { methods } from "./Methods.ts"
@@ -34,11 +34,12 @@ const main = async (): Promise<void> => {
       "end-to-end": { type: "boolean", default: false }
     }
   })
-  if (values["end-to-end"]) return reportEndToEnd(values.models, Number(values.rounds))
+  const rounds = wholeNumber("rounds", values.rounds)
+  if (values["end-to-end"]) return reportEndToEnd(values.models, rounds)
   if (!values["speed-only"]) {
     for (const modelId of [undefined, ...values.model]) await reportQuality(values.models, modelId)
   }
-  await reportSpeed(Number(values.rounds))
+  await reportSpeed(rounds)
 }
 
 const reportQuality = async (modelsDir: string, modelId: string | undefined): Promise<void> => {

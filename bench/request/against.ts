@@ -12,7 +12,7 @@ import { parseArgs } from "node:util"
 import { BenchServer } from "../http/BenchServer.ts"
 import { machineFacts, machineText } from "../kit/Machine.ts"
 import { median } from "../kit/Measure.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { type Kind, Measured } from "./Measured.ts"
 
 const usage = "node bench/request/against.ts --other DIR [--callers 32] [--rounds 12] [--requests 2000]"
@@ -94,11 +94,9 @@ const { values } = parseArgs({
   }
 })
 if (values.other === undefined) throw new Error(`--other is missing: ${usage}`)
-const [callers, rounds, requests] = [values.callers, values.rounds, values.requests].map(Number) as [
-  number,
-  number,
-  number
-]
-if (![callers, rounds, requests].every((count) => Number.isInteger(count) && count > 0))
-  throw new Error(`callers, rounds and requests are whole numbers from 1 on: ${usage}`)
-await compared({ other: values.other, callers, rounds, requests })
+await compared({
+  other: values.other,
+  callers: wholeNumber("callers", values.callers),
+  rounds: wholeNumber("rounds", values.rounds),
+  requests: wholeNumber("requests", values.requests)
+})

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util"
 import { importShelves } from "../../test/support/ShelfRecords.ts"
 import { startServer, type TestServer } from "../../test/support/TestServer.ts"
 import { machineFacts } from "../http/Report.ts"
+import { wholeNumber } from "../Usage.ts"
 import { median } from "../kit/Measure.ts"
 
 const help = `node bench/request/dataFilters.ts [options]
@@ -83,13 +84,18 @@ const measure = async (server: TestServer, memories: number, rounds: number): Pr
 }
 
 const { values } = parseArgs({
-  options: { memories: { type: "string" }, rounds: { type: "string" }, help: { type: "boolean" } }
+  options: {
+    memories: { type: "string", default: "20000" },
+    rounds: { type: "string", default: "60" },
+    help: { type: "boolean" }
+  }
 })
 if (values.help === true) console.log(help)
 else {
+  const [memories, rounds] = [wholeNumber("memories", values.memories), wholeNumber("rounds", values.rounds)]
   const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
   try {
-    await measure(server, Number(values.memories ?? 20_000), Number(values.rounds ?? 60))
+    await measure(server, memories, rounds)
   } finally {
     await server.stop()
   }

@@ -17,7 +17,7 @@ import { phrased, readQuestions } from "../http/Questions.ts"
 import { machineFacts } from "../kit/Machine.ts"
 import { quantile } from "../kit/Measure.ts"
 import { tableText, writeReport } from "../kit/Report.ts"
-import { answerHelp } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { batchSize, Churn, stateKind } from "./Churn.ts"
 import { denseRecall, recallQueries, type RecallQuery } from "./DenseRecall.ts"
 import { Population } from "./Population.ts"
@@ -211,13 +211,13 @@ const readSettings = () => {
   })
   const settings: Settings = {
     minutes: positive("minutes", values.minutes),
-    memories: positive("memories", values.memories),
-    agents: Array.from({ length: positive("agents", values.agents) }, (_, at) => `agent-${at}`),
+    memories: wholeNumber("memories", values.memories),
+    agents: Array.from({ length: wholeNumber("agents", values.agents) }, (_, at) => `agent-${at}`),
     writesPerSecond: positive("writes", values.writes),
     searchesPerSecond: positive("searches", values.searches),
     texts: values.texts,
     index: values.index,
-    seed: positive("seed", values.seed)
+    seed: wholeNumber("seed", values.seed)
   }
   const command = `node bench/soak/run.ts --minutes ${settings.minutes} --memories ${settings.memories}`
   return { command, settings }

@@ -1,8 +1,7 @@
 /** How the simulator is called: its options, checked before a seed runs. */
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
-import { numberOf } from "../../../bench/cluster/Options.ts"
-import { answerHelp } from "../../../bench/Usage.ts"
+import { answerHelp, wholeNumber } from "../../../bench/Usage.ts"
 import { mutations } from "./mutations.ts"
 
 const usage = `npm run simulate -- [options]
@@ -97,7 +96,7 @@ export const readOptions = (): SimulateOptions => {
 }
 
 const countOf = (name: string, text: string | undefined, otherwise: number, min = 1): number =>
-  numberOf(name, text, { default: otherwise, min, max: Number.MAX_SAFE_INTEGER })
+  text === undefined ? otherwise : wholeNumber(name, text, min)
 
 const oneOf = <Name extends string>(option: string, text: string, names: ReadonlyArray<Name>): Name => {
   const name = names.find((each) => each === text)

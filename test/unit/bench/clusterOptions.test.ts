@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { parseOptions } from "../../../bench/cluster/Options.ts"
+import { wholeNumber } from "../../../bench/Usage.ts"
 
 const bench = { numbers: { stops: { default: 20, min: 1, max: 100 } }, switches: ["logs"] } as const
 
@@ -21,4 +22,9 @@ describe("options of the cluster's benches", () => {
   it.each([["--stop", "3"], ["--logs=yes"], ["20"]])("refuse what they do not know: %s", (...args) => {
     expect(() => parseOptions(bench, args)).toThrow()
   })
+})
+
+it("a whole number without an upper bound says where it begins", () => {
+  expect([wholeNumber("rounds", "1"), wholeNumber("rests", "0", 0)]).toEqual([1, 0])
+  expect(() => wholeNumber("rounds", "0")).toThrow('--rounds takes a whole number from 1, not "0"')
 })
