@@ -12,7 +12,7 @@ describe(`${requests} requests made up from the contract, and frames that no cli
   it("get no 5xx, leave nothing when they are refused, and block nobody", async () => {
     const seed = chosenSeed()
     const server = await startServer({ environment: hostileEnvironment })
-    const report = await runHostileRequests(server, requests, seed)
+    const report = await runHostileRequests(server, requests, seed, (soFar) => console.log(hostileSummary(seed, soFar)))
     console.log(hostileSummary(seed, report))
     expect(report).toMatchObject({ failures: [], leftovers: [], blockers: [] })
     expect(report.waitMillis.p99).toBeLessThan(blockedMillisMax)

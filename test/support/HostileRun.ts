@@ -7,6 +7,7 @@ import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { type HostileFrame, hostileFrame, sendFrame } from "./HostileFrames.ts"
 import { hostileRequest, type HostileRequest } from "./HostileRequests.ts"
 import { blockedMillisMax, longestMillis, whileProbing, withoutBlocking } from "./LivenessProbe.ts"
+import type { Wait } from "./LivenessProber.ts"
 import { operatorKey, type TestServer } from "./TestServer.ts"
 
 export interface HostileReport {
@@ -34,28 +35,55 @@ export const hostileEnvironment = {
 /** So that what is stored stays small, whatever the run's length. */
 const requestsBetweenCleanups = 500
 const requestsMadeAtOnce = 25
+/** After so many it is looked which of them blocked the server. */
+const requestsInPart = 5_000
 
-export const runHostileRequests = async (server: TestServer, count: number, seed: number): Promise<HostileReport> => {
+/** `onPart` gets what was seen so far: a run that is cut off says it too. */
+export const runHostileRequests = async (
+  server: TestServer,
+  count: number,
+  seed: number,
+  onPart: (report: HostileReport) => void = () => undefined
+): Promise<HostileReport> => {
   const known = await knownStrings(server)
   const arbitrary = fc.oneof(
     { weight: 3, arbitrary: hostileRequest(known) },
     { weight: 1, arbitrary: hostileFrame(known) }
   )
-  // A part at a time: making all of them at once would let the connections to the server grow stale.
-  const requests = function* () {
-    for (let from = 0; from < count; from += requestsMadeAtOnce) {
-      const numRuns = Math.min(requestsMadeAtOnce, count - from)
-      yield* fc.sample(arbitrary, { numRuns, seed: seed + from })
+  // A few at a time: making all of them at once would let the connections to the server grow stale.
+  const requests = function* (from: number, until: number) {
+    for (let at = from; at < until; at += requestsMadeAtOnce) {
+      yield* fc.sample(arbitrary, { numRuns: Math.min(requestsMadeAtOnce, until - at), seed: seed + at })
     }
   }
-  const statuses: Record<string, number> = {}
-  const failures: Array<string> = []
-  const leftovers: Array<string> = []
+  const seen: Seen = { statuses: {}, failures: [], leftovers: [], blockers: [] }
+  const waits: Array<Wait> = []
+  for (let from = 0; ; from += requestsInPart) {
+    const until = Math.min(from + requestsInPart, count)
+    for (const wait of await sendPart(server, requests(from, until), seen)) waits.push(wait)
+    const sorted = waits.map(({ millis }) => millis).toSorted((left, right) => left - right)
+    const waitMillis = { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, max: longestMillis(waits) }
+    const report: HostileReport = { requests: until, ...seen, waitMillis }
+    if (until === count) return report
+    onPart(report)
+  }
+}
+
+interface Seen {
+  readonly statuses: Record<string, number>
+  readonly failures: Array<string>
+  readonly leftovers: Array<string>
+  readonly blockers: Array<string>
+}
+
+/** The waits meanwhile; the rest is added to `seen`. */
+const sendPart = async (server: TestServer, requests: Iterable<Hostile>, seen: Seen): Promise<ReadonlyArray<Wait>> => {
+  const { blockers, failures, leftovers, statuses } = seen
   const sent: Array<{ readonly request: Hostile; readonly fromMillis: number; readonly toMillis: number }> = []
   const { waits } = await whileProbing(server, async () => {
     let before = await holdings(server)
     let at = 0
-    for (const request of requests()) {
+    for (const request of requests) {
       const fromMillis = nowMillis()
       const answers = await send(server, request)
       sent.push({ request, fromMillis, toMillis: nowMillis() })
@@ -77,27 +105,30 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
   const suspects = sent.filter(({ fromMillis, toMillis }) =>
     slow.some(({ atMillis, millis }) => fromMillis < atMillis + millis && toMillis > atMillis)
   )
-  const blockers: Array<string> = []
   for (const { request } of suspects) {
     await withoutBlocking(server, () => send(server, request)).catch((error: unknown) =>
       blockers.push(`${textOf(request)}: ${String(error)}`)
     )
   }
-  const sorted = waits.map(({ millis }) => millis).toSorted((left, right) => left - right)
-  const waitMillis = { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, max: longestMillis(waits) }
-  return { requests: count, statuses, failures, leftovers, blockers, waitMillis }
+  return waits
 }
 
 /** On the clock that all threads share. */
 const nowMillis = (): number => performance.timeOrigin + performance.now()
 
+/** With what was found, if anything was. */
 export const hostileSummary = (
   seed: number,
   { requests, statuses, failures, leftovers, blockers, waitMillis }: HostileReport
 ) =>
-  `hostile requests: seed ${seed}, ${requests} requests, answers ${JSON.stringify(statuses)}, ` +
-  `${failures.length} failures, ${leftovers.length} leftovers, ${blockers.length} blockers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
-  `max ${waitMillis.max.toFixed(1)} ms`
+  [
+    `hostile requests: seed ${seed}, ${requests} requests, answers ${JSON.stringify(statuses)}, ` +
+      `${failures.length} failures, ${leftovers.length} leftovers, ${blockers.length} blockers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
+      `max ${waitMillis.max.toFixed(1)} ms`,
+    ...failures,
+    ...leftovers,
+    ...blockers
+  ].join("\n")
 
 /**
  * One memory, one schema and what leads to them, so that requests meet something. An account that operators' requests
