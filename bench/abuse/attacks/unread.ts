@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net"
 import { type Attack, atMost, type Field } from "../Field.ts"
 import { growthDuring } from "../Bodies.ts"
-import { openLoop, p99 } from "../Load.ts"
+import { openLoop, p99, pause } from "../Load.ts"
 import { requestBytes, Wire } from "../Wire.ts"
 
 const megabytesMax = 150
@@ -12,6 +12,7 @@ const memories = 100
 const factLength = 60_000
 const victimPerSecond = 10
 const agentId = "unread"
+const pollMillis = 100
 
 /** Memories of the attacker, and one of the victim. */
 const stored = async ({ attackerKey, target, victimKey }: Field): Promise<void> => {
@@ -24,6 +25,19 @@ const stored = async ({ attackerKey, target, victimKey }: Field): Promise<void> 
   await write(victimKey, "Ann reads")
   for (let at = 0; at < memories; at++) await write(attackerKey, "x ".repeat(factLength / 2))
   wire.close()
+  await untilEmbedded(target)
+}
+
+/** The vectors of what was stored are made: their threads take memory, too. */
+const untilEmbedded = async ({ host, port }: Field["target"]): Promise<void> => {
+  for (;;) {
+    const response = await fetch(`http://${host}:${port}/health/ready`)
+    const { checks } = (await response.json()) as {
+      readonly checks: { readonly embedding: { readonly pending: number } }
+    }
+    if (checks.embedding.pending === 0) return
+    await pause(pollMillis)
+  }
 }
 
 /** Opens a connection that sends and reads nothing. */
