@@ -40,8 +40,7 @@ const boundedByCallers: Readonly<Record<string, string>> = {
   "packages/engine/src/store/sqlite/CommitThread.ts": "one order of each open namespace",
   "packages/engine/src/store/sqlite/CheckThread.ts": "one check of the scrubber, and one of each namespace that failed",
   "packages/control/src/database/check/ControlCheck.ts": "one step of the one check that runs",
-  "packages/cluster/src/control/ReplicatedControl.ts": "one base of the one log",
-  "packages/cluster/src/store/ReplicatedStore.ts": "one base of each namespace that is held"
+  "packages/cluster/src/bases/SnapshotThread.ts": "one base of the one log, and of each namespace that is held"
 }
 
 const ambientMembers = new Set(["Date.now", "Math.random", "crypto.randomUUID", "performance.now", "process.env"])

@@ -12,8 +12,8 @@ import { Context, Deferred, Effect, Layer } from "effect"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlCopies } from "@muniment/control/database/check/ControlCopies"
 import type { LogError } from "@muniment/engine/log/LogError"
-import { openWorkerThread } from "@muniment/worker/WorkerThread"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
+import { openSnapshotThread } from "../bases/SnapshotThread.ts"
 import type { PostgresLog } from "../log/PostgresLog.ts"
 import { controlTag } from "./controlRecords.ts"
 import { publishForever, SharedControlLog } from "./SharedControlLog.ts"
@@ -30,8 +30,6 @@ export class ControlTenure extends Context.Service<
     readonly handOver: Effect.Effect<void>
   }
 >()("muniment/cluster/ControlTenure") {}
-
-const snapshotIdleMillis = 60_000
 
 export interface ReplicatedControlOptions {
   /** Of this node; what an earlier ownership left in its folder `control` is removed. */
@@ -58,14 +56,7 @@ export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOp
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       if (claim.base !== undefined) yield* bases.get(claim.base.object, copies.filename)
       const lost = yield* Deferred.make<never, LogError>()
-      const snapshots = yield* openWorkerThread<void, number>({
-        name: "control base",
-        entry: new URL("./ControlBaseWorker.ts", import.meta.url),
-        settings: copies,
-        concurrency: 1,
-        queueMax: Infinity,
-        idleMillis: snapshotIdleMillis
-      })
+      const snapshots = yield* openSnapshotThread("control base")
       const changes = new SharedControlLog({
         log,
         bases,

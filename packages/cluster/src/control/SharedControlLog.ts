@@ -8,12 +8,12 @@
  */
 import { Deferred, Effect, Random, Semaphore } from "effect"
 import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
-import { type ControlCopies } from "@muniment/control/database/check/ControlCopies"
+import { type ControlCopies, snapshotNumber } from "@muniment/control/database/check/ControlCopies"
 import { emptyNumber } from "@muniment/control/database/followChanges"
 import type { CopyState } from "@muniment/engine/log/CommitLog"
 import type { LogError } from "@muniment/engine/log/LogError"
-import type { WorkerThread } from "@muniment/worker/WorkerThread"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
+import type { SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
 import { controlChange, controlCommit, controlTag } from "./controlRecords.ts"
 
@@ -28,7 +28,7 @@ export interface SharedControlLogOptions {
   readonly bases: BaseStoreShape
   readonly copies: ControlCopies
   /** Takes a copy of `control.db` to `copies.snapshot`. */
-  readonly snapshots: WorkerThread<void, number>
+  readonly snapshots: SnapshotThread
   readonly claim: Claim
   /** Fails when this node is not the owner any more. */
   readonly lost: Deferred.Deferred<never, LogError>
@@ -91,7 +91,8 @@ export class SharedControlLog implements OpenChangeLog {
     const { bases, copies, log, snapshots } = this.#options
     const ordinal = this.#ordinal
     const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
-    const number = yield* Effect.mapError(snapshots.ask(), unusable)
+    yield* Effect.mapError(snapshots.ask(copies), unusable)
+    const number = yield* Effect.try({ try: () => snapshotNumber(copies), catch: unusable })
     const unique = Math.abs(yield* Random.nextInt).toString(36)
     const name = `control/${this.#state.epoch}-${number}-${unique}`
     yield* Effect.mapError(bases.put(name, copies.snapshot), unusable)

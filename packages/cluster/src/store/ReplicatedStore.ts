@@ -34,14 +34,13 @@ import { storedBytes, takeCensus } from "@muniment/engine/store/sqlite/SqliteCen
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import { StoreDamaged, StoreErased, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
 import type { Database } from "@muniment/sqlite/Database"
-import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
+import { openSnapshotThread, type SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
-import { type SnapshotRequest, TenuredLog } from "./TenuredLog.ts"
+import { TenuredLog } from "./TenuredLog.ts"
 
 /** The last owner lives, and may have to close first. */
 const claimMillis = 15_000
-const snapshotIdleMillis = 60_000
 /** Between two looks at open namespaces whose logs have become long. */
 const publishEachMillis = 60_000
 /** Bases that a node which leaves publishes at the same time: one is copied while others are put. */
@@ -84,13 +83,7 @@ export const replicatedStore = ({
         folder,
         thread: yield* openCommitThread({ isOfCopies: true }),
         checks: yield* openCheckThread({ logDirectory: undefined }),
-        snapshots: yield* openWorkerThread<SnapshotRequest, CopyContent>({
-          name: "namespace base",
-          entry: new URL("./NamespaceBaseWorker.ts", import.meta.url),
-          concurrency: 1,
-          queueMax: Infinity,
-          idleMillis: snapshotIdleMillis
-        })
+        snapshots: yield* openSnapshotThread("namespace base")
       })
       yield* Effect.forkScoped(Effect.forever(Effect.delay(store.publishDue, publishEachMillis)))
       return Context.make(NamespaceStore, store).pipe(Context.add(StoreHandOver, store))
@@ -107,7 +100,7 @@ interface Parts {
   readonly folder: string
   readonly thread: CommitThread
   readonly checks: FileChecks
-  readonly snapshots: WorkerThread<SnapshotRequest, CopyContent>
+  readonly snapshots: SnapshotThread
 }
 
 /** Of a namespace that somebody of this node has. */

@@ -12,9 +12,10 @@ import type { NewCommit } from "@muniment/engine/log/CommitLog"
 import { LogFault, type LogError } from "@muniment/engine/log/LogError"
 import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 import type { CopiedLog } from "@muniment/engine/store/logged/CopyLine"
-import type { CopyContent } from "@muniment/engine/store/sqlite/namespaceMeta"
-import type { WorkerThread } from "@muniment/worker/WorkerThread"
+import { contentOf } from "@muniment/engine/store/sqlite/CopyComparison"
+import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
+import type { SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
 
 /** A base is put into the place of more records than this, or of more bytes, when the namespace closes ... */
@@ -24,16 +25,10 @@ const bytesAtCloseMax = 262_144
 const recordsMax = 2_000
 const bytesMax = 16_777_216
 
-export interface SnapshotRequest {
-  readonly filename: string
-  readonly snapshot: string
-}
-
 export interface TenuredLogOptions {
   readonly log: PostgresLog
   readonly bases: BaseStoreShape
-  /** Takes copies of files. */
-  readonly snapshots: WorkerThread<SnapshotRequest, CopyContent>
+  readonly snapshots: SnapshotThread
   readonly tag: NamespaceTag
   readonly filename: string
   readonly claim: Claim
@@ -86,7 +81,8 @@ export class TenuredLog implements CopiedLog {
       const bytes = this.#bytes
       const unique = Math.abs(yield* Random.nextInt).toString(36)
       const old = yield* Effect.gen(function* () {
-        const { epoch, ordinal } = yield* faulting(snapshots.ask({ filename, snapshot }))
+        yield* faulting(snapshots.ask({ filename, snapshot }))
+        const { epoch, ordinal } = yield* guarded(() => contentOf(snapshot)).pipe(faulting)
         const name = `namespaces/${tag}/${epoch}-${ordinal}-${unique}`
         yield* faulting(bases.put(name, snapshot))
         // Without an answer it may count by now; if it does not, the sweep finds it.

@@ -72,11 +72,15 @@ export const removeBase = ({ base, baseNote }: ControlCopies): void => {
 }
 
 /** Writes a copy as of now; returns its number. */
-export const takeSnapshot = ({ filename, snapshot }: ControlCopies): number => {
+export const takeSnapshot = (copies: ControlCopies): number => {
+  const { filename, snapshot } = copies
   removeWithLogs(snapshot)
   using({ filename }, (database) => database.prepare("VACUUM INTO ?").run(snapshot))
-  return using({ filename: snapshot, readOnly: true }, changeNumberOf)
+  return snapshotNumber(copies)
 }
+
+export const snapshotNumber = ({ snapshot }: ControlCopies): number =>
+  using({ filename: snapshot, readOnly: true }, changeNumberOf)
 
 /** Begins the expected file: the base, or at 0 the empty database. */
 export const beginExpected = ({ base, expected }: ControlCopies, from: number): void => {

@@ -22,11 +22,16 @@ export const takeSnapshot = (filename: string, snapshot: string): CopyContent =>
   } finally {
     database.close()
   }
-  const taken = new Database({ filename: snapshot, readOnly: true })
+  return contentOf(snapshot)
+}
+
+/** Of a file that nothing else writes. */
+export const contentOf = (filename: string): CopyContent => {
+  const database = new Database({ filename, readOnly: true })
   try {
-    return copyContent(taken)
+    return copyContent(database)
   } finally {
-    taken.close()
+    database.close()
   }
 }
 
