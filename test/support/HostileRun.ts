@@ -222,7 +222,10 @@ const holdings = async (server: TestServer): Promise<Holdings> => {
   }
   const [account, ...others] = answers.map(({ body }) => body)
   const isBytes = ({ name }: { readonly name: string }) => name === "bytes"
-  const quotas = account.quotas.filter((quota: { readonly name: string }) => !isBytes(quota))
+  // Calls that run at the moment are no trace of an earlier one: these reads are counted themselves.
+  const quotas = account.quotas.filter(
+    (quota: { readonly name: string }) => !isBytes(quota) && quota.name !== "openRequests"
+  )
   const text = JSON.stringify([{ ...account, quotas }, ...others])
   return { text, bytes: account.quotas.find(isBytes).used, isSettled }
 }
