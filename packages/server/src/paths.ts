@@ -6,5 +6,8 @@ export const mcpPath = "/mcp"
 /** Where the console's page is (`console/ConsoleRoutes.ts`). */
 export const consolePath = "/console"
 
-/** Path of a request without its query. */
-export const pathOf = (url: string): string => url.split("?", 1)[0]!
+/** Path of a request without its query; most have none, and are not copied. */
+export const pathOf = (url: string): string => {
+  const query = url.indexOf("?")
+  return query < 0 ? url : url.slice(0, query)
+}

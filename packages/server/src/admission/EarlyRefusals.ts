@@ -10,18 +10,24 @@
  */
 import type { Socket } from "node:net"
 import type { Gate } from "./Gate.ts"
-import { PlainRequests } from "./PlainRequest.ts"
+import type { PlainRequests } from "./PlainRequest.ts"
 import { refusalText } from "./Refusal.ts"
 import { releaseBytes } from "./RequestBody.ts"
 
 /** Fewer are left to the collector. */
 const releasedBytesMin = 16_384
 
-/** Of a connection that Node's server has taken over. `isFree`: no answer is due on it, and more requests may come. */
-export const refuseEarly = (socket: Socket, gate: Gate, isFree: () => boolean): void => {
+export interface EarlyRefusalOptions {
+  readonly gate: Gate
+  readonly requests: PlainRequests
+  /** No answer is due on the connection, and more requests may come. */
+  readonly isFree: () => boolean
+}
+
+/** Of a connection that Node's server has taken over. */
+export const refuseEarly = (socket: Socket, { gate, isFree, requests }: EarlyRefusalOptions): void => {
   const [parse, ...others] = socket.listeners("data")
   if (parse === undefined || others.length > 0) return
-  const requests = new PlainRequests()
   let isPlain = true
   let isFirst = true
   /** Bytes of a body that the parser waits for. */

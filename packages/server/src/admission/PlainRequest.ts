@@ -21,29 +21,35 @@ const strayCharacter = /[^\t -~\x80-\x9f\xa1-\xff]/
 /** They change how the body is sent, or what becomes of the connection. */
 const unusual = ["transfer-encoding", "expect", "upgrade", "connection", "trailer"] as const
 
-/** A longer head is not remembered: of many connections each keeps one. */
+/** Characters; a longer head is not remembered. */
 const knownHeadMax = 2_048
+const knownHeadsMax = 512
 
-/** Of one connection, whose requests often have the same head: it is taken apart once. */
+/** Of all connections: what callers send differs in little but its body, so that a head is taken apart once. */
 export class PlainRequests {
-  #text = ""
-  #head: Head | undefined
+  readonly #heads = new Map<string, Head>()
 
   /** `bytes`: a request from its first byte. Undefined: Node has to read it, and what follows on its connection. */
   read(bytes: Buffer): PlainRequest | undefined {
     const end = bytes.indexOf(headEnd)
     if (end < 0) return undefined
     const text = bytes.toString("latin1", 0, end)
-    const head = text === this.#text ? this.#head : headIn(text)
-    if (text.length <= knownHeadMax) {
-      this.#text = text
-      this.#head = head
-    }
+    const head = this.#headOf(text)
     if (head === undefined) return undefined
     const { headers, length, method, url } = head
     const body = bytes.subarray(end + headEnd.length)
     const missing = length - body.length
     return missing < 0 ? undefined : { method, url, headers, body, missing }
+  }
+
+  #headOf(text: string): Head | undefined {
+    const known = this.#heads.get(text)
+    if (known !== undefined) return known
+    const head = headIn(text)
+    if (head === undefined || text.length > knownHeadMax) return head
+    if (this.#heads.size === knownHeadsMax) this.#heads.clear()
+    this.#heads.set(text, head)
+    return head
   }
 }
 

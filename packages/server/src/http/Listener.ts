@@ -16,6 +16,7 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
+import { PlainRequests } from "../admission/PlainRequest.ts"
 import type { Gate } from "../admission/Gate.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
@@ -193,6 +194,7 @@ const afterArrivals = (run: () => void): void => afterPoll(() => afterPoll(run))
  * end, those without a request once all that arrived is read, the others with their answer.
  */
 const drainsOnClose = (server: GatedServer, gate: Gate, polls: PollClock): void => {
+  const requests = new PlainRequests()
   const answersDue = new Map<Socket, Set<ServerResponse>>()
   /** Connections whose first request has not come -> when they were accepted. */
   const unused = new Map<Socket, number>()
@@ -202,7 +204,7 @@ const drainsOnClose = (server: GatedServer, gate: Gate, polls: PollClock): void 
     const due = new Set<ServerResponse>()
     answersDue.set(socket, due)
     unused.set(socket, polls.nowMillis())
-    refuseEarly(socket, gate, () => !isStopping && due.size === 0)
+    refuseEarly(socket, { gate, requests, isFree: () => !isStopping && due.size === 0 })
     socket.once("close", () => {
       answersDue.delete(socket)
       unused.delete(socket)

@@ -44,7 +44,7 @@ it("names of headers that objects have by nature are names like others", () => {
   expect(read("GET / HTTP/1.1\r\nHost: x\r\n__proto__: x\r\n\r\n")?.headers["__proto__"]).toBe("x")
 })
 
-it("requests of one connection with the same head have bodies of their own", () => {
+it("requests with the same head have bodies of their own", () => {
   const requests = new PlainRequests()
   const next = (head: string, body: string) => requests.read(Buffer.from(`${head}\r\n\r\n${body}`, "latin1"))
   const post = "POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: 3"
@@ -54,4 +54,11 @@ it("requests of one connection with the same head have bodies of their own", () 
   expect(next(post, "three")).toBeUndefined()
   expect(next("GET /b HTTP/1.1\r\nHost: x", "")).toMatchObject({ method: "GET", url: "/b", missing: 0 })
   expect(next(post, "one")?.url).toBe("/v1/memories")
+})
+
+it("many heads are forgotten, and read again", () => {
+  const requests = new PlainRequests()
+  for (let round = 0; round < 2; round++)
+    for (let item = 0; item < 1_000; item++)
+      expect(requests.read(Buffer.from(`GET /${item} HTTP/1.1\r\nHost: x\r\n\r\n`))?.url).toBe(`/${item}`)
 })
