@@ -86,8 +86,9 @@ export const forward = (caller: Socket, { connection, lost, opened, refused, to 
   link.setNoDelay(true)
   let isOpen = false
   let isOver = false
-  /** The next answer is the last one; it has begun. */
+  /** The connection ends with the next answer that begins. */
   let isLast = false
+  /** That answer has begun. */
   let isClosing = false
   const boundary = new AnswerBoundary()
   const end = (answer = boundary.isUnanswered ? lost : undefined) => {

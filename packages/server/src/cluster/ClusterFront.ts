@@ -3,8 +3,8 @@
  * node that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is
  * over by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
  *
- * A node that leaves (`depart`) ends idle connections at once and the others with their answers, which say so. It takes new
- * ones for a while, so that nobody is refused before the balancer knows: its readiness is 503 from then on.
+ * A node that leaves (`depart`) answers `/health/ready` with 503. It ends idle connections at once, and the others with their
+ * answers, which say `Connection: close`. It still takes new ones until the balancer has had time to ask for its readiness.
  *
  * Invariant: a connection that was refused by another node, or has waited, has carried nothing there.
  */
@@ -15,7 +15,7 @@ import { Effect, Latch, type Redacted, type Scope } from "effect"
 import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
 import { forward, type Forwarded, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
-import { afterPoll } from "../admission/Turnstile.ts"
+import { afterArrivals } from "../http/afterQuiet.ts"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
 
 const retrySeconds = 1
@@ -59,7 +59,7 @@ const lastAnswer = (body: string): string =>
 
 const nodeLost = lastAnswer(lostText)
 
-/** To whoever asks whether it is ready. */
+/** Answer to `/health/ready`. */
 const nodeLeaves = lastAnswer(JSON.stringify({ status: "leaving" }))
 const readinessStart = "GET /health/ready "
 
@@ -136,8 +136,7 @@ export class ClusterFront {
   get depart(): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#isDeparting = true
-      // A request that has come already is read before its connection counts as idle.
-      afterPoll(() => afterPoll(() => this.#forwarded.forEach(({ finish }) => finish())))
+      afterArrivals(() => this.#forwarded.forEach(({ finish }) => finish()))
       return Effect.andThen(
         Effect.sleep(noticeMillis),
         Effect.sync(() => this.#listening?.close())

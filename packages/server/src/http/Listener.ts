@@ -16,13 +16,12 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
-import { PlainRequests } from "../admission/PlainRequest.ts"
 import type { Gate } from "../admission/Gate.ts"
+import { PlainRequests } from "../admission/PlainRequest.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
-import { afterPoll } from "../admission/Turnstile.ts"
 import { type AcceptOptions, acceptMore, reusePort } from "./Acceptors.ts"
-import { afterQuiet } from "./afterQuiet.ts"
+import { afterArrivals, afterQuiet } from "./afterQuiet.ts"
 import type { Address } from "./ListenAddress.ts"
 
 /** How often Node looks for connections that are too slow. */
@@ -184,9 +183,6 @@ export const boundedServer = (gate: Gate, polls: PollClock, accept?: AcceptOptio
   drainsOnClose(server, gate, polls)
   return server
 }
-
-/** Requests that have come already are read by then: their connections do not count as idle. */
-const afterArrivals = (run: () => void): void => afterPoll(() => afterPoll(run))
 
 /**
  * Makes `close` accept what waits in the kernel first, which resets it when a listening socket closes. Nothing is begun or

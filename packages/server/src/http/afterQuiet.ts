@@ -7,6 +7,9 @@ import { Limits } from "@muniment/domain/Limits"
 import type { PollClock } from "../admission/PollClock.ts"
 import { afterPoll } from "../admission/Turnstile.ts"
 
+/** Calls `run` once the requests are read that have come already: their connections do not count as idle. */
+export const afterArrivals = (run: () => void): void => afterPoll(() => afterPoll(run))
+
 /** The first may have looked at the sockets before it was asked for. */
 const quietTurns = 2
 
