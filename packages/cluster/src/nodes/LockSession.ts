@@ -9,9 +9,7 @@ import type { ShardId } from "effect/cluster"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
-
-/** For the answer, as of Effect's own operations. */
-const answerMillis = 5_000
+import { asked } from "../log/LogDatabase.ts"
 
 /** Effect's number of a lock: of the first group of shards, and there is one. */
 const numberOf = ({ id }: ShardId.ShardId): number => 1_000_000 + id
@@ -39,8 +37,10 @@ export class LockSession {
 
   /** In one statement; without an answer some of them may be held. */
   unlock(shards: ReadonlyArray<ShardId.ShardId>) {
-    return Effect.suspend((): Effect.Effect<unknown, SqlError> =>
-      this.#connection === undefined ? Effect.void : this.#connection.executeValues(statement, [shards.map(numberOf)])
-    ).pipe(Effect.timeout(answerMillis))
+    return asked(
+      Effect.suspend((): Effect.Effect<unknown, SqlError> =>
+        this.#connection === undefined ? Effect.void : this.#connection.executeValues(statement, [shards.map(numberOf)])
+      )
+    )
   }
 }

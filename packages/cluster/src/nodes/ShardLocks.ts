@@ -78,7 +78,7 @@ class ShardLocks {
     this.#parts = parts
   }
 
-  /** A change that the others are told of, and that this node sees at its next look. */
+  /** Carries out a change of the members, tells the other nodes, and has this one look again at once. */
   readonly telling = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.tap(change, () => {
       this.#signal = Effect.void
