@@ -12,7 +12,7 @@ import type { NewCommit } from "@muniment/engine/log/CommitLog"
 import { LogFault, type LogError } from "@muniment/engine/log/LogError"
 import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 import type { CopiedLog } from "@muniment/engine/store/logged/CopyLine"
-import { contentOf } from "@muniment/engine/store/sqlite/CopyComparison"
+import { snapshotContent } from "@muniment/engine/store/sqlite/CopyComparison"
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import type { SnapshotThread } from "../bases/SnapshotThread.ts"
@@ -82,7 +82,7 @@ export class TenuredLog implements CopiedLog {
       const unique = Math.abs(yield* Random.nextInt).toString(36)
       const old = yield* Effect.gen(function* () {
         yield* faulting(snapshots.ask({ filename, snapshot }))
-        const { epoch, ordinal } = yield* guarded(() => contentOf(snapshot)).pipe(faulting)
+        const { epoch, ordinal } = yield* guarded(() => snapshotContent(snapshot)).pipe(faulting)
         const name = `namespaces/${tag}/${epoch}-${ordinal}-${unique}`
         yield* faulting(bases.put(name, snapshot))
         // Without an answer it may count by now; if it does not, the sweep finds it.

@@ -22,12 +22,12 @@ export const takeSnapshot = (filename: string, snapshot: string): CopyContent =>
   } finally {
     database.close()
   }
-  return contentOf(snapshot)
+  return snapshotContent(snapshot)
 }
 
 /** Of a file that nothing else writes. */
-export const contentOf = (filename: string): CopyContent => {
-  const database = new Database({ filename, readOnly: true })
+export const snapshotContent = (snapshot: string): CopyContent => {
+  const database = new Database({ filename: snapshot, readOnly: true })
   try {
     return copyContent(database)
   } finally {
