@@ -79,14 +79,11 @@ const main = async (): Promise<void> => {
 /** The failure, or undefined. */
 const runSuite = async (suite: string, options: RunOptions): Promise<string | undefined> => {
   const name = options.long ? `${suite}-long` : suite
-  const report = async (checkout?: string): Promise<SuiteReport> => {
-    const made = await reportOf(suite, options, checkout)
-    if (made.goals.length > 0) say(goalsText(made.goals))
-    return made
-  }
-  const run = async () => baselineRun(await report(options.beside), new Date())
-  const baseline = options.beside === "" ? await readBaseline(name) : withRun(undefined, await run())
-  const first = await report()
+  const baseline =
+    options.beside === ""
+      ? await readBaseline(name)
+      : withRun(undefined, baselineRun(await reportOf(suite, options, options.beside), new Date()))
+  const first = await ownReport(suite, options)
   if (!options.check)
     say(`written: ${(await writeReport(name, first, { when: new Date() })).length} files of bench/results`)
   if (options.update) {
@@ -98,7 +95,7 @@ const runSuite = async (suite: string, options: RunOptions): Promise<string | un
   const once = regressionsOf(first, baseline)
   if (once.length === 0) return undefined
   say(`${suite} once more, since a run can be disturbed: ${once.join(", ")}`)
-  const again = regressionsOf(await report(), baseline)
+  const again = regressionsOf(await ownReport(suite, options), baseline)
   const both = once.filter((one) => again.includes(one))
   return both.length === 0 ? undefined : `regressions: ${both.join(", ")}`
 }
@@ -112,7 +109,13 @@ const regressionsOf = (report: SuiteReport, baseline: Baseline): ReadonlyArray<s
 
 const ownCheckout = join(import.meta.dirname, "..")
 
-const reportOf = (suite: string, { long, data }: RunOptions, checkout = ownCheckout): Promise<SuiteReport> =>
+const ownReport = async (suite: string, options: RunOptions): Promise<SuiteReport> => {
+  const report = await reportOf(suite, options, ownCheckout)
+  if (report.goals.length > 0) say(goalsText(report.goals))
+  return report
+}
+
+const reportOf = (suite: string, { long, data }: RunOptions, checkout: string): Promise<SuiteReport> =>
   new Promise((settle, fail) => {
     const millisMax = long ? suiteMillisMax.long : suiteMillisMax.short
     const child = fork(join(checkout, "bench", "kit", "suiteProcess.ts"), [suite, long ? "long" : "short", data], {

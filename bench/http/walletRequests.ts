@@ -12,7 +12,7 @@ import { parseArgs } from "node:util"
 import { Worker } from "node:worker_threads"
 import { signWalletRequest } from "@muniment/trust/WalletRequest"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
-import { wholeNumber } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { BenchServer, benchKey } from "./BenchServer.ts"
 import { HttpClient } from "./HttpClient.ts"
 import type { ProbeReport, ProbeSettings } from "./probe.ts"
@@ -60,14 +60,13 @@ interface Phase {
 }
 
 const main = async (): Promise<void> => {
+  answerHelp(help)
   const { values } = parseArgs({
     options: {
       count: { type: "string", default: "10000" },
-      "in-flight": { type: "string", default: "64" },
-      help: { type: "boolean", default: false }
+      "in-flight": { type: "string", default: "64" }
     }
   })
-  if (values.help) return void process.stdout.write(help)
   const [count, inFlight] = [wholeNumber("count", values.count), wholeNumber("in-flight", values["in-flight"])]
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-wallet-bench-"))
   const server = await BenchServer.start({ dataDirectory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })

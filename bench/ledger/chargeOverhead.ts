@@ -26,7 +26,7 @@ import { sentences } from "../../test/support/Sentences.ts"
 import { BenchServer, benchKey } from "../http/BenchServer.ts"
 import { HttpClient } from "../http/HttpClient.ts"
 import { machineFacts } from "../http/Report.ts"
-import { wholeNumber } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 
 const help = `node bench/ledger/chargeOverhead.ts [options]
 
@@ -158,14 +158,13 @@ const median = (values: ReadonlyArray<number>): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!
 
 const main = async (): Promise<void> => {
+  answerHelp(help)
   const { values } = parseArgs({
     options: {
       memories: { type: "string", default: "5000" },
-      pairs: { type: "string", default: "1000" },
-      help: { type: "boolean", default: false }
+      pairs: { type: "string", default: "1000" }
     }
   })
-  if (values.help) return void process.stdout.write(help)
   const [memories, pairs] = [wholeNumber("memories", values.memories), wholeNumber("pairs", values.pairs)]
   const directory = mkdtempSync(join(tmpdir(), "muniment-charge-bench-"))
   try {

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util"
 import { importShelves } from "../../test/support/ShelfRecords.ts"
 import { startServer, type TestServer } from "../../test/support/TestServer.ts"
 import { machineFacts } from "../http/Report.ts"
-import { wholeNumber } from "../Usage.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
 import { median } from "../kit/Measure.ts"
 
 const help = `node bench/request/dataFilters.ts [options]
@@ -83,20 +83,17 @@ const measure = async (server: TestServer, memories: number, rounds: number): Pr
   }
 }
 
+answerHelp(help)
 const { values } = parseArgs({
   options: {
     memories: { type: "string", default: "20000" },
-    rounds: { type: "string", default: "60" },
-    help: { type: "boolean" }
+    rounds: { type: "string", default: "60" }
   }
 })
-if (values.help === true) console.log(help)
-else {
-  const [memories, rounds] = [wholeNumber("memories", values.memories), wholeNumber("rounds", values.rounds)]
-  const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  try {
-    await measure(server, memories, rounds)
-  } finally {
-    await server.stop()
-  }
+const [memories, rounds] = [wholeNumber("memories", values.memories), wholeNumber("rounds", values.rounds)]
+const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+try {
+  await measure(server, memories, rounds)
+} finally {
+  await server.stop()
 }
