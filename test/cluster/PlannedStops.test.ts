@@ -3,12 +3,11 @@
  * told meanwhile says that the write may come again, and repeated under its Idempotency-Key it is there once.
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
-import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import type { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
 import { bundledEntry } from "../support/BundledService.ts"
-import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
+import { startThreeNodes } from "../support/clusterEnvironment.ts"
 import { fact } from "../support/MemoryCalls.ts"
-import { type Answer, freePort, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { type Answer, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
 const operatorToken = "the operator's token of planned stops"
 const callers = 6
@@ -20,13 +19,7 @@ const pauseMillis = 20
 let cluster: ClusterProcesses
 
 beforeAll(async () => {
-  const directory = temporaryDirectory()
-  openToPostgres(directory)
-  cluster = await ClusterProcesses.start({
-    directory,
-    nodes: 3,
-    freePort,
-    environment: clusterEnvironment(operatorToken),
+  cluster = await startThreeNodes(operatorToken, {
     prepare: async (nodes) => {
       const entry = await bundledEntry()
       for (const node of nodes) node.entry = entry

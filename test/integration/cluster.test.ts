@@ -6,24 +6,14 @@ import { Agent, type IncomingMessage, request } from "node:http"
 import { json } from "node:stream/consumers"
 import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
-import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import type { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { runMuniment } from "../support/CliProcess.ts"
-import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
-import { type CallOptions, freePort, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { startThreeNodes } from "../support/clusterEnvironment.ts"
+import { type CallOptions, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
 let cluster: ClusterProcesses
 
-beforeAll(async () => {
-  const directory = temporaryDirectory()
-  openToPostgres(directory)
-  cluster = await ClusterProcesses.start({
-    directory,
-    nodes: 3,
-    freePort,
-    environment: clusterEnvironment(operatorToken)
-  })
-}, patienceMillis)
+beforeAll(async () => void (cluster = await startThreeNodes(operatorToken)), patienceMillis)
 afterAll(() => cluster?.stop())
 
 const operatorToken = "the operator's token of these tests"

@@ -1,7 +1,25 @@
-/** Setting up a cluster of a test: the settings of its nodes, and folders that its PostgreSQL may enter. */
+/** Setting up a cluster of a test: its nodes, their settings, and folders that its PostgreSQL may enter. */
 import { chmodSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { compileCache, operatorKey } from "./TestServer.ts"
+import { ClusterProcesses, type ClusterOptions } from "../../scripts/cluster/ClusterProcesses.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { compileCache, freePort, operatorKey } from "./TestServer.ts"
+
+/** Three nodes in a directory of their own. */
+export const startThreeNodes = (
+  operatorToken: string,
+  options: Pick<ClusterOptions, "prepare"> = {}
+): Promise<ClusterProcesses> => {
+  const directory = temporaryDirectory()
+  openToPostgres(directory)
+  return ClusterProcesses.start({
+    directory,
+    nodes: 3,
+    freePort,
+    environment: clusterEnvironment(operatorToken),
+    ...options
+  })
+}
 
 export const clusterEnvironment = (operatorToken: string) => ({
   ...compileCache,

@@ -69,17 +69,23 @@ const counts = (caller: Identity) =>
     (agents) => agents.map(({ memories }) => memories)
   )
 
-it.effect("opens no agent, and reads a file once however often it is asked", () => {
+/** Once the furnished account has lain in files that no process had open. */
+const restarted = <A, E, R>(probe: StoreProbe, test: (caller: Identity) => Effect.Effect<A, E, R>) => {
   const directory = temporaryDirectory()
+  return Effect.flatMap(Effect.provide(furnished, serviceOf(directory, new StoreProbe())), (caller) =>
+    Effect.provide(test(caller), serviceOf(directory, probe))
+  )
+}
+
+it.effect("opens no agent, and reads a file once however often it is asked", () => {
   const probe = new StoreProbe()
-  return Effect.gen(function* () {
-    const caller = yield* Effect.provide(furnished, serviceOf(directory, new StoreProbe()))
-    yield* Effect.gen(function* () {
+  return restarted(probe, (caller) =>
+    Effect.gen(function* () {
       for (let round = 0; round < 3; round++) expect(yield* counts(caller)).toEqual([2, 2, 2, 2, 2])
       expect([probe.count("open"), probe.count("census")]).toEqual([0, agents.length])
       expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
-    }).pipe(Effect.provide(serviceOf(directory, probe)))
-  })
+    })
+  )
 })
 
 it.effect("is right after each change and expiry, of open agents and closed ones", () => {
@@ -99,11 +105,9 @@ it.effect("is right after each change and expiry, of open agents and closed ones
 })
 
 it.effect("counts for a key that is bound to subjects what it sees, once", () => {
-  const directory = temporaryDirectory()
   const probe = new StoreProbe()
-  return Effect.gen(function* () {
-    const caller = yield* Effect.provide(furnished, serviceOf(directory, new StoreProbe()))
-    yield* Effect.gen(function* () {
+  return restarted(probe, (caller) =>
+    Effect.gen(function* () {
       const bound = (keyId: string, ...subjects: [string, ...Array<string>]) => ({
         ...caller,
         keyId,
@@ -130,16 +134,14 @@ it.effect("counts for a key that is bound to subjects what it sees, once", () =>
       const before = probe.count("census")
       yield* counts(seesOne)
       expect(probe.count("census")).toBe(before + agents.length)
-    }).pipe(Effect.provide(serviceOf(directory, probe)))
-  })
+    })
+  )
 })
 
 it.effect("forgets a count during which something was stored", () => {
-  const directory = temporaryDirectory()
   const probe = new StoreProbe()
-  return Effect.gen(function* () {
-    const caller = yield* Effect.provide(furnished, serviceOf(directory, new StoreProbe()))
-    yield* Effect.gen(function* () {
+  return restarted(probe, (caller) =>
+    Effect.gen(function* () {
       const counted = yield* Deferred.make<void>()
       const stored = yield* Deferred.make<void>()
       probe.after = ({ key, name }) =>
@@ -153,8 +155,8 @@ it.effect("forgets a count during which something was stored", () => {
       yield* Deferred.succeed(stored, undefined)
       expect(yield* Fiber.join(early)).toEqual([2, 2, 2, 2, 2])
       expect(yield* counts(caller)).toEqual([3, 2, 2, 2, 2])
-    }).pipe(Effect.provide(serviceOf(directory, probe)))
-  })
+    })
+  )
 })
 
 it.effect("says null of an agent whose file is set aside, also if it was counted before", () => {
