@@ -5,7 +5,9 @@
  * Invariant: every request is answered once, with an error when the service did not answer it.
  */
 import { Clock, Console, Effect } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
+import type { JsonObject } from "@muniment/domain/Memory"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed } from "./CommandFailed.ts"
 
@@ -103,11 +105,11 @@ export class McpBridge {
     if (isRpc(json)) {
       if (isHandshake) this.#protocolVersion = agreedVersion(json)
       // An error about the whole body names no request; the client waits for an answer to each of its own.
-      const isAnonymous = isObject(json) && json["id"] === null && ids.length > 0
+      const isAnonymous = isJsonObject(json) && json["id"] === null && ids.length > 0
       return isAnonymous ? oneLine(ids.map((id) => ({ ...json, id }))) : JSON.stringify(json)
     }
     if (ids.length === 0) return undefined
-    const said = isObject(json) && typeof json["error"] === "string" ? json["error"] : "no answer of this protocol"
+    const said = isJsonObject(json) && typeof json["error"] === "string" ? json["error"] : "no answer of this protocol"
     return errorsFor(ids, serverError, `the service answered with status ${status}: ${said}`)
   }
 }
@@ -134,19 +136,19 @@ const signatureOf = Effect.fnUntraced(function* (
 const readOutgoing = (line: Uint8Array): Outgoing | undefined => {
   const json = parsed(new TextDecoder().decode(line))
   if (json === undefined) return undefined
-  const messages = (Array.isArray(json) ? json : [json]).filter(isObject)
+  const messages = (Array.isArray(json) ? json : [json]).filter(isJsonObject)
   const requests = messages.filter((message) => message["method"] !== undefined && message["id"] !== undefined)
   return {
     ids: requests.map(({ id }) => (typeof id === "string" || typeof id === "number" ? id : null)),
     isHandshake: requests.some(({ method }) => method === "initialize"),
-    headers: isObject(json) ? repeatedHeaders(json) : {}
+    headers: isJsonObject(json) ? repeatedHeaders(json) : {}
   }
 }
 
 /** Version, method and subject of a request that carries its version, for those who read no bodies. */
-const repeatedHeaders = ({ method, params }: JsonRecord): Readonly<Record<string, string>> => {
-  const { _meta: meta, name, uri }: JsonRecord = isObject(params) ? params : {}
-  const version = isObject(meta) ? meta["io.modelcontextprotocol/protocolVersion"] : undefined
+const repeatedHeaders = ({ method, params }: JsonObject): Readonly<Record<string, string>> => {
+  const { _meta: meta, name, uri }: JsonObject = isJsonObject(params) ? params : {}
+  const version = isJsonObject(meta) ? meta["io.modelcontextprotocol/protocolVersion"] : undefined
   if (typeof version !== "string" || typeof method !== "string") return {}
   const subject = method === "resources/read" ? uri : name
   return {
@@ -169,17 +171,13 @@ const errorsFor = (ids: ReadonlyArray<Id>, code: number, message: string): strin
 const oneLine = (answers: ReadonlyArray<object>): string => JSON.stringify(answers.length === 1 ? answers[0] : answers)
 
 const agreedVersion = (json: Json): string | undefined => {
-  const result = isObject(json) ? json["result"] : undefined
-  return isObject(result) && typeof result["protocolVersion"] === "string" ? result["protocolVersion"] : undefined
+  const result = isJsonObject(json) ? json["result"] : undefined
+  return isJsonObject(result) && typeof result["protocolVersion"] === "string" ? result["protocolVersion"] : undefined
 }
 
-type JsonRecord = Readonly<Record<string, unknown>>
-type Json = JsonRecord | ReadonlyArray<unknown>
+type Json = JsonObject | ReadonlyArray<unknown>
 
-const isObject = (value: unknown): value is JsonRecord =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const isRpc = (json: unknown): json is Json => Array.isArray(json) || (isObject(json) && json["jsonrpc"] === "2.0")
+const isRpc = (json: unknown): json is Json => Array.isArray(json) || (isJsonObject(json) && json["jsonrpc"] === "2.0")
 
 const parsed = (text: string): unknown => {
   try {

@@ -5,11 +5,13 @@
  */
 import { Result } from "effect"
 import type { ErrorObject } from "ajv"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
+import type { JsonObject } from "@muniment/domain/Memory"
 import { checkPatterns, type PlacedPattern } from "./PatternBounds.ts"
 import { dialectByUri, makeAjv } from "./SchemaDialects.ts"
 import { checkReferences, type Dialect, findPositions, type SchemaPosition } from "./SchemaPositions.ts"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
-import { isJsonObject, type JsonObject, parseSchemaText, pointerTo } from "./SchemaText.ts"
+import { parseSchemaText, pointerTo } from "./SchemaText.ts"
 
 /** A schema that is within all bounds. */
 export interface ParsedSchema {

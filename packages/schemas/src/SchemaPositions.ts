@@ -4,8 +4,10 @@
  * of the latter killed Node.
  */
 import { Result } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
+import type { JsonObject } from "@muniment/domain/Memory"
 import { faultAt, type SchemaFault } from "./SchemaFault.ts"
-import { isJsonObject, type JsonObject, pointerTo } from "./SchemaText.ts"
+import { pointerTo } from "./SchemaText.ts"
 
 export type Dialect = "2020-12" | "draft-07"
 

@@ -2,11 +2,11 @@
  * Parses a schema text as JSON, and refuses what `JSON.parse` accepts or changes silently: duplicate names (the last one
  * wins), `__proto__`, lone surrogates, unbounded depth and size. One linear pass; knows nothing of JSON Schema.
  */
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
+import type { JsonObject } from "@muniment/domain/Memory"
 import { Result } from "effect"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
-
-export type JsonObject = { readonly [name: string]: unknown }
 
 /** Bounds of the text as JSON. A node is one object or array; scalars are bounded by the bytes. */
 export const schemaTextLimits = {
@@ -15,9 +15,6 @@ export const schemaTextLimits = {
   nameLengthMax: 512,
   arrayEntriesMax: 1_000
 } as const
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Appends one reference token to a JSON pointer (RFC 6901). */
 export const pointerTo = (pointer: string, token: string | number): string =>

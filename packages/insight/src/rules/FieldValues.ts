@@ -3,12 +3,10 @@
  * not fit the field's type is no value; nothing is rounded, guessed or completed.
  */
 import type { Schema } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 
 /** The JSON Schema of one field, as far as it is looked at. */
 export type FieldSchema = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 export const fieldValue = (told: string | ReadonlyArray<string>, schema: FieldSchema): Schema.Json | undefined => {
   const types = typesOf(schema)
@@ -25,7 +23,7 @@ export const fieldValue = (told: string | ReadonlyArray<string>, schema: FieldSc
 const typesOf = (schema: FieldSchema): ReadonlyArray<string> => {
   const own = schema["type"]
   const alternatives = [schema["anyOf"], schema["oneOf"]].find((list) => Array.isArray(list))
-  const nested = Array.isArray(alternatives) ? alternatives.filter(isRecord).flatMap(typesOf) : []
+  const nested = Array.isArray(alternatives) ? alternatives.filter(isJsonObject).flatMap(typesOf) : []
   const direct = Array.isArray(own)
     ? own.filter((type): type is string => typeof type === "string")
     : typeof own === "string"
@@ -52,7 +50,7 @@ const enumMember = (text: string, members: ReadonlyArray<unknown>): string | und
 
 const listValue = (told: string | ReadonlyArray<string>, schema: FieldSchema): Schema.Json | undefined => {
   const items = typeof told === "string" ? told.split(/,? and |, /) : told
-  const itemSchema = isRecord(schema["items"]) ? schema["items"] : {}
+  const itemSchema = isJsonObject(schema["items"]) ? schema["items"] : {}
   const values = items.flatMap((item) => {
     const value = fieldValue(item, itemSchema)
     return value === undefined ? [] : [value]

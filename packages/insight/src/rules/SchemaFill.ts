@@ -4,11 +4,12 @@
  * takes. When a required field is not in the text there is no candidate.
  */
 import type { Schema } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
 import { ruleConfidence } from "./Confidence.ts"
 import type { KnownEntity } from "./Entities.ts"
-import { fieldValue, type FieldSchema, isRecord } from "./FieldValues.ts"
+import { fieldValue, type FieldSchema } from "./FieldValues.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 
 export interface FilledKinds {
@@ -43,10 +44,12 @@ interface Shape {
 
 const shapeOf = (kind: CandidateKind): Shape | undefined => {
   const schema = parsed(kind.schema)
-  if (!isRecord(schema) || !isRecord(schema["properties"])) return undefined
+  if (!isJsonObject(schema) || !isJsonObject(schema["properties"])) return undefined
   const fields = Object.entries(schema["properties"])
     .slice(0, rulesLimits.kindFieldsMax)
-    .flatMap(([name, field]): ReadonlyArray<readonly [string, FieldSchema]> => (isRecord(field) ? [[name, field]] : []))
+    .flatMap(([name, field]): ReadonlyArray<readonly [string, FieldSchema]> =>
+      isJsonObject(field) ? [[name, field]] : []
+    )
   const required = Array.isArray(schema["required"])
     ? schema["required"].filter((name): name is string => typeof name === "string")
     : []

@@ -5,6 +5,7 @@
  */
 import { Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -43,12 +44,12 @@ const strictKeywords = new Set(
 /** Whether strict mode takes the schema: known keywords, closed objects, all properties required. */
 export const isStrict = (schema: unknown): boolean => {
   if (Array.isArray(schema)) return schema.every(isStrict)
-  if (!isRecord(schema)) return true
+  if (!isJsonObject(schema)) return true
   const { $defs, properties, required, type } = schema
   if (!Object.keys(schema).every((keyword) => strictKeywords.has(keyword))) return false
   if (type === undefined && schema["$ref"] === undefined && schema["anyOf"] === undefined) return false
   if (type === "object") {
-    const names = isRecord(properties) ? Object.keys(properties) : []
+    const names = isJsonObject(properties) ? Object.keys(properties) : []
     const demanded = new Set(Array.isArray(required) ? required : [])
     if (schema["additionalProperties"] !== false || names.some((name) => !demanded.has(name))) return false
   }
@@ -56,7 +57,4 @@ export const isStrict = (schema: unknown): boolean => {
   return parts.every(isStrict) && isStrict(schema["items"]) && isStrict(schema["anyOf"])
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const valuesOf = (value: unknown): ReadonlyArray<unknown> => (isRecord(value) ? Object.values(value) : [])
+const valuesOf = (value: unknown): ReadonlyArray<unknown> => (isJsonObject(value) ? Object.values(value) : [])

@@ -8,6 +8,7 @@
 import { Effect, Result } from "effect"
 import { encodeFunctionData, getAddress, hashTypedData, hexToNumber, maxUint256, size, slice } from "viem"
 import type { Address, Hex } from "viem"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import { transferByBytes, transferByParts } from "./UsdcAbi.ts"
@@ -51,11 +52,11 @@ export const evmToken = (network: PaymentNetwork): EvmToken => {
 
 /** `{ signature, authorization: { from, to, value, validAfter, validBefore, nonce } }`; shapes only. */
 export const readAuthorization = (payload: unknown): Result.Result<EvmAuthorization, PaymentInvalid> => {
-  if (!isRecord(payload)) return invalid("the payload must be an object")
+  if (!isJsonObject(payload)) return invalid("the payload must be an object")
   if ("permit2Authorization" in payload)
     return invalid("Permit2 payments are not accepted; sign an EIP-3009 authorization")
   const { authorization, signature } = payload
-  if (!isRecord(authorization)) return invalid("payload.authorization is missing (EIP-3009)")
+  if (!isJsonObject(authorization)) return invalid("payload.authorization is missing (EIP-3009)")
   const { from, nonce, to, validAfter, validBefore, value } = authorization
   if (!isHex(from, addressPattern)) return invalid("authorization.from must be an address")
   if (!isHex(to, addressPattern)) return invalid("authorization.to must be an address")
@@ -142,9 +143,6 @@ export const ecdsaParts = (signature: Hex): { readonly r: Hex; readonly s: Hex; 
 })
 
 const invalid = (reason: string) => Result.fail(new PaymentInvalid({ reason }))
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isHex = (value: unknown, pattern: RegExp): value is Hex => typeof value === "string" && pattern.test(value)
 

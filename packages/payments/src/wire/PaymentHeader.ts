@@ -5,6 +5,7 @@
  * Invariant: a refusal repeats nothing of the header except the name of a network.
  */
 import { Effect, Result } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { inspectJson } from "@muniment/trust/JsonText"
@@ -43,10 +44,10 @@ export const decodePayment = (headers: PaymentHeaders): Effect.Effect<WirePaymen
 
 /** A payment given as JSON; a failure is a message for the payer. */
 export const readPayment = (json: unknown): Result.Result<WirePayment, string> => {
-  if (!isRecord(json)) return Result.fail("it is not a JSON object")
+  if (!isJsonObject(json)) return Result.fail("it is not a JSON object")
   const { x402Version: version, payload } = json
   if (version !== 1 && version !== 2) return Result.fail("x402Version must be 1 or 2")
-  const { network: name, scheme } = version === 1 ? json : isRecord(json["accepted"]) ? json["accepted"] : {}
+  const { network: name, scheme } = version === 1 ? json : isJsonObject(json["accepted"]) ? json["accepted"] : {}
   if (scheme !== "exact") return Result.fail('the scheme must be "exact"')
   const network = version === 1 ? networkNamed(name) : networkOfCaip2(name)
   if (network === undefined) return Result.fail(`the network ${shown(name)} is unknown`)
@@ -82,6 +83,3 @@ const networkOfCaip2 = (name: unknown): PaymentNetwork | undefined =>
 
 const shown = (name: unknown): string =>
   typeof name === "string" ? `"${name.slice(0, networkNameShownMax).replace(/[^\x20-\x7e]/g, "?")}"` : "(none given)"
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,11 +1,11 @@
 /** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
 import { Effect, type Schema } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
-import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { createdOutput } from "./OutputSchemas.ts"
 import { decodeArguments, demandAgent } from "./ToolArguments.ts"

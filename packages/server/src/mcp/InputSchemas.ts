@@ -3,8 +3,8 @@
  * object schemas: model providers refuse combinators at the root.
  */
 import { Schema } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { isJsonObject } from "./JsonRpc.ts"
 import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
 /** Without examples and without keywords that add no rule: an agent pays for every token. */

@@ -3,6 +3,7 @@
  * parameters are an object. Reading never fails: anything else is `Malformed`, with the error that answers it.
  */
 import { Schema } from "effect"
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { type JsonObject, JsonObject as AnyObject } from "@muniment/domain/Memory"
 
 export type RpcId = string | number
@@ -77,9 +78,6 @@ export const readMessage = (json: unknown): RpcMessage => {
   }
   return { _tag: "Request", id, method, params: params ?? {} }
 }
-
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isRpcId = (id: unknown): id is RpcId => typeof id === "string" || typeof id === "number"
 

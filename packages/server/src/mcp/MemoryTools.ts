@@ -2,6 +2,7 @@
  * The tools that every account has (contract: MCP), each one operation of REST. Descriptions are written for the
  * agent that chooses a tool.
  */
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Effect, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } from "@muniment/domain/Memory"
@@ -15,7 +16,6 @@ import type { CallerSearch } from "../search/CallerSearch.ts"
 import { searchQuery } from "../search/SearchQuery.ts"
 import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
-import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { batchDeletedOutput, deletedOutput, memoryOutput, searchOutput } from "./OutputSchemas.ts"
 import { scopeNames } from "./ScopeDefaults.ts"

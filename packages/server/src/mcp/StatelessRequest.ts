@@ -4,9 +4,10 @@
  *
  * Invariant: a header never differs from the body that is served (MCP 2026-07-28, Streamable HTTP, Server Validation).
  */
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { serviceVersion } from "../version.ts"
-import { errorAnswer, isJsonObject, type RpcAnswer, type RpcId, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
+import { errorAnswer, type RpcAnswer, type RpcId, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
 import { handshakeVersions, statelessVersion, supportedVersions } from "./ProtocolVersions.ts"
 
 type Request = Extract<RpcMessage, { readonly _tag: "Request" }>

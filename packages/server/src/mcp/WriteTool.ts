@@ -3,6 +3,7 @@
  * of every write; a property with the name of one of those is reached through `data`. The data is validated by
  * the whole schema of the kind; the listed input schema may leave out rules, never add some.
  */
+import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Effect } from "effect"
 import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
@@ -11,7 +12,6 @@ import type { MemoryService } from "../memories/MemoryService.ts"
 import { shownCreated } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
-import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { createdOutput } from "./OutputSchemas.ts"
 import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
