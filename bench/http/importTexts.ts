@@ -2,15 +2,14 @@
  * The import: batches of 100 over HTTP, some under way at once, watched by a probe in a thread of its own until every
  * memory has its vector.
  */
-import { once } from "node:events"
 import { setTimeout } from "node:timers/promises"
-import { Worker } from "node:worker_threads"
 import type { BenchServer } from "./BenchServer.ts"
 import type { ProcessorTime } from "./ChildServer.ts"
 import type { NamedText } from "./debianTexts.ts"
 import { HttpClient } from "./HttpClient.ts"
-import type { ProbeReport, ProbeSettings } from "./probe.ts"
+import type { ProbeReport } from "./probe.ts"
 import { Reading } from "./Prometheus.ts"
+import { startProbe } from "./startProbe.ts"
 
 const batchMax = 100
 const healthEveryMillis = 10
@@ -109,19 +108,6 @@ export const importTexts = async (
     },
     residentBytes: reading.gauge("muniment_process_resident_bytes"),
     loopDelayMaxMillis: loopDelayMaxSeconds * 1_000
-  }
-}
-
-const startProbe = async (settings: ProbeSettings) => {
-  const thread = new Worker(new URL("./probe.ts", import.meta.url), { workerData: settings })
-  await once(thread, "online")
-  return {
-    stop: async (): Promise<ProbeReport> => {
-      const answer = once(thread, "message")
-      thread.postMessage("stop")
-      const [report] = (await answer) as [ProbeReport]
-      return report
-    }
   }
 }
 

@@ -3,21 +3,20 @@
  * with a bearer key, in alternating phases of one run; and how long the server's event loop stood
  * still meanwhile. Every answer is checked: an account, 200.
  */
-import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { Worker } from "node:worker_threads"
 import { signWalletRequest } from "@muniment/trust/WalletRequest"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
 import { answerHelp, wholeNumber } from "../Usage.ts"
 import { BenchServer, benchKey } from "./BenchServer.ts"
 import { HttpClient } from "./HttpClient.ts"
-import type { ProbeReport, ProbeSettings } from "./probe.ts"
+import type { ProbeReport } from "./probe.ts"
 import { Reading } from "./Prometheus.ts"
 import { machineFacts, spread } from "./Report.ts"
+import { startProbe } from "./startProbe.ts"
 
 const help = `node bench/http/walletRequests.ts [options]
 
@@ -164,19 +163,6 @@ const startWatch = (server: BenchServer) => {
       await watching
       client.close()
       return windows
-    }
-  }
-}
-
-const startProbe = async (settings: ProbeSettings) => {
-  const thread = new Worker(new URL("./probe.ts", import.meta.url), { workerData: settings })
-  await once(thread, "online")
-  return {
-    stop: async (): Promise<ProbeReport> => {
-      const answer = once(thread, "message")
-      thread.postMessage("stop")
-      const [report] = (await answer) as [ProbeReport]
-      return report
     }
   }
 }

@@ -10,8 +10,8 @@ import { commandFailed } from "../CommandFailed.ts"
 import { memoryLine } from "../MemoryLine.ts"
 import { MessageLines } from "../MessageLines.ts"
 import { ask, callerHere } from "./caller.ts"
-import { flags } from "./flags.ts"
-import { callerFlags, rememberedText, scopeOf } from "./memories.ts"
+import { callerFlags, flags } from "./flags.ts"
+import { rememberedText, scopeOf } from "./memories.ts"
 
 const recalledMax = 5
 const prompt = "> "

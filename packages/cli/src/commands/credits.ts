@@ -6,16 +6,14 @@ import { Limits } from "@muniment/domain/Limits"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { ask, callerHere } from "./caller.ts"
-import { flags } from "./flags.ts"
+import { callerFlags, flags } from "./flags.ts"
 
 const transactionsShown = 20
 
 export const credits = Command.make(
   "credits",
   {
-    apiKey: flags.callerKey,
-    keyFile: Flag.optional(flags.keyFile),
-    url: flags.url,
+    ...callerFlags,
     transactions: Flag.Boolean("transactions").pipe(
       Flag.withDescription("Also list the latest transactions"),
       Flag.withDefault(false)

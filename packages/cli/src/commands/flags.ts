@@ -2,6 +2,10 @@
 import { Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
 
+/** A text that may be left out. */
+export const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
 const account = Flag.String("account").pipe(Flag.withAlias("a"), Flag.withDescription("Name of the account"))
 
 const plan = Flag.Literals("plan", Plan.literals).pipe(Flag.withDescription("Plan of a new account"), Flag.optional)
@@ -18,37 +22,35 @@ const service = Flag.String("service").pipe(
   Flag.withDefault("muniment")
 )
 
-const url = Flag.String("url").pipe(
-  Flag.withDescription(
-    "Where the service is; by default as MUNIMENT_URL, a profile, or MUNIMENT_DATA_DIR, MUNIMENT_HOST and MUNIMENT_PORT say"
-  ),
-  Flag.optional
+const url = optionalText(
+  "url",
+  "Where the service is; by default as MUNIMENT_URL, a profile, or MUNIMENT_DATA_DIR, MUNIMENT_HOST and MUNIMENT_PORT say"
 )
 
-const apiKey = Flag.String("api-key").pipe(
-  Flag.withDescription("API key of the account; without it the wallet signs, and its own account is meant"),
-  Flag.optional
+const apiKey = optionalText(
+  "api-key",
+  "API key of the account; without it the wallet signs, and its own account is meant"
 )
 
 /** Of commands that need no wallet. */
-const callerKey = Flag.String("api-key").pipe(
-  Flag.withDescription("API key of the account, else MUNIMENT_API_KEY, which no process list shows, or the profile's"),
-  Flag.optional
+const callerKey = optionalText(
+  "api-key",
+  "API key of the account, else MUNIMENT_API_KEY, which no process list shows, or the profile's"
 )
 
-const from = Flag.String("from").pipe(
-  Flag.withDescription("First day, YYYY-MM-DD, UTC; default the first of this month"),
-  Flag.optional
-)
+const from = optionalText("from", "First day, YYYY-MM-DD, UTC; default the first of this month")
 
-const to = Flag.String("to").pipe(Flag.withDescription("Last day, YYYY-MM-DD, UTC; default today"), Flag.optional)
+const to = optionalText("to", "Last day, YYYY-MM-DD, UTC; default today")
 
 const csv = Flag.Boolean("csv").pipe(Flag.withDescription("Print CSV for spreadsheets"), Flag.withDefault(false))
 
-export const flags = { account, plan, json, keyFile, service, url, apiKey, callerKey, from, to, csv }
+export const flags = { account, plan, json, keyFile, service, url, apiKey, from, to, csv }
+
+/** The service that is asked, and the credentials that it is asked with. */
+export const callerFlags = { apiKey: callerKey, keyFile: Flag.optional(keyFile), url }
 
 const day = (name: string, which: string) =>
-  Flag.optional(Flag.String(name).pipe(Flag.withDescription(`${which} day, YYYY-MM-DD, UTC; default all that is kept`)))
+  optionalText(name, `${which} day, YYYY-MM-DD, UTC; default all that is kept`)
 
 /** Of commands that show a log. */
 export const logFlags = {

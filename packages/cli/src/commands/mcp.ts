@@ -3,7 +3,7 @@
  * standard input and output. Nothing but the protocol goes to standard output.
  */
 import { Console, Effect, Option, Stdio, Stream } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
@@ -11,27 +11,25 @@ import { McpBridge } from "../McpBridge.ts"
 import { MessageLines } from "../MessageLines.ts"
 import { setting } from "../Profiles.ts"
 import { servicePlace } from "../ServiceUrl.ts"
+import { optionalText } from "./flags.ts"
 
 const endpointPath = "/mcp"
 
 /** Requests under way at a time; others wait in the pipe. */
 const requestsMax = 16
 
-const optional = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
-
 export const mcp = Command.make(
   "mcp",
   {
-    url: optional(
+    url: optionalText(
       "url",
       `The endpoint; by default ${endpointPath} of MUNIMENT_URL, of the profile, or of the service of MUNIMENT_DATA_DIR`
     ),
-    key: optional("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
-    keyFile: optional("key-file", "File with a wallet's key, which signs every message instead of an API key"),
-    agentId: optional("agent-id", "Agent whose memories are meant when a tool call names none"),
-    subjectId: optional("subject-id", "Subject that is meant when a tool call names none"),
-    threadId: optional("thread-id", "Thread that is meant when a tool call names none")
+    key: optionalText("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
+    keyFile: optionalText("key-file", "File with a wallet's key, which signs every message instead of an API key"),
+    agentId: optionalText("agent-id", "Agent whose memories are meant when a tool call names none"),
+    subjectId: optionalText("subject-id", "Subject that is meant when a tool call names none"),
+    threadId: optionalText("thread-id", "Thread that is meant when a tool call names none")
   },
   Effect.fn("mcp")(function* ({ agentId, key, keyFile, subjectId, threadId, url }) {
     const place = Option.isSome(url) ? undefined : yield* servicePlace(url)

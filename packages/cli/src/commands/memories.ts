@@ -5,20 +5,14 @@ import type { Answer, Body } from "@muniment/client/Contract"
 import { CommandFailed } from "../CommandFailed.ts"
 import { memoryLine } from "../MemoryLine.ts"
 import { ask, callerHere } from "./caller.ts"
-import { flags } from "./flags.ts"
+import { callerFlags, flags, optionalText } from "./flags.ts"
 
 const hitsShown = 10
 
-const optional = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
-
-/** Who is asked, and as whom. */
-export const callerFlags = { apiKey: flags.callerKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
-
 const agent = Flag.String("agent").pipe(Flag.withDescription("Agent of the memories"))
 const scopeFlags = {
-  subject: optional("subject", "Whom the memories are about"),
-  thread: optional("thread", "Conversation they come from")
+  subject: optionalText("subject", "Whom the memories are about"),
+  thread: optionalText("thread", "Conversation they come from")
 }
 
 /** Agent, subject and thread as the service names them; only those that are given. */
@@ -40,7 +34,7 @@ export const search = Command.make(
     query: Argument.String("query").pipe(Argument.withDescription("What is looked for, in any words")),
     agent: Flag.optional(agent),
     ...scopeFlags,
-    kind: optional("kind", "Only memories of this kind"),
+    kind: optionalText("kind", "Only memories of this kind"),
     limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many"), Flag.withDefault(hitsShown)),
     ...callerFlags,
     json: flags.json
@@ -64,8 +58,8 @@ export const remember = Command.make(
     text: Argument.String("text").pipe(Argument.withDescription("What to remember; with --kind, its data as JSON")),
     agent: agent.pipe(Flag.withDefault("assistant")),
     ...scopeFlags,
-    kind: optional("kind", "Store the text, a JSON object, as a memory of this kind"),
-    ttl: optional("ttl", "How long it lives, such as 30d"),
+    kind: optionalText("kind", "Store the text, a JSON object, as a memory of this kind"),
+    ttl: optionalText("ttl", "How long it lives, such as 30d"),
     ...callerFlags,
     json: flags.json
   },
@@ -118,7 +112,7 @@ export const forget = Command.make(
     ids: Argument.String("id").pipe(Argument.withDescription("Memories to delete"), Argument.variadic()),
     agent: Flag.optional(agent),
     ...scopeFlags,
-    kind: optional("kind", "Only memories of this kind"),
+    kind: optionalText("kind", "Only memories of this kind"),
     yes: Flag.Boolean("yes").pipe(
       Flag.withDescription("Delete what the filters match; without it, only count it"),
       Flag.withDefault(false)

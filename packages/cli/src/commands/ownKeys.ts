@@ -1,11 +1,9 @@
 /** `muniment keys own`: an account's own keys, by one of its keys or its wallet, on any service. */
 import { Console, Effect } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { ask, callerHere } from "./caller.ts"
-import { flags } from "./flags.ts"
+import { callerFlags, flags } from "./flags.ts"
 import { keepMadeFlag, keysText, restrictionFlags, restrictionsOf, revocationText } from "./keyTexts.ts"
-
-const callerFlags = { apiKey: flags.callerKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
 
 const list = Command.make(
   "list",

@@ -11,9 +11,8 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { ask, callerHere } from "./caller.ts"
-import { flags } from "./flags.ts"
+import { callerFlags, flags } from "./flags.ts"
 import { given } from "./keyTexts.ts"
-import { callerFlags } from "./memories.ts"
 import { tellTrial } from "./tellTrial.ts"
 
 const id = Argument.String("id").pipe(Argument.withDescription("Of a webhook, as `webhooks own list` shows it"))

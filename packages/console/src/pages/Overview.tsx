@@ -6,7 +6,7 @@ import { useLoad } from "../service/load.ts"
 import { linkTo } from "../service/route.ts"
 import { getSeries } from "../service/series.ts"
 import { accountCount } from "../service/session.ts"
-import { bytes, decimal, duration, millis } from "../service/text.ts"
+import { bytes, decimal, duration, millis, shownIf } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
@@ -100,9 +100,6 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
     </dl>
   )
 }
-
-const shownIf = (value: number | null | undefined, text: (value: number) => string): string =>
-  value === null || value === undefined ? "–" : text(value)
 
 const Tile = (given: { readonly title: string; readonly value: string; readonly more: string }) => (
   <div class="tile">

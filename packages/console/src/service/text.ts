@@ -49,5 +49,9 @@ export const ago = (at: number): string => {
   return seconds < 0 ? `in ${duration(seconds)}` : `${duration(seconds)} ago`
 }
 
+/** A dash for what was not measured. */
+export const shownIf = (value: number | null | undefined, text: (value: number) => string): string =>
+  value === null || value === undefined ? "–" : text(value)
+
 /** 2026-11-25 09:30, in the reader's time zone. */
 export const moment = (at: number): string => `${dayOf(at)} ${clockTime(at)}`

@@ -3,7 +3,7 @@
  * is missing is a gap. The lines are drawn for those who see them; a screen reader gets a sentence and the table.
  */
 import { useMemo, useState } from "preact/hooks"
-import { moment } from "../service/text.ts"
+import { moment, shownIf } from "../service/text.ts"
 import { timeMarks } from "../service/timeMarks.ts"
 import { Table } from "./Table.tsx"
 
@@ -60,7 +60,7 @@ export const TimeChart = (given: {
           {lines.map(({ name, tone, values }) => (
             <span key={name}>
               <i class={`line-${tone}`} aria-hidden="true" /> {name}{" "}
-              <b>{valueText(at === undefined ? values.findLast((value) => value !== null) : values[shown], text)}</b>
+              <b>{shownIf(at === undefined ? values.findLast((value) => value !== null) : values[shown], text)}</b>
             </span>
           ))}
         </span>
@@ -140,7 +140,7 @@ const AsTable = (given: {
             ...lines.map(({ name, values }) => ({
               title: name,
               isNumber: true,
-              cell: ({ at }: { readonly at: number }) => valueText(values[at], text)
+              cell: ({ at }: { readonly at: number }) => shownIf(values[at], text)
             }))
           ]}
         />
@@ -148,9 +148,6 @@ const AsTable = (given: {
     </details>
   )
 }
-
-const valueText = (value: number | null | undefined, text: (value: number) => string): string =>
-  value === null || value === undefined ? "–" : text(value)
 
 const sentence = (title: string, lines: ReadonlyArray<ChartLine>, text: (value: number) => string): string =>
   `${title}. ${lines

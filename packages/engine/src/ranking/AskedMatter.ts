@@ -12,7 +12,7 @@ import {
   tellsName,
   tellsTimeAlone
 } from "./AskedValue.ts"
-import { changeSigns } from "./ChangeSigns.ts"
+import { changeSigns, tellsChange } from "./ChangeSigns.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
 export const mayChange = (question: string, older: string, newer: string): boolean => {
@@ -38,8 +38,6 @@ export const mayChange = (question: string, older: string, newer: string): boole
 const renames = (text: string, older: string): boolean => changeSigns(text).ended > 0 && hasOtherName(text, older)
 
 const movesHome = /\b(?:i|we)(?:'ve| have)?(?: (?:actually|finally|just|recently|now))* moved(?: back)? (?:in|to)\b/i
-
-const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)
 
 /** Sentences, and clauses joined by "and" or "but" that have their own subject. */
 const statementsOf = (text: string): ReadonlyArray<string> =>

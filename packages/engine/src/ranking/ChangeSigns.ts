@@ -80,3 +80,6 @@ export const changeSigns = (text: string): ChangeSigns => {
   const has = (sign: RegExp): number => (sign.test(said) ? 1 : 0)
   return { ended: has(ended), shifted: has(shifted), holdsNow: has(holdsNow), begun: has(begun), owned: has(owned) }
 }
+
+/** Whether the text has any of the signs. */
+export const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)

@@ -6,7 +6,7 @@
  */
 import { mayChange } from "./AskedMatter.ts"
 import { hasAskedValue } from "./AskedValue.ts"
-import { changeSigns } from "./ChangeSigns.ts"
+import { changeSigns, tellsChange } from "./ChangeSigns.ts"
 import type { CandidateMessage } from "./Evidence.ts"
 import { isOfOther, isNotSo } from "./OtherMatter.ts"
 import { messageTraits } from "../text/MessageText.ts"
@@ -133,8 +133,6 @@ const isHidden = (question: string, hit: DatedHit, before: ReadonlyArray<DatedHi
   !(hasAskedValue(question, hit.text) && tellsChange(hit.text))
 const HARDLY_RELEVANT_MAX = 0.1
 const SURELY_RELEVANT_MIN = 0.7
-
-const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)
 
 /** Two statements of one speaker, whatever they say. */
 export const areComparable = (one: DatedHit, other: DatedHit): boolean =>

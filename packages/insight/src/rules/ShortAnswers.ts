@@ -2,6 +2,7 @@
  * Joins a bare answer (`Berlin`) with the assistant's question (`Where do you live?`) to one sentence. The question gives
  * the verb and the subject, never a value; `yes` and `no` turn the question itself into a statement.
  */
+import { capitalised } from "./Finding.ts"
 import { offers } from "./lexicon/speech.ts"
 import { oneOf } from "./OneOf.ts"
 import type { Turn } from "../extraction/Extractor.ts"
@@ -38,8 +39,6 @@ const mine = (owned: string): string =>
     .replace(/\byour\b/gi, "my")
     .replace(/^the /i, "my ")
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
-
 const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpExecArray) => string]> = [
   [
     /\b(?:your (?:full |first )?name(?= *$|[ ,]*(?:again|please)?$)|I call you|who am I (?:talking|speaking))/i,
@@ -47,11 +46,11 @@ const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpEx
   ],
   [
     /\bwhat (?:is|are) (your [\w' -]+?'s? names?|the \w+'s? names?) *$|\bwhat's (your [\w' -]+?'s? names?) *$/i,
-    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is ${answer}`
+    (answer, [, one, other]) => `${capitalised(mine(one ?? other ?? ""))} is ${answer}`
   ],
   [
     /\bwhat (?:is|are) (your [a-z ]+?|the [a-z]+) called *$|\bwhat's (your [a-z ]+?) called *$/i,
-    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is called ${answer}`
+    (answer, [, one, other]) => `${capitalised(mine(one ?? other ?? ""))} is called ${answer}`
   ],
   [/\bwhere (?:are you from|do you come from)\b/i, (answer) => `I am from ${answer.replace(/^from /i, "")}`],
   [
@@ -60,12 +59,12 @@ const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpEx
   ],
   [
     /\bwhere (?:does|do) (your [\w ]+?) live\b/i,
-    (answer, [, who = ""]) => `${capital(mine(who))} lives in ${answer.replace(/^in /i, "")}`
+    (answer, [, who = ""]) => `${capitalised(mine(who))} lives in ${answer.replace(/^in /i, "")}`
   ],
   [/\bhow old are you|your age\b/i, (answer) => `I am ${answer.replace(/ years old$/i, "")} years old`],
   [
     /\bhow old (is|are) ((?:your|the) [\w ]+|he|she|they)\b/i,
-    (answer, [, be = "", who = ""]) => `${capital(mine(who))} ${be} ${answer.replace(/ years old$/i, "")} years old`
+    (answer, [, be = "", who = ""]) => `${capitalised(mine(who))} ${be} ${answer.replace(/ years old$/i, "")} years old`
   ],
   [
     /\b(?:do you do for (?:a living|work)|your (?:job|occupation|profession|line of work))\b/i,
@@ -94,7 +93,7 @@ const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpEx
   [
     /\bwhen(?:'s| is| are) (your [\w ]+|the [\w ]+)$/i,
     (answer, [, what = ""]) =>
-      `${capital(what.replace(/^your /i, "my "))} is ${/^(?:on|at|in|next|this|tomorrow|today)\b/i.test(answer) ? "" : "on "}${answer}`
+      `${capitalised(what.replace(/^your /i, "my "))} is ${/^(?:on|at|in|next|this|tomorrow|today)\b/i.test(answer) ? "" : "on "}${answer}`
   ],
   [
     /\b(?:where|which \w+|what \w+) are you (flying|going|moving|travell?ing|heading)(?: to)?\b/i,
@@ -118,7 +117,7 @@ const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpEx
   ],
   [
     /\bwhat (?:is|are) (your [a-z ]{3,24})$|\bwhat's (your [a-z ]{3,24})$/i,
-    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is ${answer}`
+    (answer, [, one, other]) => `${capitalised(mine(one ?? other ?? ""))} is ${answer}`
   ]
 ]
 

@@ -69,6 +69,8 @@ export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly cause: unknown
 }> {}
 
+export const isChainUnavailable = (error: unknown): error is ChainUnavailable => error instanceof ChainUnavailable
+
 /** What a network needs to take payments, as its node says. */
 export interface ChainHealth {
   /** Of the operator, in the chain's coin (ETH, SOL); undefined where a facilitator pays the fees. */

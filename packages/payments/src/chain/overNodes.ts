@@ -7,7 +7,13 @@
  */
 import { Effect } from "effect"
 import { type ChainNode, ChainNodes } from "./ChainNodes.ts"
-import { type ChainHealth, type ChainUnavailable, type ChainView, type PaymentChain } from "./PaymentChain.ts"
+import {
+  type ChainHealth,
+  type ChainUnavailable,
+  type ChainView,
+  isChainUnavailable,
+  type PaymentChain
+} from "./PaymentChain.ts"
 
 /** `given`: the same network, payee and operator by different nodes; at least one. */
 export const overNodes = (given: readonly [ChainNode, ...ReadonlyArray<ChainNode>]): PaymentChain => {
@@ -24,7 +30,7 @@ export const overNodes = (given: readonly [ChainNode, ...ReadonlyArray<ChainNode
           nodes.answered(node)
           return [answer, node] as const
         }),
-        Effect.catchIf(isUnavailable, (failure) => {
+        Effect.catchIf(isChainUnavailable, (failure) => {
           nodes.failed(node)
           const [next, ...rest] = left
           return next === undefined ? Effect.fail(failure as E | ChainUnavailable) : from(next, rest)
@@ -84,9 +90,6 @@ const healthOver = (given: ReadonlyArray<ChainNode>, nodes: ChainNodes): Effect.
   })
 
 const noHealth = new Error("a node without health")
-
-const isUnavailable = (error: unknown): error is ChainUnavailable =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "ChainUnavailable"
 
 const isDecision = (view: ChainView): boolean => view._tag === "Never" || (view._tag === "Paid" && view.isFinal)
 

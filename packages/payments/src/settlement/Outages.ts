@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import type { ChainUnavailable, PaymentChain } from "../chain/PaymentChain.ts"
+import { type ChainUnavailable, isChainUnavailable, type PaymentChain } from "../chain/PaymentChain.ts"
 
 /** The call of a chain. */
 export type ChainQuestion = keyof Pick<PaymentChain, "verify" | "sign" | "broadcast" | "look">
@@ -35,15 +35,12 @@ export class Outages {
     // A refusal says nothing about the network: some rules need no call.
     return effect.pipe(
       Effect.tap(() => back),
-      Effect.tapError((error) => (isUnavailable(error) ? gone(error) : Effect.void))
+      Effect.tapError((error) => (isChainUnavailable(error) ? gone(error) : Effect.void))
     )
   }
 }
 
 const keyOf = (network: PaymentNetwork, question: ChainQuestion): string => `${network} ${question}`
-
-const isUnavailable = (error: unknown): error is ChainUnavailable =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "ChainUnavailable"
 
 /** Texts of our chains are safe; other causes may contain a URL with its key. */
 const causeText = (cause: unknown): string =>
