@@ -48,7 +48,7 @@ export const packService = async (
   return [packed(folder, into), ...natives]
 }
 
-export const packAdapters = async (into: string, client: Tarball): Promise<ReadonlyArray<Tarball>> => {
+const packAdapters = async (into: string, client: Tarball): Promise<ReadonlyArray<Tarball>> => {
   const folder = emptyFolder()
   try {
     await installFrameworks(root, folder, client.path)

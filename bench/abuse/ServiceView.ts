@@ -27,7 +27,7 @@ export const viewOf = (target: Target, server: BenchServer | undefined): Service
 })
 
 /** The text of `/metrics`; undefined for a caller from elsewhere. */
-export const metricsOf = async ({ host, port }: Target): Promise<string | undefined> => {
+const metricsOf = async ({ host, port }: Target): Promise<string | undefined> => {
   const response = await fetch(`http://${host}:${port}/metrics`)
   const text = await response.text()
   return response.ok ? text : undefined

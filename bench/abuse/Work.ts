@@ -7,7 +7,7 @@ export const kindsOfWork = ["searches", "mcp", "conversations", "writes"] as con
 export type KindOfWork = (typeof kindsOfWork)[number]
 
 /** Memories that searches look through, stored before. */
-export const seededMemories = 400
+const seededMemories = 400
 const agents = 8
 
 const topics = ["sailing", "bread", "tax returns", "violin lessons", "a broken boiler", "the marathon", "bees", "chess"]

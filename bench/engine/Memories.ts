@@ -22,7 +22,7 @@ import {
 
 export const modelId = "bench-384"
 /** Event times begin here, a minute apart. */
-export const firstEventMillis = Date.UTC(2025, 0, 1)
+const firstEventMillis = Date.UTC(2025, 0, 1)
 const eventStepMillis = 60_000
 
 const vocabularySize = 20_000
@@ -35,7 +35,7 @@ const wordsPerQuestion = 4
 /** As many topics as this many hard vectors have clusters. */
 const topicsOf = 10_000
 export const subjectCount = 100
-export const tagCount = 10
+const tagCount = 10
 
 export interface Question {
   readonly text: string

@@ -7,7 +7,7 @@ import { resultsMax, type Hit, type Running } from "./Contestant.ts"
 import type { Corpus, Passage } from "./Corpus.ts"
 
 /** Approximate indexes may miss one probe; more is a failure. */
-export const foundShareMin = 0.95
+const foundShareMin = 0.95
 
 /** Share of the probes that are found again. */
 export const checkAnswers = async (

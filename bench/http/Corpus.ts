@@ -74,7 +74,7 @@ export const loadCorpus = async (count: number, textsFile: string | undefined): 
 }
 
 /** The text that the service embeds for such a memory; peers embed the same. */
-export const passageText = ({ name, text }: NamedText): string =>
+const passageText = ({ name, text }: NamedText): string =>
   denseText({ kind: memoryKind, data: { subject: name, fact: text }, tags: [] })
 
 const probeText = ({ name, text }: NamedText): string => `${name} ${text}`

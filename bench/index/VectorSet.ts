@@ -33,7 +33,7 @@ export interface Filter {
   readonly allowed: Bitmap
 }
 
-export const attributeMax = 10_000
+const attributeMax = 10_000
 /** Queries for practice. */
 export const practiceCount = 150
 /** Rows for replacing, as a share of the count. */

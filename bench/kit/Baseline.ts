@@ -35,7 +35,7 @@ export interface RatioChange {
 }
 
 /** A ratio that falls by more than this share of the stored one fails `--check`. */
-export const regressionShareMax = 0.15
+const regressionShareMax = 0.15
 
 /** How many runs a baseline holds. */
 export const baselineRunsMax = 5

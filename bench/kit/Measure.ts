@@ -92,7 +92,7 @@ const microsPerMilli = 1_000
 
 /** Sink of results, so that the compiler does not remove unused work. */
 let consumed: unknown
-export const consume = (result: unknown): void => void (consumed = result)
+const consume = (result: unknown): void => void (consumed = result)
 export const lastConsumed = (): unknown => consumed
 
 const timesOf = async ({ run }: Contestant, operations: number): Promise<Float64Array> => {

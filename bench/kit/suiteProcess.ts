@@ -10,7 +10,7 @@ interface Suite {
   readonly run: (options: SuiteOptions) => Promise<SuiteReport>
 }
 
-export const isSuite = (loaded: unknown): loaded is Suite =>
+const isSuite = (loaded: unknown): loaded is Suite =>
   typeof loaded === "object" && loaded !== null && "run" in loaded && typeof loaded.run === "function"
 
 const main = async ([name, short, data]: ReadonlyArray<string>): Promise<void> => {

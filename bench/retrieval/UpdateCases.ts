@@ -130,7 +130,7 @@ const saidBy = (said: string | Said, by: WrittenCase["by"]): SpokenTurn =>
     : { role: "user", name: said.by, text: said.text }
 
 /** Messages of a chat, some of them on each day, as memories. */
-export const chatCorpus = (name: string, chat: ReadonlyArray<SpokenTurn>, questions: Corpus["questions"]): Corpus => {
+const chatCorpus = (name: string, chat: ReadonlyArray<SpokenTurn>, questions: Corpus["questions"]): Corpus => {
   const turns = chat.map((turn, at): ChatTurn => {
     const session = Math.floor(at / turnsPerDay)
     const sentAt = firstDay + session * dayMillis + (at % turnsPerDay) * 60_000

@@ -34,7 +34,7 @@ interface TurnSet {
 const defaultModel = "e5-small-v2-q8"
 const otherModels = ["all-minilm-l6-v2-q8", "bge-small-en-v15-q8"]
 export const defaultModels: ReadonlyArray<string> = [defaultModel, ...otherModels]
-export const defaultModelsDir = join(import.meta.dirname, "..", "..", "models")
+const defaultModelsDir = join(import.meta.dirname, "..", "..", "models")
 /** LoCoMo, fused: of all questions, and without those that ask about the wrong person or event. */
 const locomoGoal = { all: 0.82, withoutAdversarial: 0.79 }
 

@@ -8,7 +8,7 @@ import type { NamedText } from "../http/debianTexts.ts"
 import type { HttpClient } from "../http/HttpClient.ts"
 import type { Member, Population } from "./Population.ts"
 
-export const noteKind = "factual_memory"
+const noteKind = "factual_memory"
 export const stateKind = "soak_state"
 export const subjects = 10
 export const batchSize = 100

@@ -12,7 +12,7 @@ interface Exemption {
 }
 
 /** Path -> the ambient effects it may use, and why. */
-export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
+const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
   "packages/client/src/Transport.ts": {
     effects: ["setTimeout", "Date.now", "crypto.randomUUID"],
     reason: "runs where there is no Effect clock; tests replace the pause and the time by options"

@@ -89,7 +89,7 @@ export const walletCalls = (server: ServerCalls, signer: WalletSigner): Omit<Mem
 export const nowSeconds = (): number => Math.floor(Date.now() / 1_000)
 
 /** Keys sorted at every level, no spaces; for payloads and attestations, which hold plain text and integers. */
-export const sortedJson = (value: unknown): string => {
+const sortedJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
   const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))

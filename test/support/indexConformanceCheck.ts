@@ -35,7 +35,7 @@ export interface EngineUnderTest {
  * How far a score may lie from the float32 inner product of two unit vectors: the error of int8 codes is a
  * sum of `dims` roundings, each at most half of 1/127 of the largest component.
  */
-export const scoreErrorMax = 0.005
+const scoreErrorMax = 0.005
 /** What the difference of two scores is usually wrong by, at most: some three standard errors. */
 const differenceErrorUsual = 0.002
 

@@ -33,7 +33,7 @@ const over = (make: (arena: VectorArena) => IndexUnderTest): Pick<EngineUnderTes
 })
 
 /** So many vectors that any engine of ours keeps them in many lists. */
-export const manyLists = 8_000
+const manyLists = 8_000
 
 const threeSegments = 2_200
 

@@ -52,7 +52,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 const saltBytes = 16
-export const sealedBytesMore = magic.length + nonceBytes + tagBytes
+const sealedBytesMore = magic.length + nonceBytes + tagBytes
 
 /** 128 MiB and about half a second for each guess. */
 const scryptCost = { cost: 131_072, blockSize: 8, parallelization: 1 }

@@ -25,7 +25,7 @@ export interface LedgerReport {
   readonly payments: Readonly<Record<PaymentState, number>>
 }
 
-export const problemsMax = 100
+const problemsMax = 100
 /** Rows read before other fibers run. */
 export const checkPageRows = 5_000
 

@@ -8,7 +8,7 @@ import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { QueryText } from "./Search.ts"
 
-export const attestationClaims = ["has_memories_matching", "memory_count_gte", "has_schema"] as const
+const attestationClaims = ["has_memories_matching", "memory_count_gte", "has_schema"] as const
 
 const AttestationFilters = Schema.Struct({
   agentId: Schema.optionalKey(AgentId),

@@ -21,7 +21,7 @@ const wire = <const Codes extends ReadonlyArray<string>>(codes: Codes) => ({
   details: Schema.optionalKey(Schema.Array(ErrorDetail))
 })
 
-export const invalidRequestCodes = [
+const invalidRequestCodes = [
   "invalid_json",
   "invalid_request",
   "unknown_parameter",

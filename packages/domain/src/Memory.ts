@@ -269,7 +269,7 @@ const contextFields = {
 }
 
 /** Why something that was found in a conversation was not stored. */
-export const rejectionReasons = [
+const rejectionReasons = [
   "low_confidence",
   "unsupported",
   "malformed",

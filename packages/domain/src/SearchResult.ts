@@ -15,7 +15,7 @@ export const sourceAttestations = Schema.optionalKey(
   })
 )
 
-export const indexEngines = ["exact", "quantized", "hnsw"] as const
+const indexEngines = ["exact", "quantized", "hnsw"] as const
 
 /** How the vectors of one agent were searched. */
 export const IndexExplanation = Schema.Struct({

@@ -38,7 +38,7 @@ export const charactersPerBatchMax = 512
 export const helpedPerBatchMax = 8
 /** Texts that must wait for a further thread to take some: fewer, and the first thread ends before the further one. */
 export const helpedFromTexts = 32
-export const passagesPerWaveMax = 256
+const passagesPerWaveMax = 256
 /** After this many batches of lanes before it, a waiting batch of a lane runs: no lane starves. */
 export const overtakingBatchesMax = { passage: 16, backlog: 4 } as const
 export const pendingTextsMax = 8_192

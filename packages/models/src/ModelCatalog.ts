@@ -69,7 +69,7 @@ export const knownText = "This is an example sentence"
  * Largest difference of one component from `knownVector`. Processors without VNNI saturate some
  * int8 products, so it is wide; an unrelated unit vector passes in fewer than 1 of 1,000 cases.
  */
-export const knownVectorTolerance = 0.03
+const knownVectorTolerance = 0.03
 
 /** Longer texts are truncated, as all-MiniLM-L6-v2 was trained; the others keep to it for speed. */
 export const tokensPerTextMax = 256

@@ -6,7 +6,7 @@
 import { RE2JS } from "re2js"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
 
-export const patternLimits = {
+const patternLimits = {
   countMax: 32,
   lengthMax: 512,
   /** Instructions of one pattern: a date needs 20, a host name about 700, `.{1,1000}` 2,003. */

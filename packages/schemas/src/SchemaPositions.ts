@@ -19,7 +19,7 @@ export interface SchemaPosition {
   readonly applied: ReadonlyArray<string>
 }
 
-export const positionLimits = {
+const positionLimits = {
   subschemaDepthMax: 16,
   /** Subschemas after every reference is replaced by a copy of its target. */
   expandedMax: 2_000

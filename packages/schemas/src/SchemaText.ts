@@ -9,7 +9,7 @@ import { Result } from "effect"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
 
 /** Bounds of the text as JSON. A node is one object or array; scalars are bounded by the bytes. */
-export const schemaTextLimits = {
+const schemaTextLimits = {
   nodesMax: 500,
   jsonDepthMax: Limits.jsonDepthMax,
   nameLengthMax: 512,

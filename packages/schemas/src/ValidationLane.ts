@@ -16,7 +16,7 @@ export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("Validato
 }) {}
 
 /** Requests under way or waiting in a lane: over all tenants, and of one. */
-export const waitingRequestsMax = 256
+const waitingRequestsMax = 256
 export const waitingRequestsOfTenantMax = 64
 
 /** Turns of one request. Its time is then used up for certain. */

@@ -85,7 +85,7 @@ export interface LocalEndpoint {
   readonly token: string
 }
 
-export const operatorAccountName = "operator"
+const operatorAccountName = "operator"
 
 /** Serves until interrupted; calls `onReady` once it listens. No span: it would be the parent of all others. */
 export const runServer = Effect.fnUntraced(function* (options: {

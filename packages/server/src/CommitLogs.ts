@@ -60,7 +60,7 @@ const demandNoLog = (dataDirectory: string): Layer.Layer<never, CommitLogLeft> =
 }
 
 /** The part of the log that `control.db` uses. */
-export const changeLogOf = (logs: CommitLog["Service"]): ChangeLog => {
+const changeLogOf = (logs: CommitLog["Service"]): ChangeLog => {
   const open = new WeakMap<CommitLogShape, OpenChangeLog>()
   return {
     current: Effect.map(usable(logs.current), (log) => {

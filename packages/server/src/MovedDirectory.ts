@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { Data, Option, Schema } from "effect"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 
-export const movedName = "moved-to-cluster"
+const movedName = "moved-to-cluster"
 
 const MovedNote = Schema.fromJsonString(
   Schema.Struct({

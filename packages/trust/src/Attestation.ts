@@ -12,7 +12,7 @@ import { canonicalJson, NotCanonical, sha256Hex } from "./CanonicalJson.ts"
 import { ed25519KeyBytes, ed25519Sign, ed25519SignatureBytes, ed25519Verify } from "./Ed25519.ts"
 
 export const attestationAlgorithm = "Ed25519"
-export const attestationValidityDefault = "24h"
+const attestationValidityDefault = "24h"
 export const attestationValidDaysMax = Limits.attestationDaysMax
 /** Claim of attestations that accompany shared memories; not available on request. */
 export const sharedMemoriesClaim = "shared_memories_from"

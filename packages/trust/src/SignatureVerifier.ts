@@ -13,7 +13,7 @@ import { ContractWallets } from "./ContractWallets.ts"
 import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
 
 /** About 150 bytes each. */
-export const verifiedSignaturesMax = 10_000
+const verifiedSignaturesMax = 10_000
 
 export class SignatureVerifier extends Context.Service<
   SignatureVerifier,

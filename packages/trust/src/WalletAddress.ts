@@ -6,7 +6,7 @@
 import { base58 } from "@scure/base"
 import { ed25519KeyBytes } from "./Ed25519.ts"
 
-export const walletFamilies = ["evm", "sol"] as const
+const walletFamilies = ["evm", "sol"] as const
 export type WalletFamily = (typeof walletFamilies)[number]
 
 export interface WalletAddress {

@@ -24,7 +24,7 @@ export const walletHeaders = {
 } as const
 
 /** Origin of the service that the full text names; without it the plain text is signed. */
-export const audienceHeader = "x-wallet-audience"
+const audienceHeader = "x-wallet-audience"
 
 /** Headers that a full text covers, in its order: they choose whose memories are touched, and which write is a repeat. */
 export const boundHeaders = ["idempotency-key", "x-agent-id", "x-grants", "x-subject-id", "x-thread-id"] as const

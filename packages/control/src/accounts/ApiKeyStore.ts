@@ -42,7 +42,7 @@ import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 /** How often last uses are written; a kill loses at most this much of them. */
 export const lastUseFlushMillis = 60_000
 /** Has no meaning; lets secret scanners and people recognise a key. */
-export const defaultKeyPrefix = "mun_"
+const defaultKeyPrefix = "mun_"
 
 export interface CreatedKey {
   readonly record: KeyRecord

@@ -20,7 +20,7 @@ export interface UsageQuery {
 }
 
 /** Rows of one listing. */
-export const usageRowsMax = 10_000
+const usageRowsMax = 10_000
 
 export class ModelUsage extends Context.Service<
   ModelUsage,

@@ -39,7 +39,7 @@ import { findByRequest, openRows, sweepSettled } from "./ReservationRows.ts"
 import type { NewTransfer } from "./Transfers.ts"
 
 /** Rows dropped in one transaction. */
-export const sweepPageRows = 1_000
+const sweepPageRows = 1_000
 
 /** Allowance and balance together are lower than the price; nothing is held. */
 export class InsufficientCredits extends Data.TaggedError("InsufficientCredits")<{

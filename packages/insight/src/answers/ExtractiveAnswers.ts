@@ -44,7 +44,7 @@ export interface GroundedQuote extends Quote, Weighed {}
  * Those that pass the gate, surest first, among them those of the owner whom the search found most relevant; of the values
  * of one slot the newest alone.
  */
-export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
+const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
   const quotes = readQuotes(asked, evidence)
   const weighed = weighQuotes(asked, quotes)
   const newest = withNewestValues(

@@ -142,7 +142,7 @@ const isTooLate = Effect.fnUntraced(function* (
   return timestamp > validBefore
 })
 
-export const isPaidBy = (
+const isPaidBy = (
   { token }: Pick<EvmRpc, "token">,
   logs: ReadonlyArray<Log<bigint, number, false>>,
   { from, nonce, to }: EvmAuthorization,

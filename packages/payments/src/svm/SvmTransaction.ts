@@ -81,7 +81,7 @@ export const decodeSvmPayload = (payload: unknown): Effect.Effect<SvmTransaction
   )
 }
 
-export const paymentIdOf = (network: PaymentNetwork, { messageHash }: SvmTransaction): string =>
+const paymentIdOf = (network: PaymentNetwork, { messageHash }: SvmTransaction): string =>
   `svm:${network === "solana" ? "mainnet" : "devnet"}:${messageHash}`
 
 /** The payment's own claims. */

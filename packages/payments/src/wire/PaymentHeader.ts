@@ -43,7 +43,7 @@ export const decodePayment = (headers: PaymentHeaders): Effect.Effect<WirePaymen
 }
 
 /** A payment given as JSON; a failure is a message for the payer. */
-export const readPayment = (json: unknown): Result.Result<WirePayment, string> => {
+const readPayment = (json: unknown): Result.Result<WirePayment, string> => {
   if (!isJsonObject(json)) return Result.fail("it is not a JSON object")
   const { x402Version: version, payload } = json
   if (version !== 1 && version !== 2) return Result.fail("x402Version must be 1 or 2")

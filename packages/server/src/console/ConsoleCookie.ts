@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { Forbidden } from "@muniment/domain/Errors"
 import type { ConsoleSession } from "./ConsoleSessions.ts"
 
-export const sessionCookie = "muniment_session"
+const sessionCookie = "muniment_session"
 
 const pattern = new RegExp(`(?:^|;\\s*)${sessionCookie}=([\\w-]{1,128})(?:;|$)`)
 

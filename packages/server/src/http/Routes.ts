@@ -6,7 +6,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { handbookPaths } from "../handbook/HandbookPages.ts"
 import { consolePath, mcpPath } from "../paths.ts"
 
-export const originPaths = [
+const originPaths = [
   "/health/live",
   "/health/ready",
   "/metrics",

@@ -83,7 +83,7 @@ const controlOf = (
 })
 
 /** A file of one agent, which the engine reads. */
-export const agentFile = (
+const agentFile = (
   host: NamespaceHost["Service"],
   key: Parameters<NamespaceHost["Service"]["check"]>[0]
 ): ScrubbedFile => {

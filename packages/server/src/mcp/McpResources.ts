@@ -49,7 +49,7 @@ const mimeType = "application/json"
 const memoryPrefix = "muniment://memories/"
 const threadPattern = /^muniment:\/\/agents\/([^/?#]+)\/threads\/([^/?#]+)(?:\?cursor=([^&#]+))?$/
 
-export const memoryUri = (id: string): string => `${memoryPrefix}${encodeURIComponent(id)}`
+const memoryUri = (id: string): string => `${memoryPrefix}${encodeURIComponent(id)}`
 
 export const resourceTemplates: ReadonlyArray<JsonObject> = [
   {

@@ -17,7 +17,7 @@ import type { IndexStats, SearchHits, VectorIndex } from "../VectorIndex.ts"
 export const staleShareMax = 0.2
 
 /** Least width of the walk: recall of .98 or more at k 10 and k 100 on real vectors (bench/index/README.md). */
-export const efMin = 128
+const efMin = 128
 const efPerResult = 4
 /** A filter hides part of the neighbourhood, so the walk is widened by up to this factor. */
 const efFilterFactorMax = 2
