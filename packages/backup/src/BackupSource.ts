@@ -1,4 +1,6 @@
-/** What a backup is made of: the service that uses the data directory. The command line's is a client of the operator routes. */
+/**
+ * Source of a backup: the service that uses the data directory. The command line's is a client of the operator routes.
+ */
 import { Data, type Effect, type Scope } from "effect"
 import type { ReadChunk } from "./BackupStore.ts"
 import type { Copied } from "./copies/copyOf.ts"

@@ -1,7 +1,7 @@
 /**
- * Where the service is, for commands that speak to it as a user: `MUNIMENT_URL`, a profile, or the service of this
- * machine, which is at the address that the process on the configured data directory noted, if it answers there; else at
- * the configured host and port.
+ * URL of the service, for commands that call it as a user: `MUNIMENT_URL`, a profile, or the service of this machine,
+ * which is at the address that the process on the configured data directory noted, if it answers there; else at the
+ * configured host and port.
  */
 import { Effect, Option } from "effect"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"

@@ -1,6 +1,6 @@
 /**
- * What Node 18 and older browsers lack of the web's interfaces: a global `crypto`, and `AbortSignal.any`. Everywhere
- * else the runtime's own are used.
+ * Web interfaces that Node 18 and older browsers lack: a global `crypto`, and `AbortSignal.any`. Everywhere else the
+ * runtime's own are used.
  */
 
 /** Not written into the import, so that bundlers for browsers do not look for it. */

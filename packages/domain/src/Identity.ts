@@ -1,5 +1,6 @@
 /**
- * Who calls (contract: Identity): the account behind the credentials, and how a wallet without one gets it.
+ * Identity of the caller (contract: Identity): the account behind the credentials, and how a wallet without one gets
+ * it.
  */
 import type { Effect } from "effect"
 import type { Account } from "./Account.ts"

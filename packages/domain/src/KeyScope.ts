@@ -1,6 +1,4 @@
-/**
- * What a key may do within its account (contract: Identity). A key without a scope may do all.
- */
+/** Scope of a key: what it may do within its account (contract: Identity). A key without a scope may do all. */
 import { Schema } from "effect"
 import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"

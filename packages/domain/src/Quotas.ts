@@ -1,6 +1,6 @@
 /**
- * What an account may hold at once (contract: Quotas). The defaults bind accounts that wallets opened by themselves;
- * those that the operator made have none.
+ * Limits of what an account may hold at once (contract: Quotas). The defaults bind accounts that wallets opened by
+ * themselves; those that the operator made have none.
  */
 import { Effect, Schema } from "effect"
 import { Plan } from "./Account.ts"

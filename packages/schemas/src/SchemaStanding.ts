@@ -1,7 +1,8 @@
 /**
- * What the validator has learned of schemas and of their authors. A schema is proven once it was compiled and run within
- * `provenMillisMax`; proven ones do not wait behind unknown ones. One that overran its time is not tried again for its
- * tenant for a while, which doubles with each time, and neither is any unknown schema of a tenant with several of them.
+ * Standing of schemas and of their authors, as the validator has learned it. A schema is proven once it was compiled
+ * and run within `provenMillisMax`; proven ones do not wait behind unknown ones. One that overran its time is not tried
+ * again for its tenant for a while, which doubles with each time, and neither is any unknown schema of a tenant with
+ * several of them.
  *
  * Invariant: a schema proven by one tenant is proven for all, and what one tenant's data overran changes nothing for others.
  */

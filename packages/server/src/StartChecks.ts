@@ -1,6 +1,7 @@
 /**
- * What a start most often fails by, checked before the service is loaded, which takes most of a second: settings, the
- * data directory and who holds it, the address. The start itself checks them again, as they may change in between.
+ * Checks of what a start most often fails by, made before the service is loaded, which takes most of a second:
+ * settings, the data directory and who holds it, the address. The start itself checks them again, as they may change in
+ * between.
  *
  * Invariant: nothing of the service's layers is imported (`test/integration/start-failures.test.ts`).
  */

@@ -1,4 +1,4 @@
-/** Whether a request says that its body is JSON, whatever the parameters of its media type. */
+/** Tells whether a request says that its body is JSON, whatever the parameters of its media type. */
 import type { Headers } from "effect/http"
 
 export const isJson = (headers: Headers.Headers): boolean =>

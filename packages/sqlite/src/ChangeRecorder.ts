@@ -1,5 +1,6 @@
 /**
- * What each transaction of a `Database` changes, as a patch set of SQLite's session extension, and how a copy follows.
+ * Records the changes of each transaction of a `Database`, as a patch set of SQLite's session extension, and applies
+ * them to a copy.
  *
  * Every table needs a primary key: changes of others are not recorded. A patch set has what triggers changed as well, so
  * they are off while it is applied. What was undone is not in it, because it compares rows as they are at its end.

@@ -1,6 +1,6 @@
 /**
- * Where a backup lies: names and bytes, in a directory or a bucket. A name is made of letters, digits, `.`, `_`, `-` and
- * `/`; what is put under it is whole or absent.
+ * Place of backups, a directory or a bucket: bytes by name. A name is made of letters, digits, `.`, `_`, `-` and `/`;
+ * what is put under it is whole or absent.
  */
 import { Data, type Effect } from "effect"
 

@@ -1,4 +1,4 @@
-/** What came of a message of type `test`, of the operator's webhook or an account's. */
+/** Prints the outcome of a message of type `test`, of the operator's webhook or an account's. */
 import { Console, Effect } from "effect"
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { CommandFailed } from "../CommandFailed.ts"

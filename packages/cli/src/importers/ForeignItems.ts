@@ -1,6 +1,6 @@
 /**
- * What an importer makes of one element of another product's export: records with ids that depend on the element alone,
- * or a reason why it is left out. So an import can be repeated after any interruption: what is there is skipped.
+ * Result of importing one element of another product's export: records with ids that depend on the element alone, or a
+ * reason why it is left out. So an import can be repeated after any interruption: what is there is skipped.
  */
 import { createHash } from "node:crypto"
 import { Limits } from "@muniment/domain/Limits"

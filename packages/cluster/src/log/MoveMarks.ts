@@ -1,7 +1,7 @@
 /**
- * What a cluster's database says of moves: the move of a machine that brought its data, and the directory into which its
- * data was moved since. A cluster that was moved away serves no more until an operator reopens it, so that the two do not
- * go on side by side.
+ * Marks of moves in a cluster's database: the move of a machine that brought its data, and the directory into which its
+ * data was moved since. A cluster that was moved away serves no more until an operator reopens it, so that the two do
+ * not go on side by side.
  *
  * Invariant: the data was moved away only by who owned `control.db` meanwhile: the mark is made under that tenure.
  */

@@ -1,6 +1,6 @@
 /**
- * How long this node may answer reads of what it claimed. The lease is renewed every second for five; a lease that
- * ended begins a new incarnation of the node, for which everything is claimed anew.
+ * Lease of this node, during which it may answer reads of what it claimed. It is renewed every second for five; a lease
+ * that ended begins a new incarnation of the node, for which everything is claimed anew.
  *
  * Invariant: the lease ends here before it ends in the database, by a clock that also runs while the process is
  * stopped. Needed are clocks that run equally fast, not clocks that agree.

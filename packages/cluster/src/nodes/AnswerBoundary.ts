@@ -1,7 +1,7 @@
 /**
- * Whether a caller whose connection is carried on waits for an answer of which nothing was sent yet, by the framing of
- * the answers that passed (RFC 9112, sections 6 and 7). Only then can another answer be put in the place of one that
- * does not come.
+ * Follows the framing of the answers on a forwarded connection (RFC 9112, sections 6 and 7), to tell whether its caller
+ * waits for an answer of which nothing was sent yet. Only then can another answer be put in the place of one that does
+ * not come.
  *
  * Invariant: where the framing is in doubt (pipelined requests, answers to HEAD, upgrades) the answer is no.
  */

@@ -1,6 +1,6 @@
 /**
- * What the namespaces of this node take and hold, as their actors say it: the owner of `control.db`, who knows the quotas
- * and shows the sums, hears it with the reply to each command (`ClusterHost.ts`).
+ * Sizes of this node's namespaces, as their actors report them: the owner of `control.db`, which knows the quotas and
+ * shows the sums, gets them with the reply to each command (`ClusterHost.ts`).
  */
 import { Context, Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"

@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL alone says of a cluster: nodes and their leases, shards by the locks that are held, who owns
+ * Status of a cluster from PostgreSQL alone: nodes and their leases, shards by the locks that are held, who owns
  * `control.db`, and what of the log no base has yet. Reads only; works while no node does.
  */
 import { Effect } from "effect"

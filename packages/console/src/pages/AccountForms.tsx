@@ -1,4 +1,4 @@
-/** What an operator changes of accounts and keys: each a form or a question that says first what it does. */
+/** Forms and questions by which an operator changes accounts and keys; each says first what it does. */
 import type { AccountErasureReport } from "@muniment/domain/AccountErasure"
 import type { Plan } from "@muniment/domain/Account"
 import { useState } from "preact/hooks"

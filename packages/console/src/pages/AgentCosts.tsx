@@ -1,4 +1,4 @@
-/** What each agent cost in a period, the dearest first, with what it was for: of one account, or of all of the service. */
+/** Costs by agent in a period, the dearest first, with what they were for: of one account, or of the whole service. */
 import type { AgentCost, AgentCosts as Costs } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"

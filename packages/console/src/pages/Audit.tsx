@@ -1,4 +1,4 @@
-/** Who did what: changes by operators, and the calls of accounts. Names, times and outcomes, never content. */
+/** Audit log: changes by operators, and the calls of accounts. Names, times and outcomes, never content. */
 import type { AuditEvent, RequestRecord } from "@muniment/domain/Operations"
 import { useEffect, useState } from "preact/hooks"
 import { call } from "../service/api.ts"

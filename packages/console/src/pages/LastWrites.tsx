@@ -1,4 +1,4 @@
-/** What was written last, of all accounts: when, whose and by whom, and how it ended. */
+/** Last writes of all accounts: when, whose, by whom, and how each ended. */
 import type { RequestRecord } from "@muniment/domain/Operations"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"

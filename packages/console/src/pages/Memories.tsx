@@ -1,4 +1,4 @@
-/** What an account's agents know: filters, a list of any length, one memory beside it. */
+/** Memories of an account's agents: filters, a list of any length, one memory beside it. */
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { dataFilterOf, type Memory, type MemoryFilters, systemNumber, systemText } from "../service/memories.ts"

@@ -1,4 +1,4 @@
-/** What moved in one account's purses, as a statement: by period, as CSV, with corrections that have a reason. */
+/** Statement of one account's purses: by period, as CSV, with corrections that have a reason. */
 import type { Statement } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"

@@ -1,4 +1,4 @@
-/** How the service is: what it checks of itself, in words, and the numbers that an operator looks at first. */
+/** State of the service: its own checks, in words, and the numbers that an operator looks at first. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { Series } from "@muniment/domain/Operations"
 import { call } from "../service/api.ts"

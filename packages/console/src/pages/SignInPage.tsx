@@ -1,4 +1,4 @@
-/** How to get in: an operator by a link of the command line, an account by its key. */
+/** Sign-in: an operator by a link of the command line, an account by its key. */
 import { useState } from "preact/hooks"
 import type { OwnSession } from "@muniment/domain/Console"
 import { type ApiError, call } from "../service/api.ts"

@@ -1,4 +1,4 @@
-/** What a memory was taken from: the messages, in their words, and the way to their thread. */
+/** Sources of a memory: the messages, in their words, and a link to their thread. */
 import { allOf } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { type Memory, systemList, systemText } from "../service/memories.ts"

@@ -1,4 +1,4 @@
-/** How the service is made and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
+/** Parts of the service, and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { ComponentChildren } from "preact"
 import { call, callText } from "../service/api.ts"

@@ -1,4 +1,6 @@
-/** What only the browser knows: the time, timers, random names. The one module of the console that asks for them. */
+/**
+ * Facts that only the browser has: the time, timers, random names. The one module of the console that asks for them.
+ */
 
 export const now = (): number => Date.now()
 

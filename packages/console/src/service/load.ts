@@ -1,4 +1,4 @@
-/** What a page has asked for: loading, there, or failed; a newer question ends the one before it. */
+/** State of what a page has requested: loading, there, or failed; a newer request ends the one before it. */
 import { useEffect, useState } from "preact/hooks"
 import { ApiError } from "./api.ts"
 import { every } from "./browser.ts"

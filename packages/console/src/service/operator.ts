@@ -1,4 +1,4 @@
-/** What the operator's pages ask of the service: its types, and small sums over them. */
+/** Types of what the operator's pages request, and small sums over them. */
 import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
 import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"

@@ -1,4 +1,4 @@
-/** Who is signed in, and the account that an operator looks at. */
+/** The signed-in caller, and the account that an operator looks at. */
 import { signal } from "@preact/signals"
 import type { OwnSession } from "@muniment/domain/Console"
 

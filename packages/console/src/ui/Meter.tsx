@@ -1,4 +1,4 @@
-/** How much of a limit is used, as a bar; without a limit as a number alone. */
+/** Used part of a limit, as a bar; without a limit as a number alone. */
 export const Meter = (given: {
   readonly name: string
   readonly used: number

@@ -1,4 +1,4 @@
-/** What went wrong or well, in words; waiting; nothing there. */
+/** Notices in words: failure, success, waiting, nothing there. */
 import type { ComponentChildren } from "preact"
 import type { ApiError } from "../service/api.ts"
 import type { Loaded } from "../service/load.ts"

@@ -1,4 +1,4 @@
-/** What a reading of messages found, and what it left out and why. */
+/** Results of a reading of messages: what it found, what it left out, and why. */
 import type { Extracted } from "../service/knowledge.ts"
 import { summary } from "../service/words.ts"
 

@@ -1,4 +1,4 @@
-/** What is being typed for a value that comes from elsewhere: it starts again when that value changes. */
+/** Text that is being typed for a value that comes from elsewhere; reset when that value changes. */
 import { useLayoutEffect, useState } from "preact/hooks"
 
 /** Set before the field can be typed into: an effect after the first frame would take back what was typed until then. */

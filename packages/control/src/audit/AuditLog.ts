@@ -1,6 +1,6 @@
 /**
- * What operators did (contract: Operator routes): one event for each change that succeeded, with the fields that say
- * what was changed. Append-only: the table refuses changes.
+ * Log of operators' changes (contract: Operator routes): one event for each change that succeeded, with the fields that
+ * say what was changed. Append-only: the table refuses changes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"

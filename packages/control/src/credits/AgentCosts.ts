@@ -1,7 +1,7 @@
 /**
- * What calls cost in a period, by account and agent (contract: Credits): the sums of the ledger's charges. What is for no
- * single agent (a search of all, a batch over several, storage) is a line of its own. Calls of an operator who acts for an
- * account cost it nothing and are not among them; those of an account on plan `owner` are, as if it paid.
+ * Costs of calls in a period, by account and agent (contract: Credits): the sums of the ledger's charges. What is for
+ * no single agent (a search of all, a batch over several, storage) is a line of its own. Calls of an operator who acts
+ * for an account cost it nothing and are not among them; those of an account on plan `owner` are, as if it paid.
  */
 import { Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"

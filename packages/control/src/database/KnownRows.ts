@@ -1,6 +1,6 @@
 /**
- * What was read of rows, kept in memory until any of them changes (`RowWatch`), so that who asks again asks `control.db`
- * nothing and waits for no transaction. Bounded; the oldest goes first.
+ * Cache of results that were read from rows, each kept until one of its rows changes (`RowWatch`), so that the same
+ * question again neither reads `control.db` nor waits for a transaction. Bounded; the oldest goes first.
  */
 import { Effect } from "effect"
 import { ControlDatabase, type WithoutSql } from "./ControlDatabase.ts"

@@ -1,4 +1,4 @@
-/** How a copy of `control.db` follows the changes that a log has. */
+/** Applies to a copy of `control.db` the changes that a log has. */
 import { applyChanges } from "@muniment/sqlite/ChangeRecorder"
 import { Database } from "@muniment/sqlite/Database"
 import type { ControlChange } from "./ChangeLog.ts"

@@ -1,6 +1,6 @@
 /**
- * Whether who makes a key or a webhook still may: asked inside the transaction that makes it, so that nothing is made
- * behind a revocation or an unlinking that has removed what its maker had made.
+ * Checks that the maker of a key or a webhook still may make it: inside the transaction that makes it, so that nothing
+ * is made behind a revocation or an unlinking that has removed what its maker had made.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"

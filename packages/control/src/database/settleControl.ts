@@ -1,5 +1,5 @@
 /**
- * What is done with `control.db` every minute: its write-ahead log is copied into the file, and the commit log is told, so
+ * Upkeep of `control.db`, every minute: its write-ahead log is copied into the file, and the commit log is told, so
  * that it need not keep the changes; text that was removed leaves both logs.
  *
  * Invariant: an erasure stays due until both logs are without the text, also over a kill.

@@ -1,6 +1,6 @@
 /**
- * What becomes of payments and refunds, written down as an event of the account, and for the operator's webhook where
- * there is one, in the transaction that changes the books.
+ * Events of payments and refunds, for the account and for the operator's webhook where there is one, written in the
+ * transaction that changes the books.
  *
  * Invariant: an event's id follows from what it says, so none is written twice.
  */

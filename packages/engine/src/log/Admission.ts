@@ -1,6 +1,6 @@
 /**
- * Who may append: for each attached namespace the epoch and the last change that the log has, so that an owner that
- * was replaced is refused before anything is written.
+ * Admission of appends: for each attached namespace the epoch and the last change that the log has, so that an owner
+ * that was replaced is refused before anything is written.
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { CopyState, NewCommit } from "./CommitLog.ts"

@@ -1,4 +1,4 @@
-/** How much room the disk of a directory has. */
+/** Free room on the disk of a directory. */
 import { statfsSync } from "node:fs"
 
 /** Free space required for a segment, as a multiple of its size: the rest is left to the copies and to erasures. */

@@ -1,5 +1,5 @@
 /**
- * Where the records of each namespace lie: three numbers for each commit, by segment and tag.
+ * Index of where the records of each namespace lie: three numbers for each commit, by segment and tag.
  *
  * Invariant: ordinals ascend within a segment and from one segment to the next.
  */

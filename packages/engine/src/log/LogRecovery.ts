@@ -1,7 +1,7 @@
 /**
- * What the open of the log does before anything is appended or applied: writes again and syncs what may not be on the
- * disk, overwrites a torn tail so that no text stays there, finishes erasures that were cut short, and keeps a segment
- * that was never written as the spare.
+ * Recovery of the log when it is opened, before anything is appended or applied: writes again and syncs what may not be
+ * on the disk, overwrites a torn tail so that no text stays there, finishes erasures that were cut short, and keeps a
+ * segment that was never written as the spare.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { eraseBodies } from "./LogErasure.ts"

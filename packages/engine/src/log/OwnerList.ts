@@ -1,5 +1,5 @@
 /**
- * Whose the records behind the last mark are. The next mark lists them, so that a record whose header is lost costs
+ * Namespaces of the records behind the last mark. The next mark lists them, so that a record whose header is lost costs
  * only the namespace that it was of.
  *
  * Invariant: the list has no gap and ends with the newest record.

@@ -1,5 +1,5 @@
 /**
- * What one group of commands changes in messages of conversations: which are stored, at which positions, and the words
+ * Changes of one group of commands to messages of conversations: which are stored, at which positions, and the words
  * that messages around them gain or lose (NeighbourColumns.ts).
  */
 import { Effect } from "effect"

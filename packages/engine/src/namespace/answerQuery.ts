@@ -1,4 +1,4 @@
-/** What a namespace answers to the queries of `NamespaceQuery.ts`, by its reader. */
+/** Answers the queries of `NamespaceQuery.ts` by a namespace's reader. */
 import { Effect } from "effect"
 import type { Answers, ImageQuery, NamespaceQuery, RecordQuery } from "./NamespaceQuery.ts"
 import type { NamespaceReader } from "./NamespaceReader.ts"

@@ -1,6 +1,6 @@
 /**
- * What a memory is now, as a short text that changes with each change of it (contract: Memories, ETag): its content, tags
- * and expiry, and whether a newer version supersedes it. Nothing in it can be read back.
+ * Version of a memory, as a short text that changes with each change of it (contract: Memories, ETag): its content,
+ * tags and expiry, and whether a newer version supersedes it. Nothing in it can be read back.
  */
 import { createHash } from "node:crypto"
 import type { MemoryRecord } from "@muniment/domain/Memory"

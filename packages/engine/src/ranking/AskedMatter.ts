@@ -1,7 +1,7 @@
 /**
- * Whether a newer text may change what a question asks of an older one. Of a message with several facts ("I live in
- * Lisbon with my dog Bruno, rent is 900.") a correction changes one and leaves the others right: "the rent is 1,050 now"
- * says nothing of the dog. Read by rules, in English; in doubt it may.
+ * Decides whether a newer text may change what a question asks of an older one. Of a message with several facts ("I
+ * live in Lisbon with my dog Bruno, rent is 900.") a correction changes one and leaves the others right: "the rent is
+ * 1,050 now" says nothing of the dog. Read by rules, in English; in doubt it may.
  */
 import {
   asksAmountOf,

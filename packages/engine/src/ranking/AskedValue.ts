@@ -1,4 +1,4 @@
-/** What sort of value a question asks for, and whether a text has one: a time, an amount or a person. */
+/** The sort of value that a question asks for, a time, an amount or a person, and whether a text has one. */
 import { timeNames } from "./ChangeSigns.ts"
 
 const asksTime = /^(?:when|until when|what time|what day|what date|on which day)\b|\b(?:deadline|hours|date)\b/i

@@ -1,6 +1,6 @@
 /**
- * What speaks for one candidate, term by term, and what the sum of it is worth. Depends on the candidate, the query and
- * the statistics of the visible memories alone, so scores are comparable between queries and namespaces.
+ * Evidence for one candidate, term by term, and the relevance that its sum amounts to. Depends on the candidate, the
+ * query and the statistics of the visible memories alone, so scores are comparable between queries and namespaces.
  */
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import {

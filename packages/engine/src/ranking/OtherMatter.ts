@@ -1,4 +1,7 @@
-/** Whether a text speaks of somebody or something else than a question, or of what is not so. Read by rules, in English. */
+/**
+ * Decides whether a text speaks of somebody or something else than a question, or of what is not so. Read by rules, in
+ * English.
+ */
 import { asksWho, otherPeople } from "./AskedValue.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 

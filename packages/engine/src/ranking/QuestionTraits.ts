@@ -1,6 +1,6 @@
 /**
- * What a question says about the message that answers it, beside its words: who said it, when, and whether the newest
- * state is asked for. Read by rules, in English; a question without any of it changes nothing.
+ * Traits of a question that describe the message that answers it, beside its words: who said it, when, and whether the
+ * newest state is asked for. Read by rules, in English; a question without any of it changes nothing.
  */
 import { questionDates, type AskedAt, type TimeRange } from "./QuestionDates.ts"
 import { stopWords } from "../text/StopWords.ts"

@@ -1,7 +1,7 @@
 /**
- * What was extracted from messages that are hits themselves repeats them, so it takes no place of another hit: among
- * more hits than are wanted it is left out, and the best of its messages has its place. Without this, extracted
- * memories push messages with an answer of their own off a page.
+ * Removes repetitions from hits: a memory extracted from messages that are hits themselves is left out where there are
+ * more hits than wanted, and the best of its messages has its place. Without this, extracted memories push messages
+ * with an answer of their own off a page.
  */
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { Move } from "../ranking/Explanation.ts"

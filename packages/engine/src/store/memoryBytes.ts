@@ -1,4 +1,4 @@
-/** What a memory takes (contract: Quotas), as the triggers of its file count it. */
+/** Bytes that a memory takes (contract: Quotas), as the triggers of its file count them. */
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 

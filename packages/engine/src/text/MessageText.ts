@@ -1,7 +1,7 @@
 /**
- * What search reads of a message of a conversation (kind `conversation_message`): its text, its speaker, and traits
- * of the text that the ranking uses. Without Unicode tables where ASCII will do, since each message is read once at
- * every write.
+ * Parts of a message of a conversation (kind `conversation_message`) that search reads: its text, its speaker, and
+ * traits of the text that the ranking uses. Without Unicode tables where ASCII will do, since each message is read once
+ * at every write.
  */
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"

@@ -1,7 +1,7 @@
 /**
- * Whether what a quote says may have changed since: a newer message of the same speaker says the same sort of value about
- * what may be the same thing. Where it cannot be read as the new value (`NewerAnswer.ts`), the older one is no answer to a
- * question about the present either: the hits are shown instead.
+ * Decides whether what a quote says may have changed since: a newer message of the same speaker says the same sort of
+ * value about what may be the same thing. Where it cannot be read as the new value (`NewerAnswer.ts`), the older one is
+ * no answer to a question about the present either: the hits are shown instead.
  *
  * Any of three signs is enough: the search ranked the newer message first; it tells a change and shares a word of what is
  * asked about; it says that something ended or moved and does not name the thing ("they put it up to 15").

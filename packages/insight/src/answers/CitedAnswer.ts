@@ -1,6 +1,6 @@
 /**
- * Whether an answer that a model wrote is the one that was asked for: a memory that it cites meets the conditions of a quote,
- * and what it says is the newest state among the memories that were found.
+ * Check of an answer that a model wrote: a memory that it cites meets the conditions of a quote, and what it says is
+ * the newest state among the memories that were found.
  *
  * Invariant: an answer with a value that a newer message may have changed passes only if it cites that message and says
  * something of it that the older one lacks.

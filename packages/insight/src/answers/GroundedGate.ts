@@ -1,6 +1,6 @@
 /**
- * Whether a quote answers a question: a logistic model over how well it was found, whose words it is, whether it has the part
- * that is asked for, and how much of the question it holds. Figures: README.md, Answers.
+ * Gate that decides whether a quote answers a question: a logistic model over how well it was found, whose words it is,
+ * whether it has the part that is asked for, and how much of the question it holds. Figures: README.md, Answers.
  *
  * Invariant: never without the part that was asked, never with the words of another speaker than the one who was named, and
  * never for a question that no single statement answers.

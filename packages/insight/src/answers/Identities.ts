@@ -1,5 +1,6 @@
 /**
- * Who is who among the memories of one answer: the names of the user, and the names behind relations ("my sister" is Anna).
+ * Identities of people among the memories of one answer: the names of the user, and the names behind relations ("my
+ * sister" is Anna).
  *
  * Invariant: an unknown name is nobody's. Taking it for the user's would answer "Where does Bob live?" with the user's home.
  */

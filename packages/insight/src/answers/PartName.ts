@@ -1,4 +1,4 @@
-/** What a question asks for; the forms are in `AnswerPart.ts` and `PlainPart.ts`. */
+/** Names of the parts that a question can ask for; their forms are in `AnswerPart.ts` and `PlainPart.ts`. */
 export type PartName =
   | "frequency"
   | "age"

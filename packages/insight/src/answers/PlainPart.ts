@@ -1,7 +1,7 @@
 /**
- * Whether one sentence states the part that is asked for plainly: a sum rather than any number, "because" rather than "for",
- * "is called" rather than any capital. Weaker forms are in `AnswerPart.ts`; this is a weight of the gate, no condition. Rows
- * are data: the tests run their examples and counterexamples.
+ * Decides whether one sentence plainly states the part that is asked for: a sum rather than any number, "because"
+ * rather than "for", "is called" rather than any capital. Weaker forms are in `AnswerPart.ts`; this is a weight of the
+ * gate, no condition. Rows are data: the tests run their examples and counterexamples.
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"

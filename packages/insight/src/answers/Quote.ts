@@ -1,6 +1,6 @@
 /**
- * What is known of one quote. A reply is read together with the question before it in the conversation: "Where do we track
- * bugs?" "In the Linear board" says where bugs are tracked.
+ * One quote, and what is known of it. A reply is read together with the question before it in the conversation: "Where
+ * do we track bugs?" "In the Linear board" says where bugs are tracked.
  */
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { partAsked } from "./AnswerPart.ts"

@@ -1,4 +1,4 @@
-/** Whose words a quote is and when they were said; what was extracted goes back to its message. */
+/** Speaker and time of the words of a quote; an extracted memory has those of its message. */
 import type { Quote } from "./Quote.ts"
 
 /** Of the words of a memory: so many are in the message that it was extracted from. */

@@ -1,6 +1,6 @@
 /**
- * What is quoted of a memory: all of a short text, of a longer one the two adjacent sentences that hold most of the
- * question's terms. Nothing is reworded; only resolved dates are added, in brackets.
+ * The part of a memory that is quoted: all of a short text, of a longer one the two adjacent sentences that hold most
+ * of the question's terms. Nothing is reworded; only resolved dates are added, in brackets.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { plainText } from "./PlainText.ts"

@@ -1,4 +1,4 @@
-/** Whether an EVM network can take payments now: its node answers, and the operator can pay the gas. */
+/** Check that an EVM network can take payments now: its node answers, and the operator can pay the gas. */
 import { Effect } from "effect"
 import { type Address, formatEther } from "viem"
 import type { ChainHealth } from "../chain/PaymentChain.ts"

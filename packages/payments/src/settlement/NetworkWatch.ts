@@ -1,7 +1,7 @@
 /**
- * Whether each network can take payments: its node is asked every `Limits.networkWatchMillis`, sooner while something is
- * wrong. A network is not offered while its operator cannot pay the fees, nor after its node has been away for
- * `Limits.networkAwayMillis`; payments under way are followed all the same.
+ * Watches whether each network can take payments: its node is asked every `Limits.networkWatchMillis`, sooner while
+ * something is wrong. A network is not offered while its operator cannot pay the fees, nor after its node has been away
+ * for `Limits.networkAwayMillis`; payments under way are followed all the same.
  */
 import { Clock, Effect, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"

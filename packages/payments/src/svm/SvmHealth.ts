@@ -1,4 +1,4 @@
-/** Whether a Solana network can take payments now: its node answers, and the operator can pay the fees. */
+/** Check that a Solana network can take payments now: its node answers, and the operator can pay the fees. */
 import { Effect } from "effect"
 import type { Address } from "@solana/kit"
 import type { ChainHealth } from "../chain/PaymentChain.ts"

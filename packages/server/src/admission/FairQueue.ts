@@ -1,7 +1,7 @@
 /**
- * What waits for one kind of work, in a queue for each account, served in turn: deficit round robin, with accounts that
- * had nothing waiting ahead of the others once (Shreedhar and Varghese 1995; RFC 8290, section 4.2). An account that
- * asks less than its share hardly waits, however much another one sends.
+ * Requests that wait for one kind of work, in a queue for each account, served by deficit round robin, with accounts
+ * that had nothing waiting ahead of the others once (Shreedhar and Varghese 1995; RFC 8290, section 4.2). An account
+ * that asks less than its share hardly waits, however much another one sends.
  *
  * Invariants:
  * - Within an account, first come, first served.

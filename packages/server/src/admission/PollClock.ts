@@ -1,6 +1,6 @@
 /**
- * When the event loop last looked at its sockets. A turn that takes long, or a machine without processor time, keeps
- * bytes in the kernel that have arrived in time: what is late must not be judged before the next look.
+ * Time at which the event loop last looked at its sockets. A turn that takes long, or a machine without processor time,
+ * keeps bytes in the kernel that have arrived in time: what is late must not be judged before the next look.
  */
 import { Effect } from "effect"
 import { afterPoll } from "./Turnstile.ts"

@@ -1,4 +1,7 @@
-/** What was refused: counted for `/metrics`, and kept for the request log until it is taken, a bounded number of lines. */
+/**
+ * Refused requests: counted for `/metrics`, and kept for the request log until it takes them, a bounded number of
+ * lines.
+ */
 import type { IncomingHttpHeaders } from "node:http"
 import { Limits } from "@muniment/domain/Limits"
 import type { RefusalBound } from "./Refusal.ts"

@@ -1,10 +1,10 @@
 /**
- * How many requests of one kind may be in work at once. More than the service can work on at the same time only wait
- * inside it, where nothing is fair; fewer leave it idle, or have it commit one by one what could share a sync. So the
- * limit follows what is measured: it grows while requests wait and what it has gained in throughput, compared with few
- * in work, is worth the longer time that each takes; else it shrinks (additive increase, multiplicative decrease). Work
- * that only shares the event loop gains nothing and gets few places, writes that share commits get many. The time with
- * few in work is measured anew every few seconds of full load (as BBR does with its least round trip).
+ * Limit of requests of one kind that may be in work at once. More than the service can work on at the same time only
+ * wait inside it, where nothing is fair; fewer leave it idle, or have it commit one by one what could share a sync. So
+ * the limit follows what is measured: it grows while requests wait and what it has gained in throughput, compared with
+ * few in work, is worth the longer time that each takes; else it shrinks (additive increase, multiplicative decrease).
+ * Work that only shares the event loop gains nothing and gets few places, writes that share commits get many. The time
+ * with few in work is measured anew every few seconds of full load (as BBR does with its least round trip).
  */
 import { Limits } from "@muniment/domain/Limits"
 

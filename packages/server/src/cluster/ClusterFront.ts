@@ -1,7 +1,7 @@
 /**
- * Where callers reach a node: their connections go to the service of this node while it owns `control.db`, else to the
- * node that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is
- * over by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
+ * Front of a node: connections of callers go to the service of this node while it owns `control.db`, else to the node
+ * that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is over
+ * by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
  *
  * A node that leaves (`depart`) answers `/health/ready` with 503. It ends idle connections at once, and the others with their
  * answers, which say `Connection: close`. It still takes new ones until the balancer has had time to ask for its readiness.

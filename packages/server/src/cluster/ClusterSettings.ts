@@ -1,4 +1,4 @@
-/** What makes a process a node of a cluster, checked. */
+/** Settings that make a process a node of a cluster, checked. */
 import { isIP } from "node:net"
 import { Data, Effect, Option, Redacted } from "effect"
 import type { ServerConfig } from "../Config.ts"

@@ -1,4 +1,4 @@
-/** How long the parts of a planned end took, said in one line of the log. Nothing is said of an end that has not begun. */
+/** Durations of the parts of a planned end, in one line of the log. Nothing is said of an end that has not begun. */
 import { Clock, Effect } from "effect"
 
 export class Parting {

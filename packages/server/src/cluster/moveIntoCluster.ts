@@ -1,7 +1,7 @@
 /**
- * What `muniment migrate --to` does: the data of one machine, whose service is stopped, becomes that of an empty
- * cluster. Every file is brought to this release's version in a copy, read whole, and kept as a base; then all bases are
- * fetched again and compared; then one transaction makes them count.
+ * Move into a cluster (`muniment migrate --to`): the data of one machine, whose service is stopped, becomes that of an
+ * empty cluster. Every file is brought to this release's version in a copy, read whole, and kept as a base; then all
+ * bases are fetched again and compared; then one transaction makes them count.
  *
  * Invariants: the directory stays what it is, except that its files follow its commit log as at a start, and that it says
  * where its data went; until the transaction the cluster is empty, and a repetition finds the bases that are there by the

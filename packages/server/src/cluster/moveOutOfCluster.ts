@@ -1,7 +1,7 @@
 /**
- * What `muniment migrate --from` does: the data of a cluster of which no node runs becomes a data directory of one
- * machine. This process owns `control.db` as a node would, so that no node serves before it ends; every namespace is made
- * from its base and its records, and the whole directory is proved before it counts.
+ * Move out of a cluster (`muniment migrate --from`): the data of a cluster of which no node runs becomes a data
+ * directory of one machine. This process owns `control.db` as a node would, so that no node serves before it ends;
+ * every namespace is made from its base and its records, and the whole directory is proved before it counts.
  *
  * Invariants: until everything is in place the directory holds `restore-unfinished`, with which no service starts; what
  * the cluster holds stays the same, except that it says where its data went and serves no more.

@@ -1,4 +1,4 @@
-/** What `muniment cluster status` and `cluster reopen` ask: the database of `MUNIMENT_DATABASE_URL`, and no node. */
+/** `muniment cluster status` and `cluster reopen`: they ask the database of `MUNIMENT_DATABASE_URL`, and no node. */
 import { Effect, Option } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { clusterStatus } from "@muniment/cluster/nodes/clusterStatus"

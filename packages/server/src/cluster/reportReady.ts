@@ -1,7 +1,7 @@
 /**
- * When a node says that it is ready: at its first term or when it first hands callers to another node; later again only
- * with what must not be lost. The operator's first key is shown once, and the node that makes it may have been ready
- * before: the first owner of a new cluster can end before it makes the key.
+ * Report that a node is ready: at its first term or when it first hands callers to another node; later again only with
+ * what must not be lost. The operator's first key is shown once, and the node that makes it may have been ready before:
+ * the first owner of a new cluster can end before it makes the key.
  */
 import { Effect } from "effect"
 

@@ -1,7 +1,7 @@
 /**
- * Who may act as the operator (contract: Operator routes, Console): a caller with the data directory's token, on this
- * machine; a browser that signed in with a one-time link, on this machine or, where `MUNIMENT_CONSOLE` is `remote`,
- * by the public URL, which has to be https.
+ * Callers that may act as the operator (contract: Operator routes, Console): a caller with the data directory's token,
+ * on this machine; a browser that signed in with a one-time link, on this machine or, where `MUNIMENT_CONSOLE` is
+ * `remote`, by the public URL, which has to be https.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"

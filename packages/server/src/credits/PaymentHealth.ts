@@ -1,5 +1,5 @@
 /**
- * What an operator has to know of payments: networks that cannot take them, the payment that waits longest, and what the
+ * State of payments for the operator: networks that cannot take them, the payment that waits longest, and what the
  * books say came in beside what the payees hold.
  */
 import { Clock, Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * What the tokens of the language model cost during one call of the API, for its `x-credits-charged` (contract: Credits).
- * Work that a call leaves to the background adds to it after the answer, unseen.
+ * Costs of the tokens of the language model during one call of the API, for its `x-credits-charged` (contract:
+ * Credits). Work that a call leaves to the background adds to it after the answer, unseen.
  */
 import { Context } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"

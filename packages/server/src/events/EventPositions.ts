@@ -1,6 +1,6 @@
 /**
- * How far a follower has read each agent, as the opaque text that is the id of an event: 18 bytes an agent, behind a byte
- * for the form.
+ * Position of a follower in the events of each agent, as the opaque text that is the id of an event: 18 bytes an agent,
+ * behind a byte for the form.
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 

@@ -1,4 +1,4 @@
-/** Where the service listens, and whether it can. */
+/** Address on which the service listens, and a check that it can. */
 import { createServer } from "node:net"
 import { Data, Effect } from "effect"
 

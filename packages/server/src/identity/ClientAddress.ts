@@ -1,5 +1,5 @@
 /**
- * Where a request comes from. The peer's address counts, unless the peer is a trusted proxy
+ * Address of the client that sent a request. The peer's address counts, unless the peer is a trusted proxy
  * (`MUNIMENT_TRUSTED_PROXIES`): then `X-Forwarded-For` is read from its end, and the first address that is no trusted
  * proxy is the client. What stands before it was written by the client and proves nothing.
  */

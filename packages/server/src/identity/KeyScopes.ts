@@ -1,5 +1,5 @@
 /**
- * What scoped keys see and change (contract: Identity): the one place that decides. Every service that reads or changes
+ * The one place that decides what scoped keys see and change (contract: Identity). Every service that reads or changes
  * memories asks here.
  *
  * Invariants: a caller without a scope is not restricted; a memory outside of the scope is answered like an unknown one;

@@ -1,8 +1,8 @@
 /**
- * Whether a request comes from this machine, for `/admin` and `/metrics` (contract: Operator routes). The peer's address
- * alone does not say so: behind a proxy on this machine every caller is a local peer, and a web page whose name DNS
- * points here is one too. Hence what a proxy forwarded is not local, and the `Host` has to be a name that DNS cannot
- * point anywhere: `localhost`, an address, or the host that the service was told to listen on.
+ * Decides whether a request comes from this machine, for `/admin` and `/metrics` (contract: Operator routes). The
+ * peer's address alone does not say so: behind a proxy on this machine every caller is a local peer, and a web page
+ * whose name DNS points here is one too. Hence what a proxy forwarded is not local, and the `Host` has to be a name
+ * that DNS cannot point anywhere: `localhost`, an address, or the host that the service was told to listen on.
  */
 import { BlockList, isIP } from "node:net"
 import { Option } from "effect"

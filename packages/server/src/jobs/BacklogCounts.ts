@@ -1,4 +1,4 @@
-/** What the namespaces lack, as last seen, with sums that cost nothing to read: `/metrics` asks for them. */
+/** Missing vectors by namespace, as last seen, with sums that cost nothing to read: `/metrics` asks for them. */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 

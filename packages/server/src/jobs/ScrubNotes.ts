@@ -1,4 +1,4 @@
-/** Where the scrubber stands: `scrub.json` in the data directory, so that a round goes on after a restart. */
+/** Position of the scrubber: `scrub.json` in the data directory, so that a round goes on after a restart. */
 import { existsSync, readFileSync } from "node:fs"
 import { Option, Schema } from "effect"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"

@@ -1,5 +1,5 @@
 /**
- * What MCP 2026-07-28 adds around a request and its result: `_meta` says version and capabilities, headers repeat parts
+ * Additions of MCP 2026-07-28 to a request and its result: `_meta` says version and capabilities, headers repeat parts
  * of the body for those who read no bodies, results say their type and how long they may be kept.
  *
  * Invariant: a header never differs from the body that is served (MCP 2026-07-28, Streamable HTTP, Server Validation).

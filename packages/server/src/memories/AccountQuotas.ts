@@ -1,4 +1,4 @@
-/** What accounts hold, beside what they may hold (contract: Quotas). */
+/** Use of accounts beside their quotas (contract: Quotas). */
 import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { QuotaName, type QuotaUse } from "@muniment/domain/Quotas"

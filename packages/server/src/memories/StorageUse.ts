@@ -1,5 +1,5 @@
 /**
- * What the memories of accounts take, and the quota of it (contract: Quotas).
+ * Bytes that the memories of accounts take, and the quota of them (contract: Quotas).
  *
  * Each namespace's file counts its own bytes in its commits. Here are the sums by account: a number of `control.db` for
  * each namespace at the start, then what the actors say after each commit. Before the first commit of a process the

@@ -1,4 +1,4 @@
-/** What `muniment downgrade` does, with the directory held so that no service runs on it. */
+/** `muniment downgrade`, with the directory held so that no service runs on it. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /**
- * What a start does with a `control.db` that is damaged, or gone while its base is there: it is made again from the base
- * and the commit log. Runs before anything opens it.
+ * Repair of a `control.db` that is damaged, or gone while its base is there: at the start it is made again from the
+ * base and the commit log. Runs before anything opens it.
  *
  * Invariant: the file is replaced only by one that has all changes that the log has, and those that the file itself kept
  * for the log; otherwise it is left untouched, and refused if it cannot be read.

@@ -1,6 +1,6 @@
 /**
- * Whether `control.db` has the tables of its version. A flipped bit in the name of a column is a schema like any other to
- * SQLite's own check: statements fail only when they are used.
+ * Checks that `control.db` has the tables of its version. A flipped bit in the name of a column is a schema like any
+ * other to SQLite's own check: statements fail only when they are used.
  */
 import { Database } from "@muniment/sqlite/Database"
 import { controlMigrations } from "../migrations/controlMigrations.ts"

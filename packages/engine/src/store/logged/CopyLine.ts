@@ -1,6 +1,6 @@
 /**
- * What the log has of one namespace and its file, the copy, does not: the copy follows, several commits in one
- * transaction.
+ * Commits of one namespace that the log has and its file, the copy, does not have yet: the copy follows, several
+ * commits in one transaction.
  *
  * Invariants: only synced records enter, in their order; the overlay holds the acknowledged ones until the copy has
  * them; after a failure they stay here, and whoever needs the copy tries again.

@@ -1,6 +1,6 @@
 /**
- * What a namespace's file has otherwise than its sums say, and otherwise than this release's schema. Runs on the thread
- * of checks, beside commits: each statement compares rows and sums of one moment.
+ * Differences between a namespace's file and its sums, and between its schema and this release's. Runs on the thread of
+ * checks, beside commits: each statement compares rows and sums of one moment.
  *
  * Invariant: names tables and slots, never content.
  */

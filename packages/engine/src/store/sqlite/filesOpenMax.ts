@@ -1,4 +1,6 @@
-/** How many files the committing thread keeps open, of what the operating system lets this process open. */
+/**
+ * Number of files that the committing thread keeps open: a share of what the operating system lets this process open.
+ */
 import { existsSync, readFileSync } from "node:fs"
 
 /** Where the system does not say, and where it allows very few. */

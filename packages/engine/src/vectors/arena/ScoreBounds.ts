@@ -1,5 +1,5 @@
 /**
- * How far a score may lie from the float32 inner product that it stands for.
+ * Bounds of how far a score may lie from the float32 inner product that it stands for.
  *
  * A row y of a unit vector x is scaled so that x.y = 1: its residual r = x - y is orthogonal to x. So for a unit query q
  * with t = q.x, the part of q along x takes no part in q.r, and |q.r| <= sqrt(1 - t^2) |r| (Cauchy-Schwarz on what is

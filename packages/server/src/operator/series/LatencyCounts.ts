@@ -1,6 +1,6 @@
 /**
- * How many calls took how long, in classes whose bounds grow by the fourth root of two from 0.1 ms: a quantile is exact
- * to 19 percent at the price of one logarithm for each call.
+ * Histogram of the durations of calls, in classes whose bounds grow by the fourth root of two from 0.1 ms: a quantile
+ * is exact to 19 percent at the price of one logarithm for each call.
  */
 
 const leastMillis = 0.1
