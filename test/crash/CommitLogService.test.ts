@@ -150,7 +150,7 @@ describe("a disk that fails under the commit log", () => {
         expect(Date.now()).toBeLessThan(deadline)
       }
       expect(await total(server, operation)).toEqual([200, 6])
-      const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+      const { body } = await server.asOperator("GET", "/admin/status")
       expect([body.quarantined, body.commitLog.isCurrent, body.commitLog.damage]).toEqual([[], true, []])
     }
   )

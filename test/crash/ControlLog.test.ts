@@ -53,7 +53,7 @@ const furnish = async (server: TestServer, name: string): Promise<void> => {
   const key = await server.newAccount(name)
   keys.set(name, key)
   const gift = { account: name, credits: 50, reason: "gift", key: name }
-  const given = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body: gift })
+  const given = await server.asOperator("POST", "/admin/ledger/adjustments", gift)
   expect(given.status, JSON.stringify(given.body)).toBe(200)
   await walletCalls(server, evmWallet(name)).create("agent", [fact("tea", name)])
   wallets.push(name)
@@ -68,7 +68,7 @@ const expectAll = async (server: TestServer): Promise<void> => {
   }
   for (const name of wallets)
     expect((await walletCalls(server, evmWallet(name)).call("GET", "/v1/memories")).body.total).toBe(1)
-  const { body } = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+  const { body } = await server.asOperator("GET", "/admin/ledger/check")
   expect(body).toMatchObject({ ok: true, problems: [] })
 }
 

@@ -176,7 +176,7 @@ describe.each(["off", "on"])("with damaged files from before the log, MUNIMENT_C
     expect(known.reason).toBe(
       `${damaged.length} damaged or in use by another process; more than 25 % of all agents: not ready`
     )
-    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    const { body } = await server.asOperator("GET", "/admin/status")
     const tags = namespaceTags(dataDirectory)
     const files = body.quarantined.map(({ file }: { readonly file: string }) => file)
     expect(files.toSorted()).toEqual(damaged.map((agent) => `namespaces/${tags.get(agent)}.db`).toSorted())
@@ -222,7 +222,7 @@ describe("a file of a later release", () => {
     const ready = await second.call("GET", "/health/ready")
     expect([ready.status, ready.body.status]).toEqual([200, "degraded"])
     expect(ready.body.checks.agents).toEqual({ total: 4, setAside: 1, reason: "1 of a later release (version 999)" })
-    const { body } = await second.call("GET", "/admin/status", { key: second.operatorToken })
+    const { body } = await second.asOperator("GET", "/admin/status")
     expect(body.quarantined[0].reason).toContain("version 999 of a later release")
     await second.stop()
     rmSync(directory, { recursive: true, force: true })

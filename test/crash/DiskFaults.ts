@@ -115,9 +115,9 @@ const brokenPromises = async (
         faults.push(`${key}: answered ${JSON.stringify(ids)}, found ${JSON.stringify(found.get(key))}`)
     for (const key of found.keys()) if (!wanted.has(key)) faults.push(`${key}: nobody asked for it`)
   }
-  const status = await server.call("GET", "/admin/status", { key: server.operatorToken })
+  const status = await server.asOperator("GET", "/admin/status")
   for (const { file, reason } of status.body.quarantined) faults.push(`${file} is set aside: ${reason}`)
-  const books = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+  const books = await server.asOperator("GET", "/admin/ledger/check")
   if (books.status !== 200 || books.body.ok !== true) faults.push(`the books: ${JSON.stringify(books.body)}`)
   return faults
 }

@@ -25,7 +25,7 @@ describe("a disk that fails under control.db", () => {
       server.call("POST", "/v1/schemas", {
         body: { name, description: "d", schema: schemaText({ note: text }) }
       }),
-    () => server.call("POST", "/admin/keys", { key: server.operatorToken, body: { account: name } }),
+    () => server.asOperator("POST", "/admin/keys", { account: name }),
     () => server.call("POST", "/v1/memories", { body: { agentId: name, memories: [fact("Ann", "Ann keeps bees")] } })
   ]
 
@@ -80,7 +80,7 @@ describe("a read of a namespace's file that fails for a moment", () => {
     expect(disk.isArmed()).toBe(false)
     const after = await untilServed(agentId)
     expect([after.status, after.body.total]).toEqual([200, 1_000])
-    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    const { body } = await server.asOperator("GET", "/admin/status")
     expect(body.quarantined).toEqual([])
   })
 })
@@ -131,7 +131,7 @@ describe("a write whose outcome a failing disk leaves unknown", () => {
     expect([other.status, other.body.code]).toEqual([403, "insufficient_credits"])
     const { body } = await poor.call("GET", "/v1/credits", { key })
     expect(body.allowance.credits + body.balance.credits).toBe(0)
-    const check = await poor.call("GET", "/admin/ledger/check", { key: poor.operatorToken })
+    const check = await poor.asOperator("GET", "/admin/ledger/check")
     expect(check.body).toMatchObject({ ok: true, problems: [] })
   })
 })

@@ -63,7 +63,7 @@ export const testFullDisk = ({ commitLog, diskMebibytes, roomMebibytes }: FullDi
     return statuses
   }
 
-  const status = async () => (await server.call("GET", "/admin/status", { key: server.operatorToken })).body
+  const status = async () => (await server.asOperator("GET", "/admin/status")).body
 
   /** Every acknowledged memory is there, and no other. */
   const verify = async () => {

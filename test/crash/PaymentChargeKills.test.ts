@@ -129,12 +129,11 @@ class Load {
 
 const adjust = async (server: TestServer): Promise<void> => {
   const body = { account, credits: given, reason: "test", key: "gift" }
-  const { status } = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body })
+  const { status } = await server.asOperator("POST", "/admin/ledger/adjustments", body)
   expect(status).toBe(200)
 }
 
-const proof = async (server: TestServer) =>
-  (await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })).body
+const proof = async (server: TestServer) => (await server.asOperator("GET", "/admin/ledger/check")).body
 
 interface Spent {
   /** Credits charged for calls, from both purses. */

@@ -2,10 +2,11 @@
  * An account that its operator erases wholly (contract: Operator routes): nothing of it is left on the disk but its
  * closed ledger, also after a kill in the middle.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { filesWith } from "../support/filesWith.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
@@ -25,18 +26,21 @@ afterAll(async () => {
   rmSync(dataDirectory, { recursive: true, force: true })
 })
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
 const erase = (account: string, dryRun = false): Promise<Answer> =>
-  asOperator("POST", "/admin/accounts/erase", { account, dryRun })
+  server.asOperator("POST", "/admin/accounts/erase", { account, dryRun })
 
 const schema = { name: `${secretWord}_note`, description: `notes on ${secretWord}`, schema: '{"type":"object"}' }
 
 /** An account with something of everything that is kept; its key. */
 const furnished = async (name: string): Promise<string> => {
   const key = await server.newAccount(name)
-  await asOperator("POST", "/admin/wallets", { account: name, address: evmWallet(name).wallet.address })
-  await asOperator("POST", "/admin/ledger/adjustments", { account: name, credits: 500, reason: "gift", key: name })
+  await server.asOperator("POST", "/admin/wallets", { account: name, address: evmWallet(name).wallet.address })
+  await server.asOperator("POST", "/admin/ledger/adjustments", {
+    account: name,
+    credits: 500,
+    reason: "gift",
+    key: name
+  })
   await server.call("POST", "/v1/schemas", { key, body: schema })
   for (let agent = 0; agent < agents; agent++) {
     const body = { agentId: `agent ${agent}`, memories: [fact("wood", `${secretWord} ${agent}`)] }
@@ -48,13 +52,6 @@ const furnished = async (name: string): Promise<string> => {
 }
 
 const namespaceFiles = (): ReadonlyArray<string> => readdirSync(join(dataDirectory, "namespaces"))
-
-/** Files below the data directory that hold the word. */
-const filesWith = (word: string): ReadonlyArray<string> =>
-  readdirSync(dataDirectory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name, parentPath }) => join(parentPath, name))
-    .filter((path) => readFileSync(path).includes(word))
 
 const expectErased = async (name: string, report: Answer["body"]): Promise<void> => {
   expect(report.erasure).toMatchObject({
@@ -71,10 +68,10 @@ const expectErased = async (name: string, report: Answer["body"]): Promise<void>
   })
   const files = namespaceFiles()
   for (const removed of report.erasure.files.removed) expect(files).not.toContain(removed)
-  expect(filesWith(secretWord)).toEqual([])
-  const { body } = await asOperator("GET", "/admin/accounts")
+  expect(filesWith(dataDirectory, secretWord)).toEqual([])
+  const { body } = await server.asOperator("GET", "/admin/accounts")
   expect(body.accounts.map((account: { name: string }) => account.name)).not.toContain(name)
-  const ledger = await asOperator("GET", "/admin/ledger/check")
+  const ledger = await server.asOperator("GET", "/admin/ledger/check")
   expect(ledger.body).toMatchObject({ ok: true, problems: [] })
   for (const { credits, debits, name: owned } of ledger.body.balances) {
     if (owned.endsWith(`:${report.erasure.account}`)) expect([owned, credits - debits]).toEqual([owned, 0])
@@ -120,8 +117,8 @@ describe("an erased account", () => {
     for (const { body, status } of await Promise.all(writes)) {
       expect([200, 401, 403, 503], JSON.stringify(body)).toContain(status)
     }
-    expect(filesWith(secretWord)).toEqual([])
-    expect((await asOperator("GET", "/admin/ledger/check")).body.ok).toBe(true)
+    expect(filesWith(dataDirectory, secretWord)).toEqual([])
+    expect((await server.asOperator("GET", "/admin/ledger/check")).body.ok).toBe(true)
   })
 
   it("may come again: a wallet's new account is empty, and is erased again", async () => {
@@ -134,7 +131,7 @@ describe("an erased account", () => {
     // The allowance of this month is gone with the first account.
     const poor = await calls.call("GET", "/v1/memories")
     expect([poor.status, poor.body.code]).toEqual([403, "insufficient_credits"])
-    await asOperator("POST", "/admin/ledger/adjustments", {
+    await server.asOperator("POST", "/admin/ledger/adjustments", {
       account: address,
       credits: 50,
       reason: "back",
@@ -145,7 +142,7 @@ describe("an erased account", () => {
     expect((await calls.call("GET", "/v1/memories")).body.total).toBe(1)
     const second = await erase(address)
     expect(second.body.erasure).toMatchObject({ removed: { memories: 1 }, files: { left: [] }, ledger: { total: 0 } })
-    expect(filesWith("second life")).toEqual([])
+    expect(filesWith(dataDirectory, "second life")).toEqual([])
   })
 
   it("is erased by the next start when a kill comes in the middle", async () => {

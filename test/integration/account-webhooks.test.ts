@@ -208,18 +208,16 @@ describe("a webhook of an account", () => {
     await hook()
     await write("one")
     await until(() => told().length === 1)
-    const asOperator = (method: string, path: string, body?: object) =>
-      service.call(method, path, { key: service.operatorToken, ...(body !== undefined && { body }) })
-    const { hooks } = (await asOperator("GET", "/admin/status")).body
+    const { hooks } = (await service.asOperator("GET", "/admin/status")).body
     expect(hooks.active).toBeGreaterThan(0)
     const { body: metrics } = await service.call("GET", "/metrics", { key: null })
     expect(metrics).toMatch(/^muniment_account_webhooks_pending_oldest_seconds \d+$/m)
     expect(metrics).toMatch(/^muniment_account_webhook_deliveries_total\{outcome="delivered"\} \d+$/m)
     const { name } = (await call("GET", "/v1/account")).body.account
-    const { body: audit } = await asOperator("GET", `/admin/audit?subject=${name}`)
+    const { body: audit } = await service.asOperator("GET", `/admin/audit?subject=${name}`)
     expect(audit.events.map(({ action }: { readonly action: string }) => action)).toContain("hooks.createHook")
-    expect((await asOperator("POST", "/admin/accounts/erase", { account: name })).status).toBe(200)
-    const after = (await asOperator("GET", "/admin/status")).body.hooks
+    expect((await service.asOperator("POST", "/admin/accounts/erase", { account: name })).status).toBe(200)
+    const after = (await service.asOperator("GET", "/admin/status")).body.hooks
     expect(after.active + after.paused).toBe(hooks.active + hooks.paused - 1)
   })
 })

@@ -10,9 +10,6 @@ beforeAll(async () => {
   server = await sharedServer()
 })
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
-
 describe("GET /v1/account", () => {
   it("says who the credentials belong to, with the live memories of each agent", async () => {
     const alice = await accountCalls(server, "alice")
@@ -52,18 +49,18 @@ describe("keys", () => {
   })
 
   it("stop opening anything as soon as they are revoked", async () => {
-    const made = await asOperator("POST", "/admin/keys", { account: "revoked", label: "test" })
+    const made = await server.asOperator("POST", "/admin/keys", { account: "revoked", label: "test" })
     const key = made.body.secret
     expect((await server.call("GET", "/v1/account", { key })).status).toBe(200)
-    expect((await asOperator("DELETE", `/admin/keys/${made.body.key.id}`)).status).toBe(200)
+    expect((await server.asOperator("DELETE", `/admin/keys/${made.body.key.id}`)).status).toBe(200)
     const refused = await server.call("GET", "/v1/account", { key })
     expect([refused.status, refused.body.code]).toEqual([401, "invalid_api_key"])
   })
 
   it("are shown once and never again", async () => {
-    const { body } = await asOperator("POST", "/admin/keys", { account: "once" })
+    const { body } = await server.asOperator("POST", "/admin/keys", { account: "once" })
     expect(body.secret).toMatch(/^mun_[\w-]{40}$/)
-    const listed = await asOperator("GET", "/admin/keys?account=once")
+    const listed = await server.asOperator("GET", "/admin/keys?account=once")
     expect(listed.body.keys).toHaveLength(1)
     expect(JSON.stringify(listed.body)).not.toContain(body.secret)
   })

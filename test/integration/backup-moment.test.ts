@@ -1,7 +1,8 @@
 /** A backup that follows a service in use is restored at any moment that it says it has (operations: Back up and restore). */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { expectMoment, listed, type MomentsRun, writeAndFollow } from "../support/BackupMoments.ts"
-import { done, environmentOf, fill, filesWith, refused, restored, scratch } from "../support/BackupRun.ts"
+import { done, environmentOf, fill, refused, restored, scratch } from "../support/BackupRun.ts"
+import { filesWith } from "../support/filesWith.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"

@@ -2,23 +2,16 @@
  * Backups in a bucket, against a server that speaks the protocol of S3 and verifies every signature: there and back,
  * refusals, and a store that fails for a while.
  */
-import { createRequire } from "node:module"
 import { writeFileSync } from "node:fs"
 import { createServer, request, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { done, environmentOf, fill, filesWith, refused, restored, scratch } from "../support/BackupRun.ts"
+import { done, environmentOf, fill, refused, restored, scratch } from "../support/BackupRun.ts"
+import { filesWith } from "../support/filesWith.ts"
+import { s3Environment, type S3Server, startS3Server } from "../support/S3Server.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
-
-interface S3Server {
-  readonly run: () => Promise<AddressInfo>
-  readonly close: () => Promise<void>
-}
-
-// A CommonJS package without types.
-const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => S3Server
 
 let server: TestServer
 let store: S3Server
@@ -32,14 +25,8 @@ let passed = 0
 
 beforeAll(async () => {
   directory = scratch("s3")
-  store = new S3rver({
-    port: 0,
-    address: "127.0.0.1",
-    silent: true,
-    directory,
-    configureBuckets: [{ name: "backups" }]
-  })
-  const { port } = await store.run()
+  store = await startS3Server(directory, "backups")
+  const { port } = store
   flaky = createServer((incoming, outgoing) => {
     if (failuresLeft > 0) {
       failuresLeft--
@@ -55,11 +42,7 @@ beforeAll(async () => {
     incoming.pipe(forwarded)
   })
   await new Promise<void>((listening) => flaky.listen(0, "127.0.0.1", listening))
-  credentials = {
-    AWS_ACCESS_KEY_ID: "S3RVER",
-    AWS_SECRET_ACCESS_KEY: "S3RVER",
-    AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`
-  }
+  credentials = s3Environment(port)
   passphrase = join(scratch("keys"), "passphrase")
   writeFileSync(passphrase, "correct horse battery\n", { mode: 0o600 })
   server = await startServer({ environment: withoutModel })
@@ -89,7 +72,7 @@ describe("a backup in a bucket", () => {
     await done(["backup", "verify", "--from", to, ...secret()], credentials)
     const again = await restored(to, secret(), credentials)
     for (const each of [...ids, id]) expect((await again.call("GET", `/v1/memories/${each}`)).status).toBe(200)
-    const books = await again.call("GET", "/admin/ledger/check", { key: again.operatorToken })
+    const books = await again.asOperator("GET", "/admin/ledger/check")
     expect(books.body).toMatchObject({ ok: true, problems: [] })
     await again.stop()
 

@@ -118,7 +118,7 @@ it("a restored directory has no file of an agent that the moment does not have, 
   expect(Buffer.concat(log).includes("Wolpertinger")).toBe(false)
   const again = await startServer({ dataDirectory: settled, environment: withoutModel })
   expect((await again.call("GET", "/v1/memories?agentId=verified")).body.memories).toHaveLength(2)
-  const { body } = await again.call("GET", "/admin/status", { key: again.operatorToken })
+  const { body } = await again.asOperator("GET", "/admin/status")
   expect([body.commitLog.damage, body.quarantined]).toEqual([[], []])
   await again.stop()
 })

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { backupIdOf } from "@muniment/backup/BackupFormat"
 import { BackupStore } from "@muniment/backup/BackupStore"
 import { directoryTarget } from "@muniment/backup/target/DirectoryTarget"
-import { done, environmentOf, fill, filesWith, refused, restored, scratch, untilSettled } from "../support/BackupRun.ts"
+import { done, environmentOf, fill, refused, restored, scratch, untilSettled } from "../support/BackupRun.ts"
 import { startMuniment } from "../support/CliProcess.ts"
+import { filesWith } from "../support/filesWith.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -57,14 +58,14 @@ describe("a backup that is complete", () => {
     expect((await again.call("GET", "/v1/memories?agentId=zoo", { key })).body.total).toBe(1)
     expect((await again.call("GET", "/.well-known/muniment-keys.json", { key: null })).body).toEqual(published.body)
     expect(again.operatorToken).toBe(server.operatorToken)
-    const books = await again.call("GET", "/admin/ledger/check", { key: again.operatorToken })
+    const books = await again.asOperator("GET", "/admin/ledger/check")
     expect(books.body).toMatchObject({ ok: true, problems: [] })
     await again.stop()
   })
 
   it("has its age in the status, in doctor and in the metrics", async () => {
     await create(scratch("backup"))
-    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    const { body } = await server.asOperator("GET", "/admin/status")
     expect(body.backup.ageSeconds).toBeLessThan(patienceMillis / 1_000)
     expect((await server.call("GET", "/metrics", { key: null })).body).toMatch(/^muniment_backup_age_seconds/m)
     const { out } = await done(["doctor"], environmentOf(server))
@@ -150,7 +151,7 @@ describe("a backup while agents write", () => {
       const moment = states.get(agent)!.findIndex((ids) => JSON.stringify(ids.toSorted()) === JSON.stringify(found))
       expect(moment, `${agent}: what was restored was never there`).toBeGreaterThanOrEqual(acknowledged.get(agent)!)
     }
-    const books = await again.call("GET", "/admin/ledger/check", { key: again.operatorToken })
+    const books = await again.asOperator("GET", "/admin/ledger/check")
     expect(books.body).toMatchObject({ ok: true, problems: [] })
     await again.stop()
   })
@@ -373,14 +374,13 @@ const expectMomentsAround = async (to: string, gone: string): Promise<void> => {
 
 it("refuses names and ids of files that no backup holds", async () => {
   const id = "20261122T220000123Z-5f3a"
-  const ask = (query: object) =>
-    server.call("GET", `/admin/backups/copies?${new URLSearchParams({ ...query })}`, { key: server.operatorToken })
+  const ask = (query: object) => server.asOperator("GET", `/admin/backups/copies?${new URLSearchParams({ ...query })}`)
   for (const file of ["lock.db", "../control.db", "namespaces/../control.db", "namespaces/xyz.db", "/etc/passwd"]) {
     expect((await ask({ id, file })).status, file).toBe(400)
   }
   expect((await ask({ id: "../x", file: "control.db" })).status).toBe(400)
   expect((await ask({ id, file: "namespaces/000000000000.db" })).body).toEqual({ success: true, state: "absent" })
-  const { body } = await server.call("GET", "/admin/backups/files", { key: server.operatorToken })
+  const { body } = await server.asOperator("GET", "/admin/backups/files")
   for (const { file } of body.files) expect((await ask({ id, file })).status, file).toBe(200)
 })
 

@@ -84,7 +84,7 @@ const settle = async (canary: string): Promise<Tenant> => {
   const keyId: string = (await server.call("GET", "/v1/keys", { key })).body.keys[0].id
   const grant = await grantBy(canary)
   const wallet = { account: `${canary}-account`, address: grant.p.f }
-  expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body: wallet })).status).toBe(200)
+  expect((await server.asOperator("POST", "/admin/wallets", wallet)).status).toBe(200)
   // Paused: nothing is sent.
   const url = `https://${canary}.example.com/hook`
   const hookId: string = (await server.call("POST", "/v1/webhooks", as({ url }))).body.webhook.id

@@ -22,7 +22,7 @@ let watched: WatchedPage
 const keys = new Map<string, string>()
 
 const asOperator = async (path: string, body: object) => {
-  const answer = await server.call("POST", path, { key: server.operatorToken, body })
+  const answer = await server.asOperator("POST", path, body)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
 }
 

@@ -35,7 +35,7 @@ afterAll(async () => {
 const open = (hash: string) => showPage(watched.page, hash)
 
 const asOperator = async (method: string, path: string, body?: unknown) =>
-  (await server.call(method, path, { key: server.operatorToken, body })).body
+  (await server.asOperator(method, path, body)).body
 
 const accountNamed = async (name: string) =>
   (await asOperator("GET", "/admin/accounts")).accounts.find(
@@ -228,7 +228,7 @@ it("saves a statement of many pages as one file, as the API has it", async () =>
   await page.unroute("**/admin/statement*")
   expect(download.suggestedFilename()).toBe("statement-research.csv")
   const path = "/admin/statement?account=research&format=csv"
-  const whole = await server.call("GET", path, { key: server.operatorToken })
+  const whole = await server.asOperator("GET", path)
   expect(readFileSync(await download.path(), "utf8")).toBe(whole.body)
 })
 

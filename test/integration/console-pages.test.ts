@@ -64,7 +64,7 @@ it("says on the overview how the service is, in words", async () => {
 it("shows on the overview what is stored now, of how many accounts, and what was written last", async () => {
   const { page } = watched
   await open("#/overview")
-  const { accounts } = (await server.call("GET", "/admin/accounts", { key: server.operatorToken })).body
+  const { accounts } = (await server.asOperator("GET", "/admin/accounts")).body
   const tile = (title: string) =>
     page
       .locator(".tile")

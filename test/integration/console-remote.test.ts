@@ -65,7 +65,7 @@ const call = async (method: string, path: string, headers: Headers, body?: objec
 }
 
 const makeLink = async (): Promise<string> => {
-  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
+  const { body } = await server.asOperator("POST", "/admin/console-links")
   return body.link.url
 }
 const tokenOf = (url: string): string => url.split("#link=")[1] ?? ""

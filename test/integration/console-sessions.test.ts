@@ -43,7 +43,7 @@ const signInAs = async (body: object, headers: Record<string, string>) => {
 }
 
 const makeLink = async (): Promise<string> => {
-  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
+  const { body } = await server.asOperator("POST", "/admin/console-links")
   return body.link.url
 }
 
@@ -124,8 +124,8 @@ it("gives an account its own memories by its key, no operator route and no other
   }
   const posing = await send("/v1/memories", { headers: { cookie, "x-account": "someone else" } })
   expect(posing.body.code).toBe("operator_only")
-  const { keys } = (await server.call("GET", "/admin/keys?account=own%20page", { key: server.operatorToken })).body
-  await server.call("DELETE", `/admin/keys/${keys[0].id}`, { key: server.operatorToken })
+  const { keys } = (await server.asOperator("GET", "/admin/keys?account=own%20page")).body
+  await server.asOperator("DELETE", `/admin/keys/${keys[0].id}`)
   expect((await send("/v1/memories", { headers: { cookie } })).body.code).toBe("invalid_api_key")
 })
 
@@ -161,10 +161,10 @@ it("ends a session by its browser and by the operator", async () => {
   await send("/console/session", { method: "DELETE", headers: { cookie: leaving.cookie } })
   expect((await send("/admin/status", { headers: { cookie: leaving.cookie } })).body.code).toBe("session_ended")
   const ended = await operatorBrowser()
-  const { sessions } = (await server.call("GET", "/admin/sessions", { key: server.operatorToken })).body
+  const { sessions } = (await server.asOperator("GET", "/admin/sessions")).body
   expect(sessions[0]).toMatchObject({ role: "operator", account: null })
   expect(JSON.stringify(sessions)).not.toContain(ended.csrf)
-  await server.call("DELETE", `/admin/sessions/${sessions[0].id}`, { key: server.operatorToken })
+  await server.asOperator("DELETE", `/admin/sessions/${sessions[0].id}`)
   expect((await send("/console/session", { headers: { cookie: ended.cookie } })).body.session).toBe(null)
 })
 

@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 const asOperator = async (method: string, path: string, body?: object) => {
-  const answer = await server.call(method, path, { key: server.operatorToken, body })
+  const answer = await server.asOperator(method, path, body)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   return answer.body
 }

@@ -102,7 +102,7 @@ describe("a conversation", () => {
 
   it("keeps no messages if the request, the account or the installation says so, in this order", async () => {
     const set = (account: string, what: string | null) =>
-      server.call("POST", "/admin/accounts/remember", { key: server.operatorToken, body: { account, remember: what } })
+      server.asOperator("POST", "/admin/accounts/remember", { account, remember: what })
     const body = await remember("switch", talk, { remember: "extracted" })
     expect([body.messages, await messagesOf("switch")]).toEqual([{ stored: 0, known: 0 }, []])
     const name = `switch-${Date.now()}`

@@ -84,16 +84,14 @@ describe("costs of an account", () => {
 })
 
 describe("costs of the service", () => {
-  const asOperator = (path: string) => server.call("GET", path, { key: server.operatorToken })
-
   it("are of all accounts, or of one, for the operator alone", async () => {
     const mine = await costs()
     const { account } = mine[0]!
-    const { body } = await asOperator(`/admin/costs?account=${account}`)
+    const { body } = await server.asOperator("GET", `/admin/costs?account=${account}`)
     expect(body.agents).toEqual(mine)
-    const all: ReadonlyArray<AgentCost> = (await asOperator("/admin/costs?limit=1000")).body.agents
+    const all: ReadonlyArray<AgentCost> = (await server.asOperator("GET", "/admin/costs?limit=1000")).body.agents
     expect(all.filter((row) => row.account === account)).toEqual(mine)
-    expect((await asOperator("/admin/costs?account=nobody-at-all")).status).toBe(404)
+    expect((await server.asOperator("GET", "/admin/costs?account=nobody-at-all")).status).toBe(404)
     expect((await calls.call("GET", "/admin/costs")).status).toBe(403)
   })
 
@@ -107,7 +105,7 @@ describe("costs of the service", () => {
       })
     expect([(await look()).status, (await look()).status]).toEqual([200, 200])
     expect(await costs()).toEqual(before)
-    expect((await asOperator(`/admin/costs?account=${account}`)).body.agents).toEqual(before)
+    expect((await server.asOperator("GET", `/admin/costs?account=${account}`)).body.agents).toEqual(before)
   })
 
   it("are, on the owner's plan, what its calls would have cost", async () => {
@@ -119,6 +117,6 @@ describe("costs of the service", () => {
   })
 
   it("leave the ledger proven", async () => {
-    expect((await asOperator("/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
+    expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
   })
 })

@@ -30,7 +30,7 @@ const payer = async (credits = 0, plan = "free"): Promise<Payer> => {
   let gifts = 0
   const give = async (amount: number) => {
     const body = { account: name, credits: amount, reason: "test", key: `${name}-${++gifts}` }
-    const { status } = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body })
+    const { status } = await server.asOperator("POST", "/admin/ledger/adjustments", body)
     expect(status).toBe(200)
   }
   if (credits > 0) await give(credits)
@@ -46,7 +46,7 @@ const create = (who: Payer, options: CallOptions = {}) =>
 const costOf = ({ headers }: Answer) => Number(headers.get("x-credits-charged"))
 const leftOf = ({ headers }: Answer) => Number(headers.get("x-credits-remaining"))
 
-const proof = async () => (await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })).body
+const proof = async () => (await server.asOperator("GET", "/admin/ledger/check")).body
 
 describe("prices", () => {
   it("are those of the table, on the answer and in the ledger", async () => {
@@ -231,8 +231,7 @@ describe("the list of transactions", () => {
 })
 
 describe("corrections by the operator", () => {
-  const adjust = (body: object) =>
-    server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body: { reason: "r", ...body } })
+  const adjust = (body: object) => server.asOperator("POST", "/admin/ledger/adjustments", { reason: "r", ...body })
 
   it("are carried out once for each key, and never below zero", async () => {
     const who = await payer()
@@ -258,7 +257,7 @@ describe("corrections by the operator", () => {
   it("change a plan for the next request", async () => {
     const who = await payer()
     const body = { account: who.name, plan: "owner" }
-    expect((await server.call("POST", "/admin/accounts/plan", { key: server.operatorToken, body })).status).toBe(200)
+    expect((await server.asOperator("POST", "/admin/accounts/plan", body)).status).toBe(200)
     expect((await create(who)).headers.get("x-credits-remaining")).toBe("unlimited")
   })
 })

@@ -19,11 +19,9 @@ let server: TestServer
 let key = ""
 const reason = '=HYPERLINK("http://evil","a, b")'
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
 const adjust = async (credits: number, name: string, why = reason) => {
   const body = { account: "alice", credits, reason: why, key: name }
-  expect((await asOperator("POST", "/admin/ledger/adjustments", body)).status).toBe(200)
+  expect((await server.asOperator("POST", "/admin/ledger/adjustments", body)).status).toBe(200)
 }
 
 /** As if the corrections so far had been made so many days before. */
@@ -152,16 +150,16 @@ describe("a statement", () => {
     const { body } = await server.call("GET", `/v1/account/statement?${recent()}`, { key: other })
     expect(body).toMatchObject({ account: "bob", opening: { balance: 0 }, closing: { balance: 0 } })
     const { body: own } = await statement(recent())
-    const { body: asked } = await asOperator("GET", `/admin/statement?account=alice&${recent()}`)
+    const { body: asked } = await server.asOperator("GET", `/admin/statement?account=alice&${recent()}`)
     expect(asked).toEqual(own)
-    expect((await asOperator("GET", "/admin/statement?account=nobody")).status).toBe(404)
+    expect((await server.asOperator("GET", "/admin/statement?account=nobody")).status).toBe(404)
     expect((await server.call("GET", "/admin/revenue", { key })).status).toBe(403)
   })
 })
 
 describe("revenue", () => {
   it("sums by day, week and month what was charged and by which purse, and what operators gave", async () => {
-    const of = async (by: string) => (await asOperator("GET", `/admin/revenue?by=${by}&${recent()}`)).body.rows
+    const of = async (by: string) => (await server.asOperator("GET", `/admin/revenue?by=${by}&${recent()}`)).body.rows
     const charged = { kind: "charged", network: null, operation: "create" }
     const today = await of("day")
     expect(today).toEqual(

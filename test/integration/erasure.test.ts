@@ -2,11 +2,12 @@
  * Erasure: what was deleted stands nowhere in the bytes of the data directory once the server has stopped: no row, no
  * full text, no vector, no graph, no kept answer.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { filesWith } from "../support/filesWith.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 const kept = "ordinaryword"
@@ -15,13 +16,6 @@ const fact = (text: string) => ({
   kind: "factual_memory",
   data: { subject: text, fact: `It is said that ${text} came` }
 })
-
-/** Files whose bytes hold `needle`, relative to the directory. */
-const filesWith = (directory: string, needle: string | Buffer): ReadonlyArray<string> =>
-  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    return statSync(path).isFile() && readFileSync(path).includes(needle)
-  })
 
 /** The stored vectors by memory id. */
 const storedVectors = (directory: string): ReadonlyMap<string, Buffer> => {

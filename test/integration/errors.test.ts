@@ -32,8 +32,6 @@ const contact = { name: "contact", description: "d", uniqueOn: ["email"], schema
 const create = (memory: object, rest: object = {}) =>
   alice.post("/v1/memories", { agentId: "a", memories: [memory], ...rest })
 const get = (path: string) => alice.call("GET", path)
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
 const grant = { p: { f: evmWallet("grantor").wallet.address, g: "somebody", e: 2_000_000_000 }, s: "0x00", c: "evm" }
 const withGrants = (header: string) =>
   alice.call("GET", "/v1/memories/search?query=q", { headers: { "x-grants": header } })
@@ -59,25 +57,25 @@ const asNewcomer = async (own: TestServer, name: string) =>
 
 const beyondQuota = async () => {
   const key = await server.newAccount("full")
-  await asOperator("POST", "/admin/quotas", { account: "full", limits: { schemas: 0 } })
+  await server.asOperator("POST", "/admin/quotas", { account: "full", limits: { schemas: 0 } })
   return server.call("POST", "/v1/schemas", { key, body: contact })
 }
 
 const readOnlyWrite = async () => {
-  const made = await asOperator("POST", "/admin/keys", { account: "reader", readOnly: true })
+  const made = await server.asOperator("POST", "/admin/keys", { account: "reader", readOnly: true })
   return server.call("DELETE", `/v1/memories/${unknownId}`, { key: made.body.secret })
 }
 
 const suspendedCall = async () => {
   const key = await server.newAccount("suspended")
-  await asOperator("POST", "/admin/accounts/suspend", { account: "suspended" })
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: "suspended" })
   return bearer(key)
 }
 
 const withCookie = (cookie: string) => server.call("GET", "/v1/memories", { key: null, headers: { cookie } })
 
 const changeByForeignPage = async () => {
-  const { body } = await asOperator("POST", "/admin/console-links")
+  const { body } = await server.asOperator("POST", "/admin/console-links")
   const link = body.link.url.split("#link=")[1]
   const { headers } = await server.call("POST", "/console/session", { key: null, body: { link } })
   const cookie = (headers.get("set-cookie") ?? "").split(";")[0]!
@@ -131,7 +129,7 @@ const withEmptyPurses = (own: ServerCalls) =>
   own.newAccount("poor").then((key) => own.call("GET", "/v1/memories/search?query=q", { key }))
 
 const taken = () =>
-  asOperator("POST", "/admin/ledger/adjustments", { account: "alice", credits: -1, reason: "r", key: "k" })
+  server.asOperator("POST", "/admin/ledger/adjustments", { account: "alice", credits: -1, reason: "r", key: "k" })
 
 interface Row {
   readonly status: number
@@ -180,13 +178,13 @@ const rows: Readonly<Record<string, Row>> = {
   session_ended: { status: 401, provoke: () => withCookie("muniment_session=over") },
   csrf: { status: 403, provoke: changeByForeignPage },
   console_off: { status: 403, provoke: consoleOff },
-  session_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/sessions/ses_nobody") },
+  session_not_found: { status: 404, provoke: () => server.asOperator("DELETE", "/admin/sessions/ses_nobody") },
   account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
-  account_not_found: { status: 404, provoke: () => asOperator("GET", "/admin/export?account=nobody") },
-  key_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/keys/nothing") },
+  account_not_found: { status: 404, provoke: () => server.asOperator("GET", "/admin/export?account=nobody") },
+  key_not_found: { status: 404, provoke: () => server.asOperator("DELETE", "/admin/keys/nothing") },
   version_mismatch: {
     status: 412,
     provoke: async () => {
@@ -199,19 +197,19 @@ const rows: Readonly<Record<string, Row>> = {
   },
   webhook_not_found: {
     status: 404,
-    provoke: () => asOperator("POST", "/admin/webhooks/resend", { webhook: "nothing" })
+    provoke: () => server.asOperator("POST", "/admin/webhooks/resend", { webhook: "nothing" })
   },
-  webhook_not_configured: { status: 409, provoke: () => asOperator("POST", "/admin/webhooks/test") },
+  webhook_not_configured: { status: 409, provoke: () => server.asOperator("POST", "/admin/webhooks/test") },
   wallet_not_found: {
     status: 404,
-    provoke: () => asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })
+    provoke: () => server.asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })
   },
   method_not_allowed: { status: 405, provoke: () => alice.call("PUT", "/v1/memories") },
   schema_exists: { status: 409, provoke: () => alice.post("/v1/schemas", contact) },
   kind_mismatch: { status: 409, provoke: () => replaceByAnotherKind() },
   idempotency_conflict: { status: 409, provoke: () => sameKeyOtherBody() },
   id_conflict: { status: 409, provoke: () => importUnderAnotherAgent() },
-  account_exists: { status: 409, provoke: () => asOperator("POST", "/admin/accounts", { name: "alice" }) },
+  account_exists: { status: 409, provoke: () => server.asOperator("POST", "/admin/accounts", { name: "alice" }) },
   payload_too_large: {
     status: 413,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "x".repeat(1_048_577) })
@@ -335,9 +333,9 @@ const sameKeyOtherBody = async () => {
 const importUnderAnotherAgent = async () => {
   const carol = await accountCalls(server, "carol")
   await carol.create("first", [fact("a", "b")])
-  const exported = await asOperator("GET", "/admin/export?account=carol")
+  const exported = await server.asOperator("GET", "/admin/export?account=carol")
   const records = exported.body.records.map((record: object) => ({ ...record, agentId: "second" }))
-  return asOperator("POST", "/admin/import", { account: "carol", records })
+  return server.asOperator("POST", "/admin/import", { account: "carol", records })
 }
 
 /** The file of a namespace is overwritten while no server runs. */

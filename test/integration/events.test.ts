@@ -218,8 +218,7 @@ describe("a stream of events", () => {
     const { create, call } = await accountOf("unlinked")
     const { body } = await call("GET", "/v1/account")
     const signer = evmWallet("follows")
-    const operate = (path: string, wallet: object) =>
-      service.call("POST", `/admin/wallets${path}`, { key: service.operatorToken, body: wallet })
+    const operate = (path: string, wallet: object) => service.asOperator("POST", `/admin/wallets${path}`, wallet)
     const { address } = signer.wallet
     expect((await operate("", { account: body.account.name, address })).status).toBe(200)
     await create("a", "one")

@@ -152,7 +152,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       const answered = await free.call("GET", "/v1/memories/search?mode=answer&query=Where+does+Alice+live%3F")
       expect([answered.status, model.requests.length]).toEqual([200, 0])
       const adjustment = { account: "free", credits: 5, reason: "paid by transfer", key: "transfer-1" }
-      await own.call("POST", "/admin/ledger/adjustments", { key: own.operatorToken, body: adjustment })
+      await own.asOperator("POST", "/admin/ledger/adjustments", adjustment)
       expect((await extract(free, "b")).status).toBe(200)
       expect(model.requests.length).toBeGreaterThan(0)
     } finally {
@@ -185,7 +185,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
         ["pending", "0"]
       ])
       expect((await extract(other, "a")).status).toBe(200)
-      const { body } = await own.call("GET", "/admin/models/usage?account=spender", { key: own.operatorToken })
+      const { body } = await own.asOperator("GET", "/admin/models/usage?account=spender")
       expect(body.usage).toMatchObject([{ inputTokens: 6_000, outputTokens: 2_500, costMicroUsd: 0 }])
     } finally {
       await own.stop()

@@ -214,7 +214,7 @@ describe.each(scopes.map((scope) => [JSON.stringify(scope), scope] as const))("a
     const grantor = evmWallet(`grantor to ${name}`)
     await walletCalls(server, grantor).create("support", [fact("tea", "jasmine of a grantor")], { subjectId: "ann" })
     const body = { account: name, address: evmWallet(name).wallet.address }
-    await server.call("POST", "/admin/wallets", { key: server.operatorToken, body })
+    await server.asOperator("POST", "/admin/wallets", body)
     const headers = grantsHeader([await signedGrant(grantor, { g: evmWallet(name).wallet.address })])
     const path = "/v1/memories/search?query=jasmine&scope=shared"
     const shared = await server.call("GET", path, { key, headers })
@@ -230,7 +230,7 @@ describe("a key", () => {
   it("sees what is left to spend, and of the storage of the whole account nothing unless it is unbound", async () => {
     const { call, name, whole } = await furnished({ subjects: ["ann"] })
     const gift = { account: name, credits: 10, key: `gift to ${name}`, reason: "test" }
-    const given = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body: gift })
+    const given = await server.asOperator("POST", "/admin/ledger/adjustments", gift)
     expect(given.status, JSON.stringify(given.body)).toBe(200)
     const seen = await call("GET", "/v1/credits")
     expect(seen.body.balance.credits).toBe(10)
@@ -256,7 +256,7 @@ describe("a key", () => {
 
   it("with an end fails after it, and shows it before", async () => {
     const body = { account: "ending", expiresIn: "1s" }
-    const { body: made } = await server.call("POST", "/admin/keys", { key: server.operatorToken, body })
+    const { body: made } = await server.asOperator("POST", "/admin/keys", body)
     expect(made.key.expiresAt - made.key.createdAt).toBeLessThanOrEqual(1_100)
     while (Date.now() <= made.key.expiresAt) await new Promise((wake) => setTimeout(wake, 50))
     const late = await server.call("GET", "/v1/account", { key: made.secret })
@@ -266,7 +266,7 @@ describe("a key", () => {
   it("is not given the kept answer to another key's request", async () => {
     const { name, whole } = await furnished({})
     const scoped = { account: name, readOnly: true }
-    const { body: made } = await server.call("POST", "/admin/keys", { key: server.operatorToken, body: scoped })
+    const { body: made } = await server.asOperator("POST", "/admin/keys", scoped)
     const request = {
       body: { agentId: "support", memories: [fact("tea", "sencha")] },
       headers: { "idempotency-key": "same" }
@@ -279,7 +279,7 @@ describe("a key", () => {
     "is refused with a wrong restriction: %j",
     async (restriction) => {
       const body = { account: "wrong", ...restriction }
-      const refused = await server.call("POST", "/admin/keys", { key: server.operatorToken, body })
+      const refused = await server.asOperator("POST", "/admin/keys", body)
       expect(refused.status).toBe(400)
     }
   )

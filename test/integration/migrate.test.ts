@@ -3,30 +3,21 @@
  * moves back; what a service was killed with moves as well, and comes back row by row.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Effect, Redacted } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { runMuniment } from "../support/CliProcess.ts"
+import { inDatabase } from "../support/ClusterDatabase.ts"
 import { openToPostgres } from "../support/clusterEnvironment.ts"
 import { firstBuildAnswers as expected, unpackFirstBuild } from "../support/FirstBuild.ts"
 import { databasesOf, tablesOf } from "../support/movedRows.ts"
+import { s3Environment, startS3Server } from "../support/S3Server.ts"
 import { compileCache, freePort, patienceMillis, serverCalls, startServer } from "../support/TestServer.ts"
 
 const [first, second] = expected.accounts.map(({ key }: { readonly key: string }) => key) as [string, string]
-
-interface S3Server {
-  readonly run: () => Promise<AddressInfo>
-  readonly close: () => Promise<void>
-}
-
-// A CommonJS package without types.
-const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => S3Server
 
 let root: string
 let cluster: ClusterProcesses
@@ -85,8 +76,8 @@ const seenBy = async (url: string, key: string) => {
   }
 }
 
-const inDatabase = <A, E>(name: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.runPromise(SqlClient.use(use).pipe(Effect.provide(logDatabase(cluster.postgres.url(name), 1)), Effect.scoped))
+const inCluster = <A, E>(name: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.runPromise(inDatabase(cluster.postgres.url(name), use))
 
 const leftIn = (folder: string, name: string): void => {
   mkdirSync(folder, { recursive: true })
@@ -166,7 +157,7 @@ describe("muniment migrate", () => {
     expect(onto).toMatchObject({ code: 1, err: expect.stringContaining("it is not empty") })
     const server = await startServer({ dataDirectory: out, environment: withoutModel })
     expect([await seenBy(server.url, first), await seenBy(server.url, second)]).toEqual(seen)
-    const proof = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+    const proof = await server.asOperator("GET", "/admin/ledger/check")
     expect(proof.status).toBe(200)
     const locked = await migrate(["--to", "cluster"], { MUNIMENT_DATA_DIR: out })
     expect(locked).toMatchObject({ code: 1, err: expect.stringContaining("is in use by another Muniment") })
@@ -177,7 +168,7 @@ describe("muniment migrate", () => {
   })
 
   it("brings back every row of a directory whose service was killed", { timeout: patienceMillis }, async () => {
-    await inDatabase("postgres", (sql) => sql`CREATE DATABASE second`)
+    await inCluster("postgres", (sql) => sql`CREATE DATABASE second`)
     const from = join(root, "out")
     const to = join(root, "again")
     const place = { MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("second")), MUNIMENT_DATA_DIR: from }
@@ -191,7 +182,7 @@ describe("muniment migrate", () => {
     expect(readFileSync(mark, "utf8")).toBe(done)
     // What a move leaves that is killed before its transaction: bases, and a copy that is not whole.
     writeFileSync(mark, interrupted)
-    await inDatabase(
+    await inCluster(
       "second",
       (sql) => sql`TRUNCATE muniment_log.namespace_owner, muniment_log.secret, muniment_log.move`
     )
@@ -212,23 +203,14 @@ describe("muniment migrate", () => {
   })
 
   it("moves with bases in a bucket, and back", { timeout: patienceMillis }, async () => {
-    const store = new S3rver({
-      port: 0,
-      address: "127.0.0.1",
-      silent: true,
-      directory: join(root, "s3"),
-      configureBuckets: [{ name: "bases" }]
-    })
-    const { port } = await store.run()
+    const store = await startS3Server(join(root, "s3"), "bases")
     try {
-      await inDatabase("postgres", (sql) => sql`CREATE DATABASE third`)
+      await inCluster("postgres", (sql) => sql`CREATE DATABASE third`)
       const bucket = {
         MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("third")),
         MUNIMENT_BASES: "s3://bases/of/muniment",
         MUNIMENT_DATA_DIR: join(root, "again"),
-        AWS_ACCESS_KEY_ID: "S3RVER",
-        AWS_SECRET_ACCESS_KEY: "S3RVER",
-        AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`
+        ...s3Environment(store.port)
       }
       const wrongKey = await migrate(["--to", "cluster"], { ...bucket, AWS_SECRET_ACCESS_KEY: "another" })
       expect(wrongKey).toMatchObject({ code: 1, err: expect.stringContaining("s3://bases/of/muniment") })

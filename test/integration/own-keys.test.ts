@@ -83,7 +83,7 @@ describe("an account", () => {
     expect([answer.status, answer.body.alsoRevoked]).toEqual([200, []])
     expect((await as(second.body.secret)("GET", "/v1/account")).status).toBe(401)
     expect((await as(third.body.secret)("GET", "/v1/account")).status).toBe(200)
-    const revoked = await server.call("DELETE", `/admin/keys/${first.body.key.id}`, { key: server.operatorToken })
+    const revoked = await server.asOperator("DELETE", `/admin/keys/${first.body.key.id}`)
     expect(revoked.body.alsoRevoked).toEqual([third.body.key.id])
     expect((await as(third.body.secret)("GET", "/v1/account")).status).toBe(401)
   })

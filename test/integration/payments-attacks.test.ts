@@ -92,7 +92,7 @@ describe("a slip of the operator's hand", () => {
     await server.newAccount("lucky")
     const give = async (credits: number) => {
       const body = { account: "lucky", credits, reason: "r", key: `gift-${credits}` }
-      const answer = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body })
+      const answer = await server.asOperator("POST", "/admin/ledger/adjustments", body)
       return answer.body.code ?? answer.body.balance
     }
     for (const credits of [1e300, 9e9, -9e9, 1_000_001, 1e-7, 1.5e-6, 0]) {
@@ -225,7 +225,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
         let server = await startServer(options)
         const { payment, who } = await signedDeposit(server, chains, network)
         const body = { account: who.name, records: ["A", "B"].map(weekOld) }
-        const imported = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
+        const imported = await server.asOperator("POST", "/admin/import", body)
         expect(imported.body).toMatchObject({ imported: 2 })
         chains.rpc[network].failNext(sendMethods[network], "drop-response")
         // The chain has the payment, and the server cannot see it any more.

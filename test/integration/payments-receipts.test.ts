@@ -26,8 +26,7 @@ import {
 import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
 import { type MortalServer, startMortalServer } from "../support/PaymentKills.ts"
 
-const asOperator = (method: string, path: string, body?: object) =>
-  mortal.now().call(method, path, { key: mortal.now().operatorToken, body })
+const asOperator = (method: string, path: string, body?: object) => mortal.now().asOperator(method, path, body)
 
 let chains: PaymentChains
 let mortal: MortalServer

@@ -39,8 +39,7 @@ const unitsPerUsd = 1_000_000
 let chains: PaymentChains
 let mortal: MortalServer
 
-const asOperator = (method: string, path: string, body?: object) =>
-  mortal.now().call(method, path, { key: mortal.now().operatorToken, body })
+const asOperator = (method: string, path: string, body?: object) => mortal.now().asOperator(method, path, body)
 const offerOf = (payment: string) => asOperator("GET", `/admin/refunds?payment=${encodeURIComponent(payment)}`)
 const send = (payment: string, authorization: string) =>
   asOperator("POST", "/admin/refunds", { payment, authorization })

@@ -22,11 +22,8 @@ afterAll(async () => {
   rmSync(dataDirectory, { recursive: true, force: true })
 })
 
-const asOperator = (method: string, path: string, body?: object): Promise<Answer> =>
-  server.call(method, path, { key: server.operatorToken, body })
-
 const setQuotas = async (body: object): Promise<Answer["body"]> => {
-  const answer = await asOperator("POST", "/admin/quotas", body)
+  const answer = await server.asOperator("POST", "/admin/quotas", body)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   return answer.body
 }
@@ -104,7 +101,7 @@ describe("a quota of what is stored", () => {
   it("lets in as many keys as it says, and not those that were revoked", async () => {
     await server.newAccount("keys")
     await setQuotas({ account: "keys", limits: { keys: 5 } })
-    const create = () => asOperator("POST", "/admin/keys", { account: "keys" })
+    const create = () => server.asOperator("POST", "/admin/keys", { account: "keys" })
     expect(
       await admitted(
         many(() => create),
@@ -112,8 +109,8 @@ describe("a quota of what is stored", () => {
         5
       )
     ).toBe(4)
-    const { body } = await asOperator("GET", "/admin/keys?account=keys")
-    expect((await asOperator("DELETE", `/admin/keys/${body.keys[0].id}`)).status).toBe(200)
+    const { body } = await server.asOperator("GET", "/admin/keys?account=keys")
+    expect((await server.asOperator("DELETE", `/admin/keys/${body.keys[0].id}`)).status).toBe(200)
     expect((await create()).status).toBe(200)
     expect((await create()).status).toBe(413)
   })
@@ -199,10 +196,10 @@ describe("the quota of bytes", () => {
   it("binds an import, which may be repeated", async () => {
     const key = await server.newAccount("importing")
     await store(key, "a", { memories: [tea, tea] })
-    const { records } = (await asOperator("GET", "/admin/export?account=importing")).body
+    const { records } = (await server.asOperator("GET", "/admin/export?account=importing")).body
     const filters = { agentId: "a" }
     expect((await server.call("POST", "/v1/memories/batch/delete", { key, body: { filters } })).body.deleted).toBe(2)
-    const restore = () => asOperator("POST", "/admin/import", { account: "importing", records })
+    const restore = () => server.asOperator("POST", "/admin/import", { account: "importing", records })
     await setQuotas({ account: "importing", limits: { bytes: 2 * teaBytes - 1 } })
     expect((await restore()).body.code).toBe("quota_exceeded")
     await setQuotas({ account: "importing", limits: { bytes: 2 * teaBytes } })
@@ -214,15 +211,15 @@ describe("the quota of bytes", () => {
   it("is counted anew for an account that comes again after its erasure", async () => {
     const { address } = evmWallet("erased").wallet
     const settle = async () => {
-      expect((await asOperator("POST", "/admin/accounts", { name: "again", id: address, plan: "pro" })).status).toBe(
-        200
-      )
-      const made = await asOperator("POST", "/admin/keys", { account: "again" })
-      await asOperator("POST", "/admin/accounts/plan", { account: "again", plan: "owner" })
+      expect(
+        (await server.asOperator("POST", "/admin/accounts", { name: "again", id: address, plan: "pro" })).status
+      ).toBe(200)
+      const made = await server.asOperator("POST", "/admin/keys", { account: "again" })
+      await server.asOperator("POST", "/admin/accounts/plan", { account: "again", plan: "owner" })
       return made.body.secret
     }
     await store(await settle(), "a", { memories: [tea, tea] })
-    expect((await asOperator("POST", "/admin/accounts/erase", { account: "again" })).status).toBe(200)
+    expect((await server.asOperator("POST", "/admin/accounts/erase", { account: "again" })).status).toBe(200)
     const key = await settle()
     const stored = await store(key, "a", { memories: [tea] })
     expect(stored.status, JSON.stringify(stored.body)).toBe(200)
@@ -234,7 +231,7 @@ describe("the operator", () => {
   it("sets quotas of tiers and of accounts, which win, lifts them and gives them back", async () => {
     await server.newAccount("settled", "starter")
     const limitOf = async (name: string) => {
-      const { body } = await asOperator("GET", "/admin/quotas?account=settled")
+      const { body } = await server.asOperator("GET", "/admin/quotas?account=settled")
       return body.account.quotas.find((quota: { readonly name: string }) => quota.name === name).limit
     }
     expect(await limitOf("agents")).toBe(null)
@@ -247,7 +244,7 @@ describe("the operator", () => {
     expect(await limitOf("agents")).toBe(7)
     await setQuotas({ tier: "starter", limits: { agents: "default", keys: "default" } })
     expect(await limitOf("agents")).toBe(null)
-    const { body } = await asOperator("GET", "/admin/audit?limit=1")
+    const { body } = await server.asOperator("GET", "/admin/audit?limit=1")
     expect(body.events[0]).toMatchObject({ action: "accounts.setQuotas", subject: "starter" })
   })
 
@@ -258,7 +255,7 @@ describe("the operator", () => {
     { tier: "free", limits: { keys: -1 } },
     { tier: "free", limits: { memories: 1 } }
   ])("is told what is wrong with %j", async (body) => {
-    const refused = await asOperator("POST", "/admin/quotas", body)
+    const refused = await server.asOperator("POST", "/admin/quotas", body)
     expect([refused.status, typeof refused.body.error]).toEqual([400, "string"])
   })
 
@@ -319,7 +316,7 @@ describe("the quota of open requests", () => {
     try {
       const key = await own.newAccount("open")
       const body = { account: "open", limits: { openRequests: 2 } }
-      expect((await own.call("POST", "/admin/quotas", { key: own.operatorToken, body })).status).toBe(200)
+      expect((await own.asOperator("POST", "/admin/quotas", body)).status).toBe(200)
       const talk = (agentId: string) =>
         own.call("POST", "/v1/memories", {
           key,

@@ -23,9 +23,6 @@ afterAll(async () => {
   rmSync(dataDirectory, { recursive: true, force: true })
 })
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
-
 interface Line {
   readonly method: string
   readonly route: string
@@ -84,8 +81,8 @@ describe("the calls of accounts", () => {
     await server.call("GET", "/v1/memories/mem_xylographic", { key })
     await server.call("GET", "/v1/schemas", { key: server.operatorToken, headers: { "x-account": "caller" } })
     await server.call("GET", "/v1/memories", { key: "mun_nobody_xylographic_0000000000" })
-    const keyId = (await asOperator("GET", "/admin/keys?account=caller")).body.keys[0].id
-    const calls = async (query: string) => (await asOperator("GET", `/admin/requests?${query}`)).body.requests
+    const keyId = (await server.asOperator("GET", "/admin/keys?account=caller")).body.keys[0].id
+    const calls = async (query: string) => (await server.asOperator("GET", `/admin/requests?${query}`)).body.requests
     expect(await calls("account=caller")).toMatchObject([
       { operation: "schemas.listSchemas", status: 200, caller: "operator" },
       { operation: "memories.get", status: 404, caller: keyId },
@@ -107,10 +104,10 @@ describe("the calls of accounts", () => {
     const bound = await server.call("POST", "/v1/keys", { key, body: { agents: ["agent-zyx"] } })
     const refused = await server.call("GET", "/v1/account/requests", { key: bound.body.secret })
     expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
-    expect((await asOperator("POST", "/admin/accounts/erase", { account: "caller" })).status).toBe(200)
+    expect((await server.asOperator("POST", "/admin/accounts/erase", { account: "caller" })).status).toBe(200)
     const left = await calls("limit=1000")
     expect(left.filter(({ caller }: { readonly caller: string | null }) => caller === keyId)).toEqual([])
-    expect((await asOperator("GET", "/admin/requests?account=nobody-there")).status).toBe(404)
+    expect((await server.asOperator("GET", "/admin/requests?account=nobody-there")).status).toBe(404)
     const other = await server.newAccount("other-caller")
     expect((await server.call("GET", "/admin/requests", { key: other })).status).toBe(403)
   })
@@ -136,7 +133,7 @@ describe("a deletion of memories", () => {
     await remove({ filters: { agentId: "shelves", tags: ["xylographic"] } })
     await server.call("DELETE", `/v1/memories/${left.id}`, { key })
     await remove({ filters: { subjectId: "nobody-known" } })
-    const calls = (await asOperator("GET", "/admin/requests?account=forgetful")).body.requests
+    const calls = (await server.asOperator("GET", "/admin/requests?account=forgetful")).body.requests
     const noted = calls.flatMap(({ deleted }: { readonly deleted?: object }) => deleted ?? []).toReversed()
     expect(noted).toEqual(deletions)
     expect(calls.at(-1)).not.toHaveProperty("deleted")
@@ -150,7 +147,7 @@ describe("a deletion of memories", () => {
     const call = { name: "memory_batch_delete", arguments: { subjectId: "person-q" } }
     const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: call }
     expect((await server.call("POST", "/mcp", { key, body })).status).toBe(200)
-    const [last] = (await asOperator("GET", "/admin/requests?account=forgetful-tool&limit=1")).body.requests
+    const [last] = (await server.asOperator("GET", "/admin/requests?account=forgetful-tool&limit=1")).body.requests
     expect(last).toMatchObject({ operation: "mcp.message", deleted: { subjectId: "person-q", memories: 2 } })
   })
 
@@ -161,7 +158,7 @@ describe("a deletion of memories", () => {
     const filters = { subjectId: "person-q" }
     await server.call("POST", "/v1/memories/batch/delete", { ...options, body: { filters, dryRun: true } })
     await server.call("POST", "/v1/memories/batch/delete", { ...options, body: { filters } })
-    const { events } = (await asOperator("GET", "/admin/audit?subject=acted-for&action=memories")).body
+    const { events } = (await server.asOperator("GET", "/admin/audit?subject=acted-for&action=memories")).body
     expect(events).toMatchObject([
       { action: "memories.batchDelete", detail: { subjectId: "person-q", memories: 2 } },
       { action: "memories.batchDelete", detail: { subjectId: "person-q", memories: 2, dryRun: true } }
@@ -181,18 +178,23 @@ describe("a deletion of memories", () => {
 
 describe("the audit log", () => {
   it("has every change of an operator, with what was changed and without secrets", async () => {
-    const made = await asOperator("POST", "/admin/keys", {
+    const made = await server.asOperator("POST", "/admin/keys", {
       account: "watched",
       plan: "pro",
       readOnly: true,
       agents: ["a"]
     })
-    await asOperator("DELETE", `/admin/keys/${made.body.key.id}`)
-    await asOperator("POST", "/admin/accounts/suspend", { account: "watched" })
-    await asOperator("POST", "/admin/accounts/suspend", { account: "nobody" })
-    await asOperator("GET", "/admin/accounts")
-    await asOperator("POST", "/admin/ledger/adjustments", { account: "watched", credits: 5, reason: "gift", key: "g1" })
-    const { body } = await asOperator("GET", "/admin/audit?limit=4")
+    await server.asOperator("DELETE", `/admin/keys/${made.body.key.id}`)
+    await server.asOperator("POST", "/admin/accounts/suspend", { account: "watched" })
+    await server.asOperator("POST", "/admin/accounts/suspend", { account: "nobody" })
+    await server.asOperator("GET", "/admin/accounts")
+    await server.asOperator("POST", "/admin/ledger/adjustments", {
+      account: "watched",
+      credits: 5,
+      reason: "gift",
+      key: "g1"
+    })
+    const { body } = await server.asOperator("GET", "/admin/audit?limit=4")
     expect(body.events).toMatchObject([
       { action: "money.adjust", subject: "watched", detail: { credits: 5, reason: "gift", key: "g1" } },
       { action: "accounts.suspend", subject: "watched" },
@@ -204,14 +206,14 @@ describe("the audit log", () => {
       }
     ])
     expect(JSON.stringify(body)).not.toContain(made.body.secret)
-    const older = await asOperator("GET", `/admin/audit?limit=1&before=${body.events[0].id}`)
+    const older = await server.asOperator("GET", `/admin/audit?limit=1&before=${body.events[0].id}`)
     expect(older.body.events).toEqual([body.events[1]])
   })
 
   it("is filtered by action or its group, subject and days", async () => {
     const day = new Date().toISOString().slice(0, "2026-01-01".length)
     const actions = async (query: string) =>
-      (await asOperator("GET", `/admin/audit?limit=4&${query}`)).body.events.map(
+      (await server.asOperator("GET", `/admin/audit?limit=4&${query}`)).body.events.map(
         ({ action }: { readonly action: string }) => action
       )
     expect(await actions("action=accounts")).toEqual(["accounts.suspend", "accounts.erase"])
@@ -220,7 +222,7 @@ describe("the audit log", () => {
     expect(await actions("subject=nobody")).toEqual([])
     expect(await actions(`action=accounts.suspend&from=${day}&to=${day}`)).toEqual(["accounts.suspend"])
     expect(await actions("to=2020-01-01")).toEqual([])
-    expect((await asOperator("GET", "/admin/audit?from=yesterday")).status).toBe(400)
+    expect((await server.asOperator("GET", "/admin/audit?from=yesterday")).status).toBe(400)
   })
 
   it("is the operator's alone", async () => {
@@ -245,7 +247,7 @@ describe("the series of the service", () => {
     await server.call("POST", "/v1/memories", { key, body })
     await server.call("GET", "/v1/memories/search?query=pump", { key })
     const points = async () => {
-      const answer = await asOperator("GET", "/admin/series?window=hour&points=3600")
+      const answer = await server.asOperator("GET", "/admin/series?window=hour&points=3600")
       expect(answer.status).toBe(200)
       expect(answer.body.stepMillis).toBe(1_000)
       return answer.body.points as ReadonlyArray<SeriesPoint>
@@ -257,8 +259,8 @@ describe("the series of the service", () => {
       expect(point.p99Millis).toBeGreaterThanOrEqual(point.p50Millis ?? Infinity)
       expect(point.residentBytes).toBeGreaterThan(1_000_000)
     }
-    expect((await asOperator("GET", "/admin/series?window=month")).body.points).toEqual(expect.any(Array))
-    expect((await asOperator("GET", "/admin/series?window=year")).status).toBe(400)
+    expect((await server.asOperator("GET", "/admin/series?window=month")).body.points).toEqual(expect.any(Array))
+    expect((await server.asOperator("GET", "/admin/series?window=year")).status).toBe(400)
     expect((await server.call("GET", "/admin/series", { key })).status).toBe(403)
   })
 })

@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await startServer({ dataDirectory: directory, environment })
   key = await server.newAccount("tenant")
   const limits = { account: "tenant", limits: { agents: 2 } }
-  expect((await server.call("POST", "/admin/quotas", { key: server.operatorToken, body: limits })).status).toBe(200)
+  expect((await server.asOperator("POST", "/admin/quotas", limits)).status).toBe(200)
 })
 afterAll(async () => {
   await server.stop()
@@ -86,7 +86,7 @@ describe("an agent whose last memory was deleted", () => {
 
   it("comes back with its next memory once there is room, under the tag that is its own", async () => {
     const limits = { account: "tenant", limits: { agents: 3 } }
-    await server.call("POST", "/admin/quotas", { key: server.operatorToken, body: limits })
+    await server.asOperator("POST", "/admin/quotas", limits)
     const importOf = (agentId: string) =>
       server.call("POST", "/admin/import", {
         key: server.operatorToken,
@@ -114,7 +114,7 @@ describe("an agent whose last memory was deleted", () => {
     expect((await importOf("emptied")).body).toMatchObject({ imported: 1 })
     expect((await server.call("GET", `/v1/memories/${emptiedId}`, { key })).status).toBe(200)
     expect(await agents()).toEqual(["kept", "third", "emptied"])
-    expect((await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })).body).toMatchObject({
+    expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({
       ok: true
     })
   })

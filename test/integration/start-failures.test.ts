@@ -62,7 +62,7 @@ describe("a wrong setting", () => {
     const MUNIMENT_BOOTSTRAP_KEY = "mun_key_of_another_account_0123456789"
     const data = join(directory, "bootstrap")
     const server = await startServer({ dataDirectory: data, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-    await server.call("POST", "/admin/keys", { key: server.operatorToken, body: { account: "other" } })
+    await server.asOperator("POST", "/admin/keys", { account: "other" })
     await server.stop()
     const database = new DatabaseSync(join(data, "control.db"))
     const digest = createHash("sha256").update(MUNIMENT_BOOTSTRAP_KEY).digest("hex")

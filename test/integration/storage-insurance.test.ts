@@ -26,9 +26,6 @@ let insured: Tenant
 let uninsured: Tenant
 const keys = new Map<string, string>()
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
-
 const tenant = async (name: string): Promise<Tenant> => {
   keys.set(name, await server.newAccount(name))
   return { name, call: (method, path, options) => server.call(method, path, { key: keys.get(name)!, ...options }) }
@@ -51,7 +48,9 @@ const importMemories = async ({ name }: Tenant, letters: string) => {
     updatedAt: Date.now() - ageDays * dayMillis,
     origin: "direct"
   }))
-  expect((await asOperator("POST", "/admin/import", { account: name, records })).body).toMatchObject({ imported: 3 })
+  expect((await server.asOperator("POST", "/admin/import", { account: name, records })).body).toMatchObject({
+    imported: 3
+  })
 }
 
 const dayBefore = (day: string) => new Date(Date.parse(day) - dayMillis).toISOString().slice(0, 10)
@@ -93,7 +92,7 @@ beforeAll(async () => {
   await importMemories(insured, "ABC")
   await importMemories(uninsured, "DEF")
   const gift = { account: "insured", credits: 1, reason: "test", key: "gift" }
-  expect((await asOperator("POST", "/admin/ledger/adjustments", gift)).status).toBe(200)
+  expect((await server.asOperator("POST", "/admin/ledger/adjustments", gift)).status).toBe(200)
 })
 afterAll(async () => {
   await server.stop()
@@ -113,7 +112,7 @@ describe("before the daily job", () => {
   })
 
   it("a dry run tells what the next one would do, and does nothing", async () => {
-    const { body } = await asOperator("POST", "/admin/jobs/run", { dryRun: true })
+    const { body } = await server.asOperator("POST", "/admin/jobs/run", { dryRun: true })
     const told = (name: string) =>
       body.days[0].accounts.find(({ account }: { readonly account: string }) => account === name)
     expect(body.dryRun).toBe(true)
@@ -172,13 +171,13 @@ describe("the daily job a day later", () => {
   })
 
   it("is in the list of runs and in the account's transactions, once, however often it is run again", async () => {
-    expect((await asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
-    const { body: listed } = await asOperator("GET", "/admin/jobs")
+    expect((await server.asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
+    const { body: listed } = await server.asOperator("GET", "/admin/jobs")
     expect(listed.runs).toMatchObject([{ purged: 2, insured: 3, chargedMicro: 3 * microCreditsPerMemoryDay }])
     const { body } = await insured.call("GET", "/v1/credits/transactions")
     const storage = body.transactions.filter(({ kind }: { readonly kind: string }) => kind === "storage")
     expect(storage).toMatchObject([{ purse: "balance", credits: -0.00999 }])
-    expect((await asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
+    expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
   })
 })
 
@@ -197,13 +196,13 @@ describe("a clock that has stepped by more than a day while nobody served", () =
     const before = await balanceMicro(insured)
     const { body: health } = await server.call("GET", "/health/ready")
     expect(health).toMatchObject({ status: "degraded", checks: { clock: expect.stringContaining("stepped") } })
-    const { body: status } = await asOperator("GET", "/admin/status")
+    const { body: status } = await server.asOperator("GET", "/admin/status")
     expect(status.clockStep.now - status.clockStep.seenAt).toBeGreaterThan(39 * dayMillis)
     expect(status.warnings).toContainEqual(expect.stringContaining("jobs run --accept-clock"))
     expect(await metric()).toBe("1")
-    const refused = await asOperator("POST", "/admin/jobs/run", {})
+    const refused = await server.asOperator("POST", "/admin/jobs/run", {})
     expect([refused.status, refused.body.code]).toEqual([409, "clock_step"])
-    expect((await asOperator("GET", "/admin/jobs")).body.clockStep).toEqual(
+    expect((await server.asOperator("GET", "/admin/jobs")).body.clockStep).toEqual(
       expect.objectContaining({ seenAt: expect.any(Number) })
     )
     expect(await balanceMicro(insured)).toBe(before)
@@ -211,11 +210,11 @@ describe("a clock that has stepped by more than a day while nobody served", () =
 
   it("is believed once the operator says so", async () => {
     const before = await balanceMicro(insured)
-    const { body } = await asOperator("POST", "/admin/jobs/run", { acceptClock: true })
+    const { body } = await server.asOperator("POST", "/admin/jobs/run", { acceptClock: true })
     expect(body.days).toHaveLength(1)
     expect(await metric()).toBe("0")
-    expect((await asOperator("GET", "/admin/status")).body.clockStep).toBeNull()
-    expect((await asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
+    expect((await server.asOperator("GET", "/admin/status")).body.clockStep).toBeNull()
+    expect((await server.asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
     expect(await balanceMicro(insured)).toBe(before)
   })
 })

@@ -15,9 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const asOperator = (method: string, path: string, body?: object) =>
-  server.call(method, path, { key: server.operatorToken, body })
-const newest = async (): Promise<number> => (await asOperator("GET", "/admin/audit?limit=1")).body.events[0]?.id ?? 0
+const newest = async (): Promise<number> =>
+  (await server.asOperator("GET", "/admin/audit?limit=1")).body.events[0]?.id ?? 0
 const secretOf = ({ body, status }: Answer): string => {
   expect(status, JSON.stringify(body)).toBe(200)
   return body.secret
@@ -86,7 +85,7 @@ describe("operator routes", () => {
   it("are opened by a token that opens nothing else", async () => {
     for (const { isOperators, method, path } of contractRoutes) {
       if (isOperators || path.startsWith("/.well-known")) continue
-      const { status } = await server.call(method, path, { key: server.operatorToken })
+      const { status } = await server.asOperator(method, path)
       expect([400, 401], `${method} ${path}`).toContain(status)
     }
   })
@@ -101,7 +100,7 @@ describe("operator routes", () => {
     "id=../../20261122T220000123Z-5f3a&file=control.db",
     "id=20261122T220000123Z-5f3a%2F..&file=control.db"
   ])("copy no file that a backup does not hold: %s", async (query) => {
-    const { body, status } = await asOperator("GET", `/admin/backups/copies?${query}`)
+    const { body, status } = await server.asOperator("GET", `/admin/backups/copies?${query}`)
     expect([status, body.code]).toEqual([400, "invalid_request"])
   })
 })
@@ -221,7 +220,7 @@ describe("what a hostile request says", () => {
     await sendRaw(server.url, [`GET /${word} HTTP/1.1\r\n${word}\r\n\r\n`])
 
     const { body: metrics } = await server.call("GET", "/metrics", { key: null })
-    const { body: events } = await asOperator("GET", "/admin/audit?limit=100")
+    const { body: events } = await server.asOperator("GET", "/admin/audit?limit=100")
     expect(String(metrics)).toContain("muniment_")
     expect(String(metrics)).not.toContain(word)
     expect(JSON.stringify(events)).not.toContain(word)

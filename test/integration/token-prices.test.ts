@@ -39,7 +39,7 @@ const linesOf = async (calls: MemoryCalls): Promise<ReadonlyArray<{ operation?: 
     ({ kind }: { readonly kind: string }) => kind === "charge"
   )
 const expectProven = async () => {
-  const { body } = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+  const { body } = await server.asOperator("GET", "/admin/ledger/check")
   expect([body.ok, body.problems]).toEqual([true, []])
 }
 

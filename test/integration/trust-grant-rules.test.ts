@@ -135,8 +135,7 @@ describe("a grant names its grantee", () => {
 
   it("by an account id, for all of its keys, or by a key id, for that key alone", async () => {
     const first = await accountCalls(server, "keyed")
-    const second = (await server.call("POST", "/admin/keys", { key: server.operatorToken, body: { account: "keyed" } }))
-      .body
+    const second = (await server.asOperator("POST", "/admin/keys", { account: "keyed" })).body
     const { body: who } = await first.call("GET", "/v1/account")
     const withSecond: Calls = {
       ...first,
@@ -160,7 +159,7 @@ describe("a grant names its grantee", () => {
     expect(await seen([grant], {}, calls)).toEqual([])
     const { body: who } = await calls.call("GET", "/v1/account")
     const body = { account: "linking", address: linked.wallet.address }
-    expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body })).status).toBe(200)
+    expect((await server.asOperator("POST", "/admin/wallets", body)).status).toBe(200)
     expect(await seen([grant], {}, calls)).toEqual(keptAt("x s"))
     expect(await seen([grant], {}, walletCalls(server, linked))).toEqual(keptAt("x s"))
     // And a grant by the linked wallet opens the account's memories, though not to the account itself.

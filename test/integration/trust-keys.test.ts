@@ -99,7 +99,7 @@ describe("the key file", () => {
       const answers = await Promise.all(
         [path, "/metrics", "/openapi.json", "/health/ready"].map((page) => server.call("GET", page, { key: null }))
       )
-      const status = await server.call("GET", "/admin/status", { key: server.operatorToken })
+      const status = await server.asOperator("GET", "/admin/status")
       const told = JSON.stringify([answers, status, await attest(), server.output()])
       expect(told).not.toContain(current.secretKey.slice(2))
     }
@@ -183,13 +183,13 @@ describe("attestations", () => {
       retiredAt: after.issuedAt,
       revokedAt: expect.any(Number)
     })
-    const { body: listed } = await server.call("GET", "/admin/attestation-keys", { key: server.operatorToken })
+    const { body: listed } = await server.asOperator("GET", "/admin/attestation-keys")
     expect(listed).toEqual({ success: true, ...after })
     const nowSeconds = Date.now() / 1_000
     expect(await verifyAttestation(signed, before, nowSeconds)).toEqual({ valid: true })
     expect(await verifyAttestation(signed, after, nowSeconds)).toEqual({ valid: false, reason: "revoked_key" })
     expect(await verifyAttestation(await attest(), after, nowSeconds)).toEqual({ valid: true })
-    const { body: log } = await server.call("GET", "/admin/audit", { key: server.operatorToken })
+    const { body: log } = await server.asOperator("GET", "/admin/audit")
     expect(log.events[0]).toMatchObject({
       action: "admin.revokeAttestationKey",
       subject: before.attestationPublicKey,

@@ -26,7 +26,7 @@ interface AccountRecord {
 }
 
 const accounts = async (of: TestServer): Promise<ReadonlyArray<AccountRecord>> =>
-  (await of.call("GET", "/admin/accounts", { key: of.operatorToken })).body.accounts
+  (await of.asOperator("GET", "/admin/accounts")).body.accounts
 
 describe.each([
   ["EVM", evmWallet],

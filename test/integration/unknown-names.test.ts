@@ -65,7 +65,7 @@ describe("an unknown name in a query string", () => {
       const { status, body } = await alice.call(method, `${path}?agentid=a`)
       expect([method, path, status, body.code]).toEqual([method, path, 400, "unknown_parameter"])
     }
-    const { status, body } = await server.call("GET", "/admin/export?acount=alice", { key: server.operatorToken })
+    const { status, body } = await server.asOperator("GET", "/admin/export?acount=alice")
     expect([status, body.details[0].message]).toEqual([400, expect.stringContaining('"account"')])
   })
 })

@@ -11,7 +11,7 @@ const many = (count: number) =>
   Array.from({ length: count }, (_, at) => fact("Ann", `Visit ${at} was to the harbour, where the ferries leave`))
 
 const progress = async (server: TestServer): Promise<{ readonly pending: number; readonly total: number }> =>
-  (await server.call("GET", "/admin/reembed", { key: server.operatorToken })).body
+  (await server.asOperator("GET", "/admin/reembed")).body
 
 const untilEmpty = async (server: TestServer, total: number): Promise<void> => {
   for (;;) {

@@ -13,7 +13,7 @@ import { evmWallet, walletCalls, walletHeaders } from "../support/TrustCalls.ts"
 const publicly = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_PUBLIC_URL: "https://memory.example.com" }
 
 const walletAccounts = async (of: TestServer): Promise<ReadonlyArray<string>> => {
-  const { body } = await of.call("GET", "/admin/accounts", { key: of.operatorToken })
+  const { body } = await of.asOperator("GET", "/admin/accounts")
   return body.accounts.map(({ id }: { readonly id: string }) => id).filter((id: string) => id.startsWith("0x"))
 }
 
@@ -45,7 +45,7 @@ describe("a service with a public URL", () => {
     await server.newAccount("linked")
     const signer = evmWallet("linked")
     const body = { account: "linked", address: signer.wallet.address }
-    await server.call("POST", "/admin/wallets", { key: server.operatorToken, body })
+    await server.asOperator("POST", "/admin/wallets", body)
     const calls = walletCalls(server, signer)
     expect((await calls.call("GET", "/v1/account")).body.account.name).toBe("linked")
     expect((await calls.call("GET", "/v1/credits")).body.allowance.monthly).toBe(1_000_000)

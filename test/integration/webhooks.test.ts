@@ -13,8 +13,7 @@ let chains: PaymentChains
 let receiver: WebhookReceiver
 let mortal: MortalServer
 
-const asOperator = (method: string, path: string, body?: object) =>
-  mortal.now().call(method, path, { key: mortal.now().operatorToken, body })
+const asOperator = (method: string, path: string, body?: object) => mortal.now().asOperator(method, path, body)
 const webhooks = async () => (await asOperator("GET", "/admin/webhooks")).body.webhooks
 const until = async (isSo: () => boolean | Promise<boolean>) => {
   while (!(await isSo())) await new Promise((wake) => setTimeout(wake, 50))
@@ -87,9 +86,9 @@ describe.skipIf(missingChains !== "")(`the webhook${missingChains}`, () => {
     await mortal.kill()
     const environment = { ...chains.environment, MUNIMENT_EMBEDDING_MODEL: "none" }
     const lone = await startServer({ dataDirectory: mortal.dataDirectory, environment })
-    const { body } = await lone.call("GET", "/admin/status", { key: lone.operatorToken })
+    const { body } = await lone.asOperator("GET", "/admin/status")
     expect(body.webhooks).toMatchObject({ isConfigured: false, pending: 1 })
-    const tried = await lone.call("POST", "/admin/webhooks/test", { key: lone.operatorToken })
+    const tried = await lone.asOperator("POST", "/admin/webhooks/test")
     expect([tried.status, tried.body.code]).toEqual([409, "webhook_not_configured"])
     await lone.stop()
   })

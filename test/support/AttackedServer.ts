@@ -74,7 +74,7 @@ export const registerKind = async (calls: MemoryCalls, attack: Injection) => {
 
 export const expectUntouched = async (attacked: AttackedServer, before: Json) => {
   expect(await stateOf(attacked)).toEqual(before)
-  const { body } = await attacked.server.call("GET", "/admin/ledger/check", { key: attacked.server.operatorToken })
+  const { body } = await attacked.server.asOperator("GET", "/admin/ledger/check")
   expect(body, JSON.stringify(body)).toMatchObject({ ok: true, problems: [] })
   for (const attack of injections) {
     for (const word of attack.forbidden) expect(attacked.server.output(), attack.id).not.toContain(word)

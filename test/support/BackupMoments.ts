@@ -99,10 +99,10 @@ export const expectMoment = async (
         )
     }
     await Promise.all(Array.from({ length: listsAtOnce }, compareNext))
-    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    const { body } = await server.asOperator("GET", "/admin/status")
     const { commitLog, quarantined, scrub } = body
     expect([commitLog.damage, quarantined, scrub.damaged]).toEqual([[], [], []])
-    const books = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+    const books = await server.asOperator("GET", "/admin/ledger/check")
     expect(books.status, JSON.stringify(books.body)).toBe(200)
   } finally {
     await server.stop()

@@ -1,5 +1,5 @@
 /** What tests of backups do again and again: agents that hold something, backups of them, services of what was restored. */
-import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "vitest"
@@ -58,16 +58,9 @@ export const fill = async (server: ServerCalls, agentId: string, words: Readonly
 export const untilSettled = async (server: TestServer): Promise<void> => {
   const deadline = Date.now() + patienceMillis
   for (;;) {
-    const { body } = await server.call("GET", "/admin/backups/files", { key: server.operatorToken })
+    const { body } = await server.asOperator("GET", "/admin/backups/files")
     if (body.files.every(({ mark }: { readonly mark: string | null }) => mark !== null)) return
     if (Date.now() > deadline) throw new Error("files go on changing")
     await new Promise((wake) => setTimeout(wake, 100))
   }
 }
-
-/** Files whose bytes hold the text, relative to the directory. */
-export const filesWith = (directory: string, text: string): ReadonlyArray<string> =>
-  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    return statSync(path).isFile() && readFileSync(path).includes(text)
-  })

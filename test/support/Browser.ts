@@ -71,9 +71,9 @@ export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<str
 /** A page of the console, with its operator signed in. */
 export const openConsole = async (
   browser: Browser,
-  { call, operatorToken }: Pick<ServerCalls, "call" | "operatorToken">
+  { asOperator }: Pick<ServerCalls, "asOperator">
 ): Promise<WatchedPage> => {
-  const { body } = await call("POST", "/admin/console-links", { key: operatorToken })
+  const { body } = await asOperator("POST", "/admin/console-links")
   const watched = await openPage(browser, new URL(body.link.url).origin)
   await watched.page.goto(body.link.url)
   await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()

@@ -93,7 +93,7 @@ const namesOf = async (
   if (name === "DELETE /admin/sessions/{id}") {
     const [, link] = bodyOf("POST /admin/console-links").link.url.split("#link=")
     await server.call("POST", "/console/session", { key: null, body: { link } })
-    return { id: (await server.call("GET", "/admin/sessions", { key: server.operatorToken })).body.sessions[0].id }
+    return { id: (await server.asOperator("GET", "/admin/sessions")).body.sessions[0].id }
   }
   return {}
 }

@@ -213,7 +213,7 @@ interface Holdings {
 
 /** What the account holds. */
 const holdings = async (server: TestServer): Promise<Holdings> => {
-  const status = await server.call("GET", "/admin/status", { key: server.operatorToken })
+  const status = await server.asOperator("GET", "/admin/status")
   const isSettled = status.body.extraction.pending === 0
   const paths = ["/v1/account", "/v1/schemas", "/v1/memories?limit=100&includeSuperseded=true"]
   const answers = await Promise.all(paths.map((path) => server.call("GET", path)))

@@ -316,7 +316,7 @@ const expire: Action = async ({ payments, world }) => {
 
 const reconcileNow: Action = async ({ underWay, world }) => {
   const server = world.mortal.now()
-  const sent = server.call("POST", "/admin/payments/reconcile", { key: server.operatorToken }).then(
+  const sent = server.asOperator("POST", "/admin/payments/reconcile").then(
     () => undefined,
     () => undefined
   )

@@ -206,7 +206,7 @@ const shownPaymentsMax = 1_000
 /** All payments; newest first. */
 export const paymentsOf = async (server: ServerCalls): Promise<ReadonlyArray<PaymentRow>> => {
   const path = `/admin/payments?limit=${shownPaymentsMax}`
-  const { body } = await server.call("GET", path, { key: server.operatorToken })
+  const { body } = await server.asOperator("GET", path)
   expect(body.payments.length).toBeLessThan(shownPaymentsMax)
   return body.payments
 }
@@ -215,7 +215,7 @@ const unfinishedStates = new Set(["verified", "broadcasting"])
 
 /** Lets the server look at the chains now; -> how many payments are still neither credited nor failed. */
 export const reconcile = async (server: ServerCalls): Promise<number> => {
-  const { body, status } = await server.call("POST", "/admin/payments/reconcile", { key: server.operatorToken })
+  const { body, status } = await server.asOperator("POST", "/admin/payments/reconcile")
   expect(status, JSON.stringify(body)).toBe(200)
   return (await paymentsOf(server)).filter(({ state }) => unfinishedStates.has(state)).length
 }
@@ -250,7 +250,7 @@ export const expectMoneyConserved = async (
   const open = payments.filter(({ state }) => unfinishedStates.has(state))
   expect(open.length, JSON.stringify(open)).toBe(unfinished)
 
-  const { body: proof } = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+  const { body: proof } = await server.asOperator("GET", "/admin/ledger/check")
   expect({ ok: proof.ok, problems: proof.problems }).toEqual({ ok: true, problems: [] })
   const totals = new Map<string, { readonly debits: number; readonly credits: number }>(
     proof.balances.map((row: { readonly name: string }) => [row.name, row])

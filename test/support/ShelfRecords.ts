@@ -36,7 +36,7 @@ const recordAt = (at: number, namespace: number, shelved: Shelved) => {
 
 /** Puts `count` memories into an account: item 0 the oldest, a minute between them. Throws if one is refused. */
 export const importShelves = async (
-  { call, operatorToken }: ServerCalls,
+  { asOperator }: Pick<ServerCalls, "asOperator">,
   { account, count, namespace }: { readonly account: string; readonly count: number; readonly namespace: number },
   shelved = shelvedAt
 ): Promise<void> => {
@@ -44,7 +44,7 @@ export const importShelves = async (
     const records = Array.from({ length: Math.min(batch, count - from) }, (_, at) =>
       recordAt(from + at, namespace, shelved(from + at))
     )
-    const { body, status } = await call("POST", "/admin/import", { key: operatorToken, body: { account, records } })
+    const { body, status } = await asOperator("POST", "/admin/import", { account, records })
     if (status !== 200 || body.imported !== records.length) throw new Error(`import: ${status} ${JSON.stringify(body)}`)
   }
 }

@@ -50,6 +50,7 @@ export interface ServerCalls {
   readonly url: string
   readonly operatorToken: string
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
+  readonly asOperator: (method: string, path: string, body?: unknown) => Promise<Answer>
   /** A new account with one key; the secret. */
   readonly newAccount: (name: string, plan?: string) => Promise<string>
 }
@@ -187,7 +188,7 @@ export const callsOf = (
       await new Promise((wake) => setTimeout(wake, 100))
     }
   }
-  return { url, operatorToken, call, newAccount: accountMaker(call, operatorToken) }
+  return { url, operatorToken, call, ...operatorCalls(call, operatorToken) }
 }
 
 /** Contract: Overload. Nothing was done. */
@@ -225,16 +226,23 @@ export const serverCalls = (url: string, operatorToken: string, defaultKey = ope
     const isJson = response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
-  return { url, operatorToken, call, newAccount: accountMaker(call, operatorToken) }
+  return { url, operatorToken, call, ...operatorCalls(call, operatorToken) }
 }
 
-const accountMaker =
-  (call: ServerCalls["call"], operatorToken: string): ServerCalls["newAccount"] =>
-  async (name, plan = "free") => {
-    const made = await call("POST", "/admin/keys", { key: operatorToken, body: { account: name, plan } })
-    if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)
-    return made.body.secret
+const operatorCalls = (
+  call: ServerCalls["call"],
+  operatorToken: string
+): Pick<ServerCalls, "asOperator" | "newAccount"> => {
+  const asOperator: ServerCalls["asOperator"] = (method, path, body) => call(method, path, { key: operatorToken, body })
+  return {
+    asOperator,
+    newAccount: async (name, plan = "free") => {
+      const made = await asOperator("POST", "/admin/keys", { account: name, plan })
+      if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)
+      return made.body.secret
+    }
   }
+}
 
 /**
  * A port that was free a moment ago. Each worker process takes its own block, below the ports that the system gives to

@@ -4,10 +4,9 @@
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 
@@ -33,25 +32,20 @@ let databases = 0
 const stale = (without: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const name = `fence_${databases++}`
-    const inDatabase = <A, E>(database: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-      Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(database), 1)))
-    yield* inDatabase("postgres", (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
-    const first = yield* openPostgresLog({ url: server.url(name), node: "first" })
-    const second = yield* openPostgresLog({ url: server.url(name), node: "second" })
-    for (const statement of without) yield* inDatabase(name, (sql) => sql.unsafe(statement))
+    const url = server.url(name)
+    yield* inDatabase(server.url(), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
+    const first = yield* openPostgresLog({ url, node: "first" })
+    const second = yield* openPostgresLog({ url, node: "second" })
+    for (const statement of without) yield* inDatabase(url, (sql) => sql.unsafe(statement))
     yield* first.claim(tag)
     yield* first.attach(tag, { epoch: 1, seq: 0 })
     for (let seq = 0; seq < written; seq++) yield* first.append(logCommit(1, seq))
-    yield* inDatabase(
-      name,
-      (sql) =>
-        sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
-    )
+    yield* inDatabase(url, endLeases)
     yield* second.claim(tag)
     yield* second.append({ ...logCommit(1, written), isClaim: true })
     const woken = yield* Effect.exit(first.append(logCommit(1, written)))
     const doubled = yield* inDatabase(
-      name,
+      url,
       (sql) => sql`SELECT from_seq FROM muniment_log.namespace_log GROUP BY from_seq HAVING count(*) > 1`
     )
     return { isAcknowledged: Exit.isSuccess(woken), doubled: doubled.length }

@@ -3,8 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
@@ -26,12 +26,8 @@ const node = (port?: number) =>
 /** A node whose connections pass through the proxy. */
 const proxied = Effect.suspend(() => node(proxy.port))
 
-const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
-const endLeases = inDatabase(
-  (sql) =>
-    sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
-)
+const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => inDatabase(server.url(), use))
 
 const seqsOf = (log: PostgresLog, number: number) =>
   Effect.map(log.tail(logTag(number), 0), (entries) => entries.map(({ record }) => record.header.fromSeq))
@@ -147,7 +143,7 @@ describe("a node that leaves", () => {
             return `node ${names - 1}`
           })
         )
-        const [lease] = yield* inDatabase(
+        const [lease] = yield* inServer(
           (sql) => sql<{ ended: boolean }>`
             SELECT expires_at <= clock_timestamp() AS ended FROM muniment_log.node_lease WHERE node = ${name}`
         )
@@ -167,7 +163,7 @@ const staleAppend = (number: number, nextWrites: boolean) =>
       const held = proxy.arm(logTag(number), "hold")
       const appending = yield* Effect.forkScoped(Effect.result(stale.append(logCommit(number, 2, "stale"))))
       yield* Effect.promise(() => held)
-      yield* endLeases
+      yield* inServer(endLeases)
       const claim = yield* next.claim(logTag(number))
       expect(claim.state).toEqual({ epoch: 1, seq: 2 })
       if (nextWrites) yield* next.append({ ...logCommit(number, 2, "next"), isClaim: true })
@@ -188,10 +184,10 @@ describe("an owner that stands still in the middle of an append", () => {
 
   it.live("would write beside the next owner without the fence", () =>
     Effect.gen(function* () {
-      const [row] = yield* inDatabase(
+      const [row] = yield* inServer(
         (sql) => sql<{ text: string }>`SELECT pg_get_functiondef('muniment_log.admits'::regproc) AS text`
       )
-      const withBody = (body: string) => inDatabase((sql) => sql.unsafe(body))
+      const withBody = (body: string) => inServer((sql) => sql.unsafe(body))
       yield* withBody(row!.text.replace(/\$function\$[^]*\$function\$/u, "$$function$$ SELECT true $$function$$"))
       const outcome = yield* Effect.ensuring(staleAppend(13, false), Effect.orDie(withBody(row!.text)))
       expect(outcome).toEqual({ told: "acknowledged", texts: ["stale"] })
@@ -202,7 +198,7 @@ describe("an owner that stands still in the middle of an append", () => {
 
 /** Until so many statements wait for a lock. */
 const untilWaiting = (count: number) =>
-  inDatabase((sql) => sql<{ n: bigint }>`SELECT count(*) AS n FROM pg_locks WHERE NOT granted`).pipe(
+  inServer((sql) => sql<{ n: bigint }>`SELECT count(*) AS n FROM pg_locks WHERE NOT granted`).pipe(
     Effect.repeat({ until: ([row]) => Number(row!.n) >= count })
   )
 
@@ -226,7 +222,7 @@ describe("an append and a claim that wait for the same row", () => {
           yield* untilWaiting(2)
           return { ...early, ...late }
         })
-        const { appending, claiming } = yield* inDatabase((sql) =>
+        const { appending, claiming } = yield* inServer((sql) =>
           sql.withTransaction(Effect.provideService(held, SqlClient, sql))
         )
         const outcome = yield* Fiber.join(appending!)

@@ -1,10 +1,11 @@
 /** Commits whose wait for the synchronous standby is cancelled: PostgreSQL answers them as if they were on the standby. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
-import { asked, logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { asked } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { Standby } from "../../support/Standby.ts"
@@ -20,12 +21,12 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
+const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => inDatabase(server.url(), use))
 
 /** Ends the wait of the session that waits for the standby with that statement. */
 const endWait = (by: "pg_cancel_backend" | "pg_terminate_backend", statement: string) =>
-  inDatabase((sql) =>
+  inServer((sql) =>
     sql
       .unsafe(
         `SELECT ${by}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND starts_with(query, '${statement}')`
@@ -74,10 +75,10 @@ describe("a commit whose wait for the standby is ended", () => {
 
   it.live("is a fault of a transaction of several statements", () =>
     Effect.gen(function* () {
-      yield* inDatabase((sql) => sql`CREATE TABLE steps (step int)`)
+      yield* inServer((sql) => sql`CREATE TABLE steps (step int)`)
       const outcome = yield* withoutStandby(
         Effect.gen(function* () {
-          const steps = inDatabase((sql) =>
+          const steps = inServer((sql) =>
             asked(
               sql.withTransaction(Effect.andThen(sql`INSERT INTO steps VALUES (1)`, sql`INSERT INTO steps VALUES (2)`))
             )

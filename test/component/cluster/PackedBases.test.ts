@@ -2,8 +2,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { createHash, randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { ConfigProvider, Effect } from "effect"
 import { afterAll, beforeAll } from "vitest"
@@ -11,34 +9,17 @@ import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { s3Environment, type S3Server, startS3Server } from "../../support/S3Server.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
-// A CommonJS package without types.
-const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => {
-  readonly run: () => Promise<AddressInfo>
-  readonly close: () => Promise<void>
-}
-
 const bucketDirectory = temporaryDirectory()
-const store = new S3rver({
-  port: 0,
-  address: "127.0.0.1",
-  silent: true,
-  directory: bucketDirectory,
-  configureBuckets: [{ name: "bases" }]
-})
-let endpoint = ""
+let store: S3Server
 beforeAll(async () => {
-  const { port } = await store.run()
-  endpoint = `http://127.0.0.1:${port}`
+  store = await startS3Server(bucketDirectory, "bases")
 })
-afterAll(() => store.close())
+afterAll(() => store?.close())
 
-const credentials = (): Record<string, string> => ({
-  AWS_ACCESS_KEY_ID: "S3RVER",
-  AWS_SECRET_ACCESS_KEY: "S3RVER",
-  AWS_ENDPOINT_URL: endpoint
-})
+const credentials = (): Record<string, string> => s3Environment(store.port)
 
 const targetOf = (text: string, environment: Record<string, string> = {}) =>
   openTarget(text).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))

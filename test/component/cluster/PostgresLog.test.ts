@@ -1,12 +1,12 @@
 /** The shared log against a real PostgreSQL: what only a log of several nodes has to hold. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Logger } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { startLock } from "@muniment/cluster/log/logSchema"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { LogError } from "@muniment/engine/log/LogError"
+import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 
@@ -22,8 +22,8 @@ const node = () => Effect.suspend(() => openPostgresLog({ url: server.url(), nod
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
-const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
+const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => inDatabase(server.url(), use))
 
 /** What the log has of the namespace: sequence numbers before each commit. */
 const seqsOf = (log: PostgresLog, number: number) =>
@@ -36,12 +36,6 @@ const enter = (log: PostgresLog, number: number) =>
     return claim.state?.seq ?? 0
   })
 
-/** Ends the lease of every node in the database, as if they had been frozen. */
-const freezeAll = inDatabase(
-  (sql) =>
-    sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
-)
-
 describe("a node that starts", () => {
   it.live("asks again while another one migrates for longer than a statement may take", () =>
     Effect.scoped(
@@ -49,7 +43,7 @@ describe("a node that starts", () => {
         const release = yield* Deferred.make<void>()
         const isHeld = yield* Deferred.make<void>()
         yield* Effect.forkScoped(
-          inDatabase((sql) =>
+          inServer((sql) =>
             sql.withTransaction(
               Effect.gen(function* () {
                 yield* sql`SELECT pg_advisory_xact_lock(${startLock}::int8)`
@@ -99,7 +93,7 @@ describe("the commit log in PostgreSQL", () => {
         yield* enter(first, 1)
         for (const seq of upTo(3)) yield* first.append(logCommit(1, seq))
         expect(first.isCurrent(logTag(1))).toBe(true)
-        yield* freezeAll
+        yield* inServer(endLeases)
         expect(yield* second.claim(logTag(1))).toEqual({
           tenure: 2n,
           state: { epoch: 1, seq: 3 },
@@ -147,7 +141,7 @@ describe("the commit log in PostgreSQL", () => {
           { concurrency: "unbounded" }
         )
         for (const number of numbers) expect(yield* seqsOf(log, number)).toEqual(upTo(5))
-        const [row] = yield* inDatabase(
+        const [row] = yield* inServer(
           (sql) => sql<{ n: bigint }>`
           SELECT count(DISTINCT xmin::text) AS n FROM muniment_log.namespace_log WHERE tag >= ${logTag(100)} AND tag < ${logTag(160)}`
         )
@@ -193,12 +187,12 @@ describe("the commit log in PostgreSQL", () => {
         const log = yield* node()
         yield* enter(log, 5)
         for (const seq of upTo(3)) yield* log.append(logCommit(5, seq))
-        yield* inDatabase(
+        yield* inServer(
           (sql) =>
             sql`UPDATE muniment_log.namespace_log SET record = set_byte(record, 70, 0) WHERE tag = ${logTag(5)} AND ordinal = 2`
         )
         expect((yield* Effect.flip(log.tail(logTag(5), 0))).message).toContain("record 2 is damaged")
-        yield* inDatabase((sql) => sql`DELETE FROM muniment_log.namespace_log WHERE tag = ${logTag(5)} AND ordinal = 2`)
+        yield* inServer((sql) => sql`DELETE FROM muniment_log.namespace_log WHERE tag = ${logTag(5)} AND ordinal = 2`)
         expect((yield* Effect.flip(log.tail(logTag(5), 0))).message).toContain("record 2 of")
         expect((yield* log.tail(logTag(5), 2)).length).toBe(1)
       })
@@ -212,7 +206,7 @@ describe("the commit log in PostgreSQL", () => {
         const [accounts, agent] = [logTag(6), logTag(7)]
         yield* other.claim(accounts)
         // It does not know yet that it is the owner no more.
-        yield* freezeAll
+        yield* inServer(endLeases)
         yield* owner.claim(accounts)
         yield* other.eraseAgent(agent, "digest")
         const erased = Effect.map(other.claim(agent), (claim) => claim.erased)
@@ -228,9 +222,9 @@ describe("the commit log in PostgreSQL", () => {
   it.live("refuses a database of a later release, and leaves it as it is", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(node())
-      yield* inDatabase((sql) => sql`INSERT INTO muniment_log.migration (migration_id, name) VALUES (99, 'later')`)
+      yield* inServer((sql) => sql`INSERT INTO muniment_log.migration (migration_id, name) VALUES (99, 'later')`)
       const fault = yield* Effect.scoped(Effect.flip(node()))
-      yield* inDatabase((sql) => sql`DELETE FROM muniment_log.migration WHERE migration_id = 99`)
+      yield* inServer((sql) => sql`DELETE FROM muniment_log.migration WHERE migration_id = 99`)
       expect(fault._tag).toBe("LogFault")
       expect(fault.message).toContain("version 99")
       yield* Effect.scoped(node())
@@ -239,7 +233,7 @@ describe("the commit log in PostgreSQL", () => {
 
   it.live("is opened by several nodes at once on an empty database", () =>
     Effect.gen(function* () {
-      yield* inDatabase((sql) => sql`DROP SCHEMA IF EXISTS muniment_log CASCADE`)
+      yield* inServer((sql) => sql`DROP SCHEMA IF EXISTS muniment_log CASCADE`)
       yield* Effect.scoped(Effect.all(upTo(4).map(node), { concurrency: "unbounded" }))
     })
   )

@@ -1,10 +1,10 @@
 /** The commit log in PostgreSQL against the suite that every log of namespaces has to pass. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { LogFault } from "@muniment/engine/log/LogError"
+import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { logTag } from "../../support/CommitLogs.ts"
 import { logConformance } from "../../support/logConformance.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
@@ -15,10 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1)))).pipe(
-    Effect.mapError((cause) => new LogFault({ cause }))
-  )
+const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => inDatabase(server.url(), use)).pipe(Effect.mapError((cause) => new LogFault({ cause })))
 
 let nodes = 0
 
@@ -32,7 +30,7 @@ logConformance("the log in PostgreSQL", () => ({
     }
   }),
   edit: (number, ordinal, change) =>
-    inDatabase((sql) =>
+    inServer((sql) =>
       Effect.gen(function* () {
         const [row] = yield* sql<{ record: Uint8Array }>`
           SELECT record FROM muniment_log.namespace_log WHERE tag = ${logTag(number)} AND ordinal = ${ordinal}::int8`
@@ -43,7 +41,7 @@ logConformance("the log in PostgreSQL", () => ({
       })
     ),
   piecesWith: (text) =>
-    inDatabase((sql) =>
+    inServer((sql) =>
       Effect.map(
         sql<{ n: bigint }>`SELECT count(*) AS n FROM muniment_log.namespace_log
           WHERE position(${Buffer.from(text)}::bytea IN record) > 0`,

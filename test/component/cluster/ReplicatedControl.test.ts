@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
 import { zstdDecompressSync } from "node:zlib"
 import { openTarget } from "@muniment/backup/target/openTarget"
@@ -11,12 +11,12 @@ import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { ControlTenure, replicatedControl } from "@muniment/cluster/control/ReplicatedControl"
 import { controlTag } from "@muniment/cluster/control/controlRecords"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
+import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { moneyOver } from "../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
@@ -29,14 +29,8 @@ afterAll(() => server?.stop())
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 
-const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
-
-/** Ends the lease of every node in the database, as if they had been frozen. */
-const freezeAll = inDatabase(
-  (sql) =>
-    sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
-)
+const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => inDatabase(server.url(), use))
 
 let names = 0
 
@@ -80,7 +74,7 @@ const usesOf = (context: Context.Context<ControlDatabase | ControlTenure | Ledge
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
-const recordsKept = inDatabase((sql) =>
+const recordsKept = inServer((sql) =>
   Effect.map(
     sql<{ count: bigint }>`SELECT count(*) FROM muniment_log.namespace_log WHERE tag = ${controlTag}`,
     ([row]) => Number(row?.count)
@@ -89,7 +83,7 @@ const recordsKept = inDatabase((sql) =>
 
 /** Each test begins with a database that nobody has owned. */
 const withoutControl = Effect.ignore(
-  inDatabase((sql) =>
+  inServer((sql) =>
     Effect.all([
       sql`DELETE FROM muniment_log.namespace_owner WHERE tag = ${controlTag}`,
       sql`DELETE FROM muniment_log.namespace_log WHERE tag = ${controlTag}`
@@ -201,7 +195,7 @@ it.live("an owner that was frozen acknowledges nothing more, and the next has al
       const first = yield* own(bases)
       yield* Effect.forEach(upTo(20), (number) => first.note(`told ${10 + number}`), { concurrency: 4 })
       expect(first.tenure.isCurrent()).toBe(true)
-      yield* freezeAll
+      yield* inServer(endLeases)
       const second = yield* own(bases)
       expect(yield* second.names).toEqual(upTo(20).map((number) => `told ${10 + number}`))
       const late = yield* Effect.exit(first.note("too late"))
@@ -241,7 +235,7 @@ it.live("removed text is in no record and no base after the next settling", () =
 /** Everything that the log and the bases hold, unpacked. */
 const contentOf = (bases: string) =>
   Effect.map(
-    inDatabase(
+    inServer(
       (sql) =>
         sql<{ record: Uint8Array | null }>`SELECT record FROM muniment_log.namespace_log WHERE tag = ${controlTag}`
     ),

@@ -4,16 +4,16 @@ import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
-import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
-import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { replicatedStore, StoreHandOver } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
+import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
@@ -39,11 +39,8 @@ const databaseOf = (directory: string): Effect.Effect<string> =>
     const known = databases.get(directory)
     if (known !== undefined) return known
     const name = `cluster_${databases.size}`
-    const made = SqlClient.use((sql) => sql.unsafe(`CREATE DATABASE ${name}`)).pipe(
-      Effect.provide(logDatabase(server.url(), 1)),
-      Effect.as(name)
-    )
-    const created = Effect.runPromise(made)
+    const made = inDatabase(server.url(), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
+    const created = Effect.runPromise(Effect.as(made, name))
     databases.set(directory, created)
     return created
   })
@@ -80,19 +77,8 @@ const start = (directory: string, port?: number) =>
     return { store, use, moves: Context.get(context, StoreHandOver), stop: Scope.close(scope, Exit.void) }
   })
 
-const inDatabase = <A, E>(directory: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
-  Effect.gen(function* () {
-    const database = yield* databaseOf(directory)
-    return yield* Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(database), 1)))
-  })
-
-/** Ends the lease of every node in the database, as if they had been frozen. */
-const freezeAll = (directory: string) =>
-  inDatabase(
-    directory,
-    (sql) =>
-      sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
-  )
+const inDatabaseOf = <A, E>(directory: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.flatMap(databaseOf(directory), (database) => inDatabase(server.url(database), use))
 
 const insert = (file: OpenNamespace, from: number, to: number) =>
   Effect.forEach(
@@ -161,7 +147,7 @@ it.live("an owner that was frozen acknowledges nothing more, and the next has al
       yield* first.use((frozen) =>
         Effect.gen(function* () {
           yield* insert(frozen, 0, 30)
-          yield* freezeAll(directory)
+          yield* inDatabaseOf(directory, endLeases)
           yield* second.use((file) =>
             Effect.gen(function* () {
               expect(yield* slotsIn(file)).toEqual(upTo(30))
@@ -258,7 +244,7 @@ it.live("a damaged copy is made again from the base and the log", () =>
 /** Everything that the log and the bases of a cluster hold, unpacked. */
 const contentOf = (directory: string) =>
   Effect.map(
-    inDatabase(directory, (sql) => sql<{ record: Uint8Array | null }>`SELECT record FROM muniment_log.namespace_log`),
+    inDatabaseOf(directory, (sql) => sql<{ record: Uint8Array | null }>`SELECT record FROM muniment_log.namespace_log`),
     (rows) => {
       const parts = readdirSync(join(directory, "bases"), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /^\d+$/.test(entry.name))

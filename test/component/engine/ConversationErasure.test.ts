@@ -3,7 +3,7 @@
  * round of housekeeping no file of the namespace holds a byte of them.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { copyFileSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -22,6 +22,7 @@ import {
   StoreProbe,
   turnOf
 } from "../../support/EngineFixtures.ts"
+import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()
@@ -67,11 +68,6 @@ const talk = (conversation: Partial<ConversationCommit> = {}, expiresAt?: number
     )
   })
 
-const filesWith = (directory: string, needle: string): ReadonlyArray<string> =>
-  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    return statSync(path).isFile() && readFileSync(path).includes(needle)
-  })
 const expectErased = (directory: string, ...needles: ReadonlyArray<string>) => {
   expect(filesWith(directory, "ordinary")).not.toEqual([])
   for (const needle of needles) expect(filesWith(directory, needle)).toEqual([])

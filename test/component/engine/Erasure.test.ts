@@ -3,13 +3,14 @@
  * expired memories, the log included.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { axisVector, creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()
@@ -17,12 +18,6 @@ const secret = "zanzibarquux"
 /** A vector with unique bytes. */
 const vector = axisVector(37)
 const vectorBytes = Buffer.from(vector.values.buffer)
-
-const filesWith = (directory: string, needle: string | Buffer): ReadonlyArray<string> =>
-  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    return statSync(path).isFile() && readFileSync(path).includes(needle)
-  })
 
 const secretMemory = (expiresAt?: number) => {
   const record = memoryRecord(1, `the word is ${secret}`, {

@@ -5,7 +5,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
 import { Clock, Effect } from "effect"
-import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"
 import { Limits } from "@muniment/domain/Limits"
@@ -26,6 +25,7 @@ import {
   newMemory,
   replacementOf
 } from "../../support/EngineFixtures.ts"
+import { filesWith } from "../../support/filesWith.ts"
 import { repetitions } from "../../support/Repetitions.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
@@ -284,12 +284,6 @@ describe("the words of the messages around a message", () => {
 
 const canary = "zanzibarquux"
 
-const filesWith = (directory: string): ReadonlyArray<string> =>
-  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
-    const path = join(directory, name)
-    return statSync(path).isFile() && readFileSync(path).includes(canary)
-  })
-
 describe("a word of a message", () => {
   const conversation = (fields = {}) =>
     creating(
@@ -311,10 +305,10 @@ describe("a word of a message", () => {
       const host = yield* NamespaceHost
       yield* host.ask(key, conversation(fields))
       yield* host.ask(key, creating([newMemory(messageRecord(9, "elsewhere"))]))
-      expect(filesWith(directory)).not.toEqual([])
+      expect(filesWith(directory, canary)).not.toEqual([])
       yield* host.ask(key, removal)
       yield* host.maintain
-      expect(filesWith(directory)).toEqual([])
+      expect(filesWith(directory, canary)).toEqual([])
       expectDerived(directory)
     }).pipe(Effect.provide(engineOf(directory)))
   })

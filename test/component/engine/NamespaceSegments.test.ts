@@ -26,6 +26,7 @@ import {
   newMemory,
   replacementOf
 } from "../../support/EngineFixtures.ts"
+import { filesWith } from "../../support/filesWith.ts"
 import { SeededRandom } from "../../support/SeededRandom.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
@@ -120,11 +121,6 @@ const codeOf = (vector: Float32Array): Buffer => {
   // A second vector adds its code, its slot and its sequence number.
   return Buffer.from(one.slice(one.length - (two.length - one.length - 12)))
 }
-
-const filesWith = (directory: string, needle: Buffer): ReadonlyArray<string> =>
-  readdirSync(join(directory, "namespaces")).filter((name) =>
-    readFileSync(join(directory, "namespaces", name)).includes(needle)
-  )
 
 describe("segments of a namespace", () => {
   it.effect("are written when it closes, and give the same image without reading a vector", () =>
@@ -233,17 +229,17 @@ describe("segments of a namespace", () => {
       const directory = temporaryDirectory()
       const code = codeOf(vectorOf(77).values)
       yield* session(directory, fill(1_100))
-      expect(filesWith(directory, code)).not.toEqual([])
+      expect(filesWith(join(directory, "namespaces"), code)).not.toEqual([])
       yield* session(
         directory,
         Effect.gen(function* () {
           yield* remove(77)
           yield* maintain
-          expect(filesWith(directory, code)).toEqual([])
+          expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
         })
       )
       expect(stored(directory)).toEqual([0, 1])
-      expect(filesWith(directory, code)).toEqual([])
+      expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
     })
   )
 

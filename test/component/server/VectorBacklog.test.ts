@@ -50,7 +50,7 @@ interface Progress {
   readonly total: number
 }
 const progress = async (server: TestServer): Promise<Progress> =>
-  (await server.call("GET", "/admin/reembed", { key: server.operatorToken })).body
+  (await server.asOperator("GET", "/admin/reembed")).body
 
 /** Polls until the progress satisfies `isReached`; the time limit is the test's own. */
 const progressUntil = async (server: TestServer, isReached: (now: Progress) => boolean): Promise<Progress> => {

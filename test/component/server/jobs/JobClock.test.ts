@@ -19,6 +19,7 @@ import {
   moment,
   noon,
   numbersOf,
+  start,
   storageWorld,
   store
 } from "./StorageWorld.ts"
@@ -27,11 +28,6 @@ const run = StorageInsurance.use((insurance) => insurance.run())
 const accept = StorageInsurance.use((insurance) => insurance.run({ acceptClock: true }))
 const step = JobClock.use((clock) => clock.step)
 const hour = 3_600_000
-
-const start = <A, E, R>(directory: string, atMillis: number, work: Effect.Effect<A, E, R>) =>
-  Effect.andThen(TestClock.setTime(atMillis), Effect.provide(work, storageWorld(directory))).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
 
 /** One account that pays for its memory, and one that does not pay for an old one. */
 const fill = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** The daily job and agents of which nothing is left: who is retired, what stays for them, a crash in between. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, References } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -10,17 +10,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { StorageInsurance } from "@muniment/server/jobs/StorageInsurance"
 import { memoryRecord } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-import {
-  crashed,
-  makeAccount,
-  memory,
-  moment,
-  namespaceOf,
-  noon,
-  numbersOf,
-  storageWorld,
-  store
-} from "./StorageWorld.ts"
+import { crashed, makeAccount, memory, moment, namespaceOf, noon, numbersOf, start, store } from "./StorageWorld.ts"
 
 const run = StorageInsurance.use((insurance) => insurance.run())
 const agentsOf = (account: Account) =>
@@ -32,11 +22,6 @@ const remove = (account: Account, number: number, agentId = "agent") =>
     yield* host.ask(key, { _tag: "RemoveMemories", ids: [memoryRecord(number, "").id], idempotency: undefined })
     return key
   })
-
-const start = <A, E, R>(directory: string, atMillis: number, work: Effect.Effect<A, E, R>) =>
-  Effect.andThen(TestClock.setTime(atMillis), Effect.provide(work, storageWorld(directory))).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
 
 describe("the daily job", () => {
   it.effect("retires agents that it found empty, on every plan, and no others", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { truncateSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, References } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { credits, storageMicroCreditsPerMemoryDay as price } from "@muniment/domain/Money"
@@ -28,7 +28,7 @@ import {
   namespaceOf,
   noon,
   numbersOf,
-  storageWorld,
+  start,
   store,
   type WorldOptions
 } from "./StorageWorld.ts"
@@ -40,12 +40,6 @@ const dryRun = StorageInsurance.use((insurance) => insurance.run({ dryRun: true 
 const total = ({ days }: JobReport, of: (account: AccountDay) => number): number =>
   days.flatMap(({ accounts }) => accounts).reduce((sum, account) => sum + of(account), 0)
 const proof = Effect.map(checkLedger, ({ problems }) => expect(problems).toEqual([]))
-
-/** A start of the server at `atMillis`. */
-const start = <A, E, R>(directory: string, atMillis: number, work: Effect.Effect<A, E, R>, options?: WorldOptions) =>
-  Effect.andThen(TestClock.setTime(atMillis), Effect.provide(work, storageWorld(directory, options))).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
 
 /** A directory whose job is over for the day of `noon`. */
 const world = <A, E, R>(work: Effect.Effect<A, E, R>, options?: WorldOptions) =>

@@ -1,7 +1,6 @@
 /** Crashes of the daily job at each of its durable steps. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, References } from "effect"
-import { TestClock } from "effect/testing"
+import { Effect } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { credits, storageMicroCreditsPerMemoryDay as price } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
@@ -18,18 +17,11 @@ import {
   moment,
   noon,
   numbersOf,
-  storageWorld,
-  store,
-  type WorldOptions
+  start,
+  store
 } from "./StorageWorld.ts"
 
 const proof = Effect.map(checkLedger, ({ problems }) => expect(problems).toEqual([]))
-
-/** A start of the server at `atMillis`. */
-const start = <A, E, R>(directory: string, atMillis: number, work: Effect.Effect<A, E, R>, options?: WorldOptions) =>
-  Effect.andThen(TestClock.setTime(atMillis), Effect.provide(work, storageWorld(directory, options))).pipe(
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
 
 describe("a crash anywhere in the job", () => {
   const fill = Effect.gen(function* () {

@@ -5,9 +5,10 @@
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, References } from "effect"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { SecureRandom } from "effect/crypto"
+import { TestClock } from "effect/testing"
 import type { Account, Plan } from "@muniment/domain/Account"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { credits } from "@muniment/domain/Money"
@@ -72,6 +73,17 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.fresh
   )
 }
+
+/** A start of the server at `atMillis`. */
+export const start = <A, E, R>(
+  directory: string,
+  atMillis: number,
+  work: Effect.Effect<A, E, R>,
+  options?: WorldOptions
+) =>
+  Effect.andThen(TestClock.setTime(atMillis), Effect.provide(work, storageWorld(directory, options))).pipe(
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
 
 const steppedLedger = (step: Effect.Effect<void>) => {
   const stepped = <A, E>(effect: Effect.Effect<A, E>) =>
