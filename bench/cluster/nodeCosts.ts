@@ -6,6 +6,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { exitOnSignals } from "../../scripts/cluster/children.ts"
 import { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { freePort } from "../../scripts/cluster/ports.ts"
@@ -79,7 +80,6 @@ const load = async (nodes: ReadonlyArray<NodeProcess>, count: number): Promise<v
   await Promise.all(Array.from({ length: callers }, call))
 }
 
-const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
 
 const measure = async (nodes: ReadonlyArray<NodeProcess>) => {

@@ -9,6 +9,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { exitOnSignals } from "../../scripts/cluster/children.ts"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { quantile } from "../kit/Measure.ts"
@@ -40,8 +41,6 @@ const againMillis = 50
 const thinkMillis = 50
 /** After a stop, for the answers that it delays. */
 const settleMillis = 3_000
-
-const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))
 
 interface Write {
   readonly begunMillis: number

@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import { isMissing, loadPeer, peerNote } from "../kit/Peers.ts"
+import { loadSqliteVec, type SqliteVec } from "../kit/SqliteVec.ts"
 import { namespaceKey, openEngine } from "./EngineUnderTest.ts"
 import { dims } from "../index/syntheticVectors.ts"
 
@@ -41,7 +42,7 @@ const found = 3
 export const openWriteStores = async (agents: number): Promise<WriteStores> => {
   const notes: Array<string> = []
   const stores: Array<WriteStore> = [await ourStore("Muniment", "log"), await ourStore(filesAloneName, "thread")]
-  const vec = await loadPeer("sqlite-vec", isSqliteVec)
+  const vec = await loadSqliteVec()
   notes.push(peerNote(vec))
   if (!isMissing(vec)) stores.push(sqliteStore(vec.module))
   const lance = await loadPeer("@lancedb/lancedb", isLance)
@@ -87,13 +88,6 @@ const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<Writ
     close: engine.close
   }
 }
-
-interface SqliteVec {
-  readonly getLoadablePath: () => string
-}
-
-const isSqliteVec = (loaded: unknown): loaded is SqliteVec =>
-  typeof loaded === "object" && loaded !== null && "getLoadablePath" in loaded
 
 /** The hand-written solution: one file, one connection, a table, FTS5 and sqlite-vec, one transaction a request. */
 const sqliteStore = (module: SqliteVec): WriteStore => {

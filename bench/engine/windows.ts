@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import { readRetold } from "../retrieval/Locomo.ts"
 import { answerHelp, wholeNumber } from "../Usage.ts"
@@ -154,7 +155,5 @@ const settledPollMillis = 250
 
 const phaseLine = (name: string, { millis, pending }: Phase): string =>
   `windows of ${windowLength}, ${name}: ${spread(millis)}, pending ${((100 * pending) / millis.length).toFixed(0)} %`
-
-const pause = (millis: number) => new Promise((wake) => setTimeout(wake, millis))
 
 await main()

@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
 import { bundledEntry } from "../support/BundledService.ts"
@@ -383,5 +384,3 @@ class FaultRun {
     if (books.body.ok !== true) this.#books.push(JSON.stringify(books.body))
   }
 }
-
-const pause = (millis: number) => new Promise((resume) => setTimeout(resume, millis))

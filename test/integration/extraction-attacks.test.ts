@@ -2,6 +2,7 @@
  * What went wrong once when conversations were read under attack (contract: Conversations): clients that go away,
  * erasure while a model reads, what ends and must not live on, answers starved by a large memory.
  */
+import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer, type ModelRequest } from "../support/ModelServer.ts"
@@ -32,7 +33,6 @@ afterAll(async () => {
   await model.close()
 })
 
-const pause = (millis: number) => new Promise((wake) => setTimeout(wake, millis))
 const said = (id: string, content: string) => ({ id, role: "user", content })
 const home = { subject: "Alice", fact: "Alice lives in Quimper" }
 

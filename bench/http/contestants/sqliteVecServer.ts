@@ -5,20 +5,14 @@
  */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { isMissing, loadPeer } from "../../kit/Peers.ts"
+import { isMissing } from "../../kit/Peers.ts"
+import { loadSqliteVec } from "../../kit/SqliteVec.ts"
 import { serveJson, type PeerEngine } from "./JsonServer.ts"
 import { anyWord, candidatesMax, dataDirectory, fuseRanks, type FoundMemory, type PeerQuery } from "./Peer.ts"
 import { openEmbedder, type PeerEmbedder } from "./PeerEmbedder.ts"
 
-interface SqliteVec {
-  readonly getLoadablePath: () => string
-}
-
-const isSqliteVec = (loaded: unknown): loaded is SqliteVec =>
-  typeof loaded === "object" && loaded !== null && "getLoadablePath" in loaded
-
 const open = async (): Promise<DatabaseSync> => {
-  const peer = await loadPeer("sqlite-vec", isSqliteVec)
+  const peer = await loadSqliteVec()
   if (isMissing(peer)) throw new Error(peer.reason)
   const database = new DatabaseSync(join(dataDirectory(), "memories.db"), { allowExtension: true })
   database.loadExtension(peer.module.getLoadablePath())

@@ -5,12 +5,9 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { isMissing, loadPeer, peerNote } from "../../kit/Peers.ts"
+import { isMissing, peerNote } from "../../kit/Peers.ts"
+import { loadSqliteVec } from "../../kit/SqliteVec.ts"
 import type { Contender, ContenderKind, Place } from "../Contender.ts"
-
-interface SqliteVec {
-  readonly getLoadablePath: () => string
-}
 
 const cacheKibibytes = 2_097_152
 
@@ -18,7 +15,7 @@ export const sqliteVec: ContenderKind = {
   name: "sqlite-vec",
   countMax: 100_000,
   open: async (place) => {
-    const peer = await loadPeer("sqlite-vec", isSqliteVec)
+    const peer = await loadSqliteVec()
     if (isMissing(peer)) throw new Error(peerNote(peer))
     const path = join(place.directory, "vectors.db")
     const open = (): DatabaseSync => {
@@ -90,6 +87,3 @@ const bytesOf = (vector: Float32Array): Uint8Array =>
   new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
 
 const slotsOf = (rows: ReadonlyArray<Record<string, unknown>>): Array<number> => rows.map(({ rowid }) => Number(rowid))
-
-const isSqliteVec = (loaded: unknown): loaded is SqliteVec =>
-  typeof loaded === "object" && loaded !== null && "getLoadablePath" in loaded
