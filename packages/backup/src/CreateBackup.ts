@@ -64,7 +64,7 @@ interface Proceeded {
 
 /** Copies that are read and stored at a time; each holds two parts in memory. */
 const filesAtOnce = 4
-/** A draft is renewed after so many files, or so many bytes. */
+/** A draft is renewed when it lacks this many files or bytes. */
 const draftFiles = 16
 const draftBytes = 256 * 1_048_576
 /** A draft is renewed this often too, and counts as abandoned when it was not for `draftDeadMillis`. */

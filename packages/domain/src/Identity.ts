@@ -8,7 +8,7 @@ import type { InsufficientStorage, RateLimited } from "./Errors.ts"
 import type { KeyScope } from "./KeyScope.ts"
 import type { MicroCredits } from "./Money.ts"
 
-/** Who the credentials of a request belong to. */
+/** Account, key and wallet to which the credentials of a request belong. */
 export interface Identity {
   readonly account: Account
   /** The API key that was used, for auditing and grants; undefined for the in-process operator. */

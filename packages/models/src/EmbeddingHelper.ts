@@ -37,7 +37,7 @@ export const openEmbeddingHelper = Effect.fnUntraced(function* (entry: URL, sett
   } satisfies EmbeddingHelper
 })
 
-/** The backlog is worth a helper when it was worked at for so long without a pause. */
+/** The backlog gets a helper once it has been worked at for this long without a pause of `pauseMillis`. */
 const helpedAfterMillis = 2_000
 const pauseMillis = 1_000
 

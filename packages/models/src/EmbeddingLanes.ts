@@ -87,7 +87,7 @@ export class EmbeddingLanes<Item extends PendingText> {
     return batch
   }
 
-  /** The model of the backlog's next batch, if so much waits that another thread may take some of it. */
+  /** The model of the backlog's next batch, if at least `helpedFromTexts` wait, so that another thread may take some. */
   get modelToHelp(): ModelId | undefined {
     return this.backlogCount >= helpedFromTexts ? this.#backlog.nextModelId : undefined
   }

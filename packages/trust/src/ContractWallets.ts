@@ -27,7 +27,7 @@ export type ContractBudget = (question: Effect.Effect<boolean>) => Effect.Effect
 
 const callsMax = 8
 const callTimeoutMillis = 5_000
-/** A wallet that is deployed, or changes its owners, is believed so much later. */
+/** How long a refusal is kept: a wallet that is deployed, or changes its owners, is accepted this much later. */
 export const refusalMillis = 30_000
 /** About 150 bytes each. */
 export const refusalsMax = 10_000

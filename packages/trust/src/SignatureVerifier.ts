@@ -1,7 +1,7 @@
 /**
  * Verifies wallet signatures one at a time and caches the valid ones.
  *
- * Invariants: the event loop runs between two verifications, so many at once delay other work by one verification at
+ * Invariants: the event loop runs between two verifications, so that many at once delay other work by one verification at
  * most; wallets take turns, so that many for one do not stand before those of others; a cache entry is valid for exactly
  * one address, text and signature; a contract's answer is not cached, because contracts can change their owners.
  */

@@ -63,7 +63,7 @@ export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
   }
 }
 
-/** After so many urgent requests one of the others is sent. */
+/** After this many urgent requests in a row one of the others is sent. */
 const urgentInARowMax = 8
 /** Losses that wait for the log; beyond it the oldest are dropped. */
 const lossesLoggedMax = 16

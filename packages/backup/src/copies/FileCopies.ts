@@ -156,7 +156,7 @@ class Copies {
     })
   }
 
-  /** Removes copies that nobody fetched. */
+  /** Removes copies that were not fetched. */
   get sweep(): Effect.Effect<void> {
     return Effect.map(Clock.currentTimeMillis, (nowMillis) => {
       for (const [name, { endedAt }] of this.#entries) {

@@ -39,7 +39,7 @@ export class ClusterInUse extends Data.TaggedError("ClusterInUse")<{ readonly me
 /** Rows of one statement. */
 const rowsMax = 1_000
 
-/** A node that has ended keeps its lease for so long; one that runs has a new one by then. */
+/** Longer than a lease lasts after its node has ended: a lease that is still there is that of a running node. */
 const leaseEndsTries = 12
 const leaseEndsEachMillis = 500
 

@@ -47,7 +47,7 @@ export class NodeLease {
     return this.#incarnation
   }
 
-  /** Whether what was claimed in that incarnation is nobody else's yet. */
+  /** Whether what was claimed in that incarnation still belongs to this node. */
   isCurrent(incarnation: number): boolean {
     return incarnation === this.#incarnation && this.#nowMillis < this.#validUntilMillis
   }

@@ -40,7 +40,7 @@ export interface Claim {
   readonly lastOrdinal: number
   /** The newest base, which holds everything up to its ordinal. */
   readonly base: { readonly object: string; readonly ordinal: number } | undefined
-  /** Who was erased under this tag (`eraseAgent`). */
+  /** Digest of the agent that was erased under this tag (`eraseAgent`). */
   readonly erased: string | undefined
 }
 

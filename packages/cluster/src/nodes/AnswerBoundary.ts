@@ -30,7 +30,7 @@ export class AnswerBoundary {
     else this.#part = "unknown"
   }
 
-  /** The node has answered so much more. */
+  /** Takes further bytes that the node has answered. */
   answered(bytes: Buffer): void {
     for (let at = 0; at < bytes.byteLength && this.#part !== "unknown";) at = this.#take(bytes, at)
   }

@@ -211,7 +211,7 @@ class ReplicatedStore {
     return join(this.#parts.folder, `${tag}.db`)
   }
 
-  /** Waits until nobody else of this node has it; leaves with the scope. */
+  /** Waits until no other caller on this node has it; given back with the scope. */
   #enter(tag: NamespaceTag): Effect.Effect<Place, never, Scope.Scope> {
     const entered: Effect.Effect<Place> = Effect.suspend(() => {
       const known = this.#places.get(tag)

@@ -43,7 +43,7 @@ const erase = Effect.fnUntraced(function* (
   if (isErased) yield* sql.withTransaction(sql`DELETE FROM erasure_due WHERE id <= ${last}`)
 })
 
-/** Whether the file has everything; not while somebody reads it. */
+/** Whether the file has everything; false while it is being read. */
 const checkpoint = (sql: SqlClient.SqlClient, mode: CheckpointMode): Effect.Effect<boolean, SqlError.SqlError> =>
   Effect.map(
     sql<CheckpointRow>`PRAGMA wal_checkpoint(${sql.literal(mode)})`,

@@ -119,7 +119,7 @@ export interface CommitLogShape extends NamespaceLog<LogEntry> {
   readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
   /** Namespaces whose copies are not known to hold durably what old segments have: for them the log keeps these. */
   readonly holders: Effect.Effect<ReadonlyArray<NamespaceTag>>
-  /** Deletes segments that nobody needs; returns how many. */
+  /** Deletes segments that are not needed any more; returns how many. */
   readonly dropUnneeded: Effect.Effect<number, LogFull | LogFault>
   /** Frees the room that is kept for later records, if erasures do not need it; true: there was some. */
   readonly giveUpSpare: Effect.Effect<boolean>

@@ -21,7 +21,7 @@ export class DiskRoom {
     }
   }
 
-  /** Whether a segment of so many bytes can be made. */
+  /** Whether there is room for a segment of this size. */
   hasFor(bytes: number): boolean {
     return this.freeBytes >= bytes * roomFactor
   }

@@ -287,7 +287,7 @@ export class FileLog implements CommitLogShape {
     return Effect.sync(() => this.#retention.holders(this.#sealedIndexes, this.#retentionState))
   }
 
-  /** Deletes segments that nobody needs; returns how many. */
+  /** Deletes segments that are not needed any more; returns how many. */
   get dropUnneeded(): Effect.Effect<number, LogFull | LogFault> {
     return Effect.suspend(() => {
       const sealed = this.#sealedIndexes
@@ -419,7 +419,7 @@ export class FileLog implements CommitLogShape {
     )
   }
 
-  /** A record that nobody waits for rides with the next sync, or with one of its own when none has come. */
+  /** Syncs a record without a waiting caller: with the next sync, or with one of its own if none has come. */
   #syncSoon(ordinal: number): void {
     const isWaiting = this.#syncDue > 0
     this.#syncDue = ordinal

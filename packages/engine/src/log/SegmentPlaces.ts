@@ -70,7 +70,7 @@ export class SegmentPlaces {
     return this.#spare.fault !== undefined || this.#disk.freeBytes < this.segmentBytes * tightSegments
   }
 
-  /** Whether a record of at most so many bytes has a place; if it is `free`, `place` is to follow. */
+  /** Whether a record of at most `bytes` has a place. After `free` the caller has to call `place`. */
   roomFor(bytes: number, isErasure: boolean): Room {
     this.retry()
     const next = this.#next(bytes, isErasure)

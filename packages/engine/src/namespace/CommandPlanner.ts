@@ -40,7 +40,7 @@ export type Reply<A> = () => A
 
 type Plan<A> = Effect.Effect<Reply<A>, NotFound | Conflict | PayloadTooLarge | StoreError>
 
-/** Holds room for so many bytes more; answers how many it holds. */
+/** Reserves `growth` bytes of the account's quota; answers how many bytes it holds. */
 type HoldRoom = (growth: () => number) => Effect.Effect<number, PayloadTooLarge>
 
 export class CommandPlanner {

@@ -2,7 +2,7 @@
 import { Context } from "effect"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
-/** Without it nobody is told. */
+/** Called after a commit; by default it does nothing. */
 export const CommitSignal = Context.Reference<(key: NamespaceKey) => void>("muniment/engine/CommitSignal", {
   defaultValue: () => () => undefined
 })

@@ -67,7 +67,7 @@ export class NamespaceStore extends Context.Service<
   }
 >()("muniment/engine/NamespaceStore") {}
 
-/** Waits after so many bytes were read: a check in the background leaves the disk to the others. */
+/** Called with the bytes that a check has just read; waits, so that others have the disk meanwhile. */
 export type Pace = (bytes: number) => Effect.Effect<void>
 
 /** What a check found: nothing if `faults` is empty. They name tables and slots, never content. */

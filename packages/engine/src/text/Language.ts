@@ -54,7 +54,7 @@ const spellings: Readonly<Record<LatinLanguage, RegExp>> = {
 const SPELLING_WEIGHT = 0.25
 /** Least evidence for a language other than English. */
 const EVIDENCE_MIN = 0.5
-/** So many words tell the language of a text, and so many characters its spelling. */
+/** Words of a text that are read to find its language, and characters to find its spelling. */
 const WORDS_MAX = 256
 const SPELLED_MAX = 1_024
 

@@ -134,7 +134,7 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
 }
 
 /**
- * Names are said in so many words; of a message also reasons, and a yes or no about nearly all that is asked. What was
+ * Names have to be stated in words; in a message reasons, too, and a yes or no about nearly all that is asked. What was
  * extracted beside messages is read as closely as they are.
  */
 const isStated = (

@@ -1,7 +1,7 @@
 /** Speaker and time of the words of a quote; an extracted memory has those of its message. */
 import type { Quote } from "./Quote.ts"
 
-/** Of the words of a memory: so many are in the message that it was extracted from. */
+/** Least share of a memory's words that the message has from which it was extracted. */
 const SOURCE_SHARE_MIN = 0.7
 
 /** What was extracted from a message that is among the quotes: by its key, else by its words. */

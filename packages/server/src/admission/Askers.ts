@@ -11,7 +11,7 @@ import { LRUCache } from "lru-cache"
 import { sessionSecretOf } from "../console/ConsoleCookie.ts"
 
 export interface Asker {
-  /** Whose turn it takes: an account, or an address. */
+  /** Account or address in whose turn the request waits. */
   readonly account: string
   readonly weight: number
   /** Whether its claim has passed the checks. */

@@ -5,7 +5,7 @@
 import { Limits } from "@muniment/domain/Limits"
 import { LRUCache } from "lru-cache"
 
-/** Units of work that a calm account may ask for, in the long run: so many a second, or that part of what is served. */
+/** Units of work that a calm account may ask for on average: this many a second, or this share of what is served. */
 const calmPerSecond = 100
 const calmShare = 0.25
 /** In the bucket of a calm account, at most: what it may ask for in that time. */

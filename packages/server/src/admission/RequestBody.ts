@@ -39,7 +39,7 @@ export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (b
   })
 }
 
-/** Reads the rest of a body that nobody wants, so that the connection can be used again. */
+/** Reads the rest of an unwanted body, so that the connection can be used again. */
 export const discardBody = (request: IncomingMessage): void => {
   if (announcedBytes(request) !== 0) request.on("data", releaseBytes)
 }

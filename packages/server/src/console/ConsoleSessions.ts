@@ -12,7 +12,7 @@ import type { OwnSession, SessionRecord } from "@muniment/domain/Console"
 import { Limits } from "@muniment/domain/Limits"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 
-/** Whom a session stands for. */
+/** Operator or account that a session stands for. */
 export type SessionHolder =
   | { readonly role: "operator" }
   /** The key is looked up with each request, so that its revocation ends what the session may do. */

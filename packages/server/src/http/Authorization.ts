@@ -68,7 +68,7 @@ type Answer<E> = Effect.Effect<
   HttpServerRequest.HttpServerRequest
 >
 
-/** Whom the credentials of a request belong to. */
+/** Identity to which the credentials of a request belong. */
 const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
   const keys = yield* ApiKeyStore
   const sessions = yield* ConsoleSessions

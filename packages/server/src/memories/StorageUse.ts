@@ -6,7 +6,7 @@
  * number in `control.db` is removed, and written again when the process stops; what a kill left without one is read
  * from its file when the account is next asked about. So a sum is exact after a kill, and a write looks at one number.
  *
- * Of a command that another node plans (`reserve`) so much is held as it may take at most, and settled by what its
+ * For a command that another node plans (`reserve`) the most that it may take is held, and settled by what its
  * namespace takes afterwards. One without an answer may have taken it: it counts so until its namespace is heard again.
  *
  * Invariant: bytes in the files and bytes held for commands under way never exceed the quota together.

@@ -18,7 +18,7 @@ import {
   type SearchRequestParameters
 } from "@muniment/domain/Search"
 
-/** Whose memories are searched; the same for all queries of one call. */
+/** Owners whose memories are searched; the same for all queries of one call. */
 export interface SearchReach {
   readonly scope: typeof Scope.Type
   /** The `X-Grants` header as received. */

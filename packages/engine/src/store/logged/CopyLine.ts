@@ -23,7 +23,7 @@ const changesBehindMax = 1_024
 /** A copy that lacks fewer changes waits long for more, unless somebody needs it: each transaction writes some 60 KB. */
 const fewChanges = 16
 const fewAfterMillis = 10_000
-/** One that lacks more waits so long for what comes with them, and no longer once there are many. */
+/** A copy that lacks more waits this long for further changes, and not at all once it lacks `manyChanges`. */
 const followAfterMillis = 100
 const manyChanges = 256
 

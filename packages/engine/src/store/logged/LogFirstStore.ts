@@ -76,7 +76,7 @@ const shortenOftenMillis = 5_000
 const settledTogether = 8
 
 const archiveName = "archive"
-/** An archive that has not asked for so long is taken for ended; on a tight disk it copies the files anew. */
+/** An archive that has not asked for this long counts as ended; on a tight disk it copies the files anew. */
 const archiveHeldMillis = 600_000
 
 interface Parts {

@@ -126,7 +126,7 @@ export class CommitThread {
     )
   }
 
-  /** Moves SQLite's log into the file. Fails if somebody reads it for long. */
+  /** Moves SQLite's log into the file. Fails while a long read holds it. */
   empty(filename: string): Effect.Effect<void, StoreError> {
     return Effect.asVoid(this.#ask({ _tag: "Empty", filename }))
   }

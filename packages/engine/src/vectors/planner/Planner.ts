@@ -104,7 +104,7 @@ const rowMicros = (live: number, share: number, costs: IndexCosts): number =>
 /** Rows of 384 components that fill ten times the cache of a core (2 MB). */
 const rowsUncached = 50_000
 
-/** Of a search through `count` lists that probes some of them and re-ranks so many rows. */
+/** Estimated microseconds of a search that probes `probes` of `count` lists and re-ranks `reranked` rows. */
 const listsMicros = ({ costs, live }: PlanInput, count: number, probes: number, reranked: number): number =>
   costs.searchMicros +
   count * costs.centroidMicros +

@@ -78,7 +78,7 @@ export interface SeriesSources {
   readonly path: string
   readonly tally: CallTally
   readonly gauges: () => SeriesGauges
-  /** Read once a minute, and whenever somebody looks at the hour. */
+  /** Read once a minute, and whenever the hour is asked for. */
   readonly levels: Effect.Effect<SeriesLevels>
 }
 
