@@ -1,4 +1,4 @@
-/** What the command lines of the bench programs share. */
+/** Shared parts of the command lines of the bench programs. */
 
 /** `--help`: prints how a program is called, and ends it. */
 export const answerHelp = (usage: string): void => {

@@ -1,4 +1,4 @@
-/** What can be seen of the service that is attacked, beside its answers. */
+/** Measurements of the attacked service, beside its answers. */
 import type { BenchServer } from "../http/BenchServer.ts"
 import type { Target } from "./Wire.ts"
 

@@ -1,6 +1,6 @@
 /**
- * What an attacker or a crowd does to a running service: attacks one after the other, then overload, arrivals at
- * multiples of the capacity that do not wait for answers.
+ * Attacks and crowds on a running service: attacks one after the other, then overload, arrivals at multiples of the
+ * capacity that do not wait for answers.
  *
  * `npm run bench -- --suite abuse`, or this file itself (`--help`), also against a service that runs already.
  */

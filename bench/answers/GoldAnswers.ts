@@ -1,6 +1,7 @@
 /**
- * Whether an answer is right, by machine: it says at least half of the gold answer's words that are not in the question, or
- * the gold date within a day ("words"); or it quotes an annotated message ("evidence"). Both are guesses: read a sample.
+ * Judges by machine whether an answer is right: it says at least half of the gold answer's words that are not in the
+ * question, or the gold date within a day ("words"); or it quotes an annotated message ("evidence"). Both are guesses:
+ * read a sample.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"

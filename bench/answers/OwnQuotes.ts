@@ -1,5 +1,5 @@
 /**
- * What the gate sees of our own conversations (`own/fit`), beside what is right: for the weights. Questions of one
+ * The gate's features on our own conversations (`own/fit`), beside what is right: for the weights. Questions of one
  * conversation are also asked of the others, where nothing answers them.
  */
 import { randomUUID } from "node:crypto"

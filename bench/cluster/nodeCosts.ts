@@ -1,6 +1,6 @@
 /**
- * What a node of a cluster costs in processor time: at rest, and for a write beside one machine without a cluster. Three
- * nodes over a real PostgreSQL, then one machine, each with the same writes from the same callers; what is counted is the
+ * Processor time of a node of a cluster: at rest, and for a write beside one machine without a cluster. Three nodes
+ * over a real PostgreSQL, then one machine, each with the same writes from the same callers; what is counted is the
  * processes' own time, which another load on the machine lengthens by its cache misses only. Linux.
  */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"

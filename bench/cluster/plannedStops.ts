@@ -1,10 +1,10 @@
 /**
- * How long callers wait when a node is stopped as planned (SIGTERM) and they repeat under their key: three nodes over a
- * real PostgreSQL, with writes to many agents all the while, each of which goes to the next node that takes it. Of each
+ * Waits of callers when a node is stopped as planned (SIGTERM) and they repeat under their key: three nodes over a real
+ * PostgreSQL, with writes to many agents all the while, each of which goes to the next node that takes it. Of each
  * stop: the longest wait of any write, from its first attempt to its answer, when that write began, and what the node
- * says of the parts of its end; and how many attempts were refused, by what they were told. The owner of `control.db` is
- * stopped in turn with another node, and each is started again before the next stop: the longest wait meanwhile is a row of
- * its own. Its processes end with it.
+ * says of the parts of its end; and how many attempts were refused, by what they were told. The owner of `control.db`
+ * is stopped in turn with another node, and each is started again before the next stop: the longest wait meanwhile is a
+ * row of its own. Its processes end with it.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,7 +1,7 @@
 /**
- * How soon a page of the console is on the screen: first contentful paint, as Chromium reports it, and the moment at which
- * what the page is for is there. Each reading is of a browser profile of its own, so nothing is cached by the browser; the
- * service is warm and holds 20,000 memories. `npm run bench -- --suite console`.
+ * Time until a page of the console is on the screen: first contentful paint, as Chromium reports it, and the moment at
+ * which what the page is for is there. Each reading is of a browser profile of its own, so nothing is cached by the
+ * browser; the service is warm and holds 20,000 memories. `npm run bench -- --suite console`.
  */
 import type { Browser, BrowserContext } from "playwright-core"
 import { openBrowser, openConsole } from "../../test/support/Browser.ts"

@@ -1,8 +1,7 @@
 /**
- * What messages cost the engine: bytes in the file, processor time of a store, an import and a removal, and of a search
- * among messages against one among direct memories of the same texts. Texts are LoCoMo's turns; long messages are
- * turns joined. Vectors are noise, since no result is judged.
- * `node bench/engine/messages.ts --data DIR`
+ * Costs of messages in the engine: bytes in the file, processor time of a store, an import and a removal, and of a
+ * search among messages against one among direct memories of the same texts. Texts are LoCoMo's turns; long messages
+ * are turns joined. Vectors are noise, since no result is judged. `node bench/engine/messages.ts --data DIR`
  */
 import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"

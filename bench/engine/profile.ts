@@ -1,6 +1,6 @@
 /**
- * Where the time of the event loop's thread goes: V8's sampling profiler, each sample is counted for the part of the
- * engine that its innermost known frame belongs to.
+ * Profile of the event loop's thread by parts of the engine: V8's sampling profiler, each sample is counted for the
+ * part of the engine that its innermost known frame belongs to.
  */
 import { Session } from "node:inspector/promises"
 

@@ -1,5 +1,5 @@
 /**
- * Whether one candidate is what one label asks for. Right means the kind, the person, the words and the day; a
+ * Judges whether one candidate is what one label asks for. Right means the kind, the person, the words and the day; a
  * candidate that misses only the day is counted separately.
  */
 import type { Candidate } from "@muniment/insight/extraction/Extractor"

@@ -1,6 +1,6 @@
 /**
- * What the rules make of chats that nobody labelled: outputs per message by family, and the outputs with the messages they came
- * from, for a person to judge. `node bench/extraction/chats.ts --help` names the options.
+ * Outputs of the rules on chats without labels: outputs per message by family, and the outputs with the messages they
+ * came from, for a person to judge. `node bench/extraction/chats.ts --help` names the options.
  *
  * LoCoMo's conversations are between two people; each is read twice, with either speaker as the user.
  */

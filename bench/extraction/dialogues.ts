@@ -1,7 +1,7 @@
 /**
- * What the rules make of long chats of our own (`test/vectors/chats`), request by request as a thread is sent: each memory
- * with its message, and which earlier one it replaces, for a person to judge. `node bench/extraction/dialogues.ts --help`
- * names the options.
+ * Outputs of the rules on long chats of our own (`test/vectors/chats`), request by request as a thread is sent: each
+ * memory with its message, and which earlier one it replaces, for a person to judge. `node
+ * bench/extraction/dialogues.ts --help` names the options.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * What an extractor makes of the labelled conversations: precision and recall per kind, dates,
- * forbidden memories, calibration, time. `node bench/extraction/run.ts --help` names the options.
+ * Scores of an extractor on the labelled conversations: precision and recall per kind, dates, forbidden memories,
+ * calibration, time. `node bench/extraction/run.ts --help` names the options.
  */
 import { parseArgs } from "node:util"
 import { type Candidate, type CandidateKind, Extractor } from "@muniment/insight/extraction/Extractor"

@@ -1,6 +1,6 @@
 /**
- * What a contestant must answer before it is timed, and again after: what was stored is found by its own words and
- * comes back as it was, a filter is kept, and a page is full. Throws on the first violation: a fast wrong answer is
+ * Checks of what a contestant answers, before it is timed and again after: what was stored is found by its own words
+ * and comes back as it was, a filter is kept, and a page is full. Throws on the first violation: a fast wrong answer is
  * not a result.
  */
 import { resultsMax, type Hit, type Running } from "./Contestant.ts"

@@ -1,6 +1,6 @@
 /**
- * What all contestants store and are asked: texts with a subject each, questions, and the vectors of
- * both by the service's own encoder, computed once and kept under the system's temporary directory.
+ * Corpus that all contestants store and are asked about: texts with a subject each, questions, and the vectors of both
+ * by the service's own encoder, computed once and kept under the system's temporary directory.
  *
  * Texts come from a file, else from the package descriptions that this machine's apt knows, else
  * they are sentences made from a seed; the report says which.

@@ -1,4 +1,4 @@
-/** What a run of the suite found, before it is a report. */
+/** Findings of a run of the suite, before they are a report. */
 import type { Contestant } from "./Contestant.ts"
 import type { Samples } from "./Figures.ts"
 import type { Job } from "./Jobs.ts"

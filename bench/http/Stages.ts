@@ -1,4 +1,4 @@
-/** Where the service says that the time of searches went, summed over readings of `/metrics`. */
+/** Time of searches by stage, as the service reports it, summed over readings of `/metrics`. */
 import { stages } from "./askQuestions.ts"
 import type { Reading } from "./Prometheus.ts"
 

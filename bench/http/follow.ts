@@ -1,7 +1,7 @@
 /**
- * What `muniment backup follow` costs the writers of a running service: windows with and without it take turns within one
- * run, and the ratio of the write rates is reported. Vectors are left out, so that the encoder hides nothing. Rounds of
- * the backup come more often than its default of one a minute, so that every window has several.
+ * Cost of `muniment backup follow` for the writers of a running service: windows with and without it take turns within
+ * one run, and the ratio of the write rates is reported. Vectors are left out, so that the encoder hides nothing.
+ * Rounds of the backup come more often than its default of one a minute, so that every window has several.
  * `node bench/http/follow.ts [--seconds N] [--pairs N] [--every N] [--writers N]`
  */
 import { spawn } from "node:child_process"

@@ -1,7 +1,7 @@
 /**
- * What it costs that a wallet signs: distinct signed requests, made before, against the same requests
- * with a bearer key, in alternating phases of one run; and how long the server's event loop stood
- * still meanwhile. Every answer is checked: an account, 200.
+ * Cost of requests that a wallet signs: distinct signed requests, made before, against the same requests with a bearer
+ * key, in alternating phases of one run; and how long the server's event loop stood still meanwhile. Every answer is
+ * checked: an account, 200.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { Agent, request } from "node:http"

@@ -1,6 +1,6 @@
 /**
- * What the bench asks of every index, ours and the peers': each does it by the means that its own
- * documentation recommends, and says in `filterKind` how it filters.
+ * Interface of every index in the bench, ours and the peers': each does it by the means that its own documentation
+ * recommends, and says in `filterKind` how it filters.
  *
  * Slots are small dense whole numbers. A contender is used by one caller, one call at a time.
  */

@@ -1,8 +1,7 @@
 /**
- * What is right: the k best by brute force over the float32 vectors, which every answer is compared
- * with before it is timed; and how hard a set is, by its local intrinsic dimension (E. Levina and
- * P. Bickel, Maximum likelihood estimation of intrinsic dimension, NIPS 2004; averaged over points
- * as MacKay and Ghahramani proposed).
+ * Ground truth: the k best by brute force over the float32 vectors, which every answer is compared with before it is
+ * timed; and how hard a set is, by its local intrinsic dimension (E. Levina and P. Bickel, Maximum likelihood
+ * estimation of intrinsic dimension, NIPS 2004; averaged over points as MacKay and Ghahramani proposed).
  */
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { TopK } from "./TopK.ts"

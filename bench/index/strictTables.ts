@@ -1,4 +1,4 @@
-/** What was measured of strict recall, as tables, goals and ratios. */
+/** Measurements of strict recall, as tables, goals and ratios. */
 import { figure, type Goal, type ReportTable } from "../kit/Report.ts"
 import type { DistributionFigures } from "./measureDistribution.ts"
 import { recallGoal } from "./search.ts"

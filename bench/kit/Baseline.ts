@@ -1,7 +1,7 @@
 /**
- * What a suite reached in its last runs, and the comparison of a new run with them. Only ratios are kept: they move
- * far less between machines than the times they are made of. They move between runs as well, so several are kept, and
- * the least of each is what a new run has to hold.
+ * Baseline of a suite, its last runs, and the comparison of a new run with them. Only ratios are kept: they move far
+ * less between machines than the times they are made of. They move between runs as well, so several are kept, and the
+ * least of each is what a new run has to hold.
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * What a suite of benches hands over, and how it is laid down: `bench/results/<name>.md` with every
- * table, goal and picture, `<name>-<picture>.svg`, and on request the baseline `<name>.json`.
+ * Report of a suite, and how it is written: `bench/results/<name>.md` with every table, goal and picture,
+ * `<name>-<picture>.svg`, and on request the baseline `<name>.json`.
  *
  * A suite is `bench/<suite>/suite.ts` with `export const run = (options: SuiteOptions) =>
  * Promise<SuiteReport>`; `bench/run.ts` calls it in a process of its own, so a report is plain data.

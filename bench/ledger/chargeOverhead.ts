@@ -1,7 +1,7 @@
 /**
- * What charging adds to a search: the same searches with and without it, in alternating short blocks of one
- * process, by processor time. No model, so that a search is as cheap as it gets; the ledger is the real
- * one, and its commits are timed apart. Every answer and the sum charged are checked.
+ * Cost that charging adds to a search: the same searches with and without it, in alternating short blocks of one
+ * process, by processor time. No model, so that a search is as cheap as it gets; the ledger is the real one, and its
+ * commits are timed apart. Every answer and the sum charged are checked.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,7 +1,7 @@
 /**
- * How well clusters agree with labels. Purity: share of the clustered memories whose topic is the
- * most frequent one of their cluster. NMI: mutual information over the mean entropy, with all
- * memories left out by the map as one more cluster. Outliers count in neither.
+ * Agreement of clusters with labels. Purity: share of the clustered memories whose topic is the most frequent one of
+ * their cluster. NMI: mutual information over the mean entropy, with all memories left out by the map as one more
+ * cluster. Outliers count in neither.
  */
 export interface Agreement {
   readonly purity: number

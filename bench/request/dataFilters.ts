@@ -1,7 +1,7 @@
 /**
- * What a filter by values of the data costs: lists and searches of one agent with and without it, in turn in one run,
- * over HTTP. The first filter of an agent, a value that was asked for before, and a new one are timed apart. Totals and
- * hits are compared with what was written before anything is timed.
+ * Cost of a filter by values of the data: lists and searches of one agent with and without it, in turn in one run, over
+ * HTTP. The first filter of an agent, a value that was asked for before, and a new one are timed apart. Totals and hits
+ * are compared with what was written before anything is timed.
  */
 import { parseArgs } from "node:util"
 import { importShelves } from "../../test/support/ShelfRecords.ts"

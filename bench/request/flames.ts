@@ -1,5 +1,5 @@
 /**
- * Where a request's time goes: a flame graph of the main thread for each kind of request of `suite.ts`.
+ * Profiles of requests: a flame graph of the main thread for each kind of request of `suite.ts`.
  *
  *   node bench/request/flames.ts [--into DIR]
  *

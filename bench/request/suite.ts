@@ -1,7 +1,7 @@
 /**
- * What a request costs: processor time of the whole process, all threads, for each request, beside a health check of the
- * same process and beside the least HttpApi server with the same schemas and answers (`constantServer.ts`). Searches are by
- * words: the encoder is another matter. Servers take turns; a ratio is taken within a round.
+ * Cost of a request: processor time of the whole process, all threads, for each request, beside a health check of the
+ * same process and beside the least HttpApi server with the same schemas and answers (`constantServer.ts`). Searches
+ * are by words: the encoder is another matter. Servers take turns; a ratio is taken within a round.
  *
  *   node bench/request/suite.ts [--long] [--profile DIR]
  *

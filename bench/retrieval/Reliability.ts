@@ -1,4 +1,4 @@
-/** How far a relevance can be believed: what it says of first hits, and how many of them are evidence. */
+/** Reliability of relevance: what it says of first hits, and how many of them are evidence. */
 import { fuse, MATCHING_RELEVANCE_MIN } from "@muniment/engine/ranking/Fusion"
 import type { AskedScored } from "./Asked.ts"
 

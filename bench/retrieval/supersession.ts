@@ -1,7 +1,7 @@
 /**
- * Whether a question finds the newest state of a fact first and its stale one not at all, through the
- * whole service over HTTP: with a schema that declares the key, as plain facts, and as conversations
- * read by the rule extractor; every case alone, and all cases of a set in one namespace.
+ * Measures whether a question finds the newest state of a fact first and its stale one not at all, through the whole
+ * service over HTTP: with a schema that declares the key, as plain facts, and as conversations read by the rule
+ * extractor; every case alone, and all cases of a set in one namespace.
  */
 import { randomUUID } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"

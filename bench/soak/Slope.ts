@@ -1,6 +1,6 @@
 /**
- * Whether a series of samples stays where it is: the least-squares line through it, the change that
- * line means over the run with its 95 % confidence interval (Student's t), and a verdict.
+ * Trend of a series of samples: the least-squares line through it, the change that line means over the run with its 95
+ * % confidence interval (Student's t), and a verdict.
  *
  * Samples of one process follow one another and are not independent, so the interval is somewhat too
  * narrow: a verdict of drift is a reason to look, one of flat within the tolerance is safe.

@@ -1,7 +1,7 @@
 /**
- * What stands in a bundle that others wrote: a bill of materials (CycloneDX 1.6) and the licences with their texts.
- * Read from what the bundler took in, so that neither names a package that is not there. No date and no serial number:
- * the same bundle has the same bill.
+ * Third-party code in a bundle: a bill of materials (CycloneDX 1.6) and the licences with their texts. Read from what
+ * the bundler took in, so that neither names a package that is not there. No date and no serial number: the same bundle
+ * has the same bill.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,7 +1,7 @@
 /**
- * What the house style bans. Ambient effects may stand only in the modules that are made for them;
- * each of these is listed with its reason. Ambient effects and casts are looked up in the syntax
- * tree, so that a comment or a text about them is no finding.
+ * Bans of the house style. Ambient effects may stand only in the modules that are made for them; each of these is
+ * listed with its reason. Ambient effects and casts are looked up in the syntax tree, so that a comment or a text about
+ * them is no finding.
  */
 import type { Finding } from "./Finding.ts"
 import { isNode, type SourceFile, type SyntaxNode, walk } from "./SourceFile.ts"

@@ -1,6 +1,6 @@
 /**
- * What prose (comments and Markdown) refers to must exist: documents in the repository, sections of the contract,
- * names of bounds, targets of links. Documents elsewhere are cited by their URL.
+ * Checks that what prose (comments and Markdown) refers to exists: documents in the repository, sections of the
+ * contract, names of bounds, targets of links. Documents elsewhere are cited by their URL.
  */
 import { posix } from "node:path"
 import type { Finding } from "./Finding.ts"

@@ -1,4 +1,4 @@
-/** What a rule complains about: where (line 0: the file as a whole) and why. */
+/** A violation of a rule: where (line 0: the file as a whole) and why. */
 export interface Finding {
   readonly path: string
   readonly line: number

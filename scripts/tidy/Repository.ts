@@ -1,7 +1,6 @@
 /**
- * What holds for the tree as a whole: a README in every package, versions pinned exactly, and in no
- * tracked file a path of one machine or the host of a package registry (mirrors and proxies
- * are the user's own configuration).
+ * Rules for the tree as a whole: a README in every package, versions pinned exactly, and in no tracked file a path of
+ * one machine or the host of a package registry (mirrors and proxies are the user's own configuration).
  */
 import type { Finding } from "./Finding.ts"
 

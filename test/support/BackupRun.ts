@@ -1,4 +1,4 @@
-/** What tests of backups do again and again: agents that hold something, backups of them, services of what was restored. */
+/** Steps that tests of backups share: agents that hold something, backups of them, services of what was restored. */
 import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

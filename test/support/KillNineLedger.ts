@@ -1,7 +1,7 @@
 /**
- * What the writers of the kill -9 test asked for and were told: the next operation of each, and
- * whether the server's memories are what its answers promised. Each writer changes only memories of
- * its own, so that what must be there is known exactly.
+ * Record of what the writers of the kill -9 test asked for and were told: the next operation of each, and whether the
+ * server's memories are what its answers promised. Each writer changes only memories of its own, so that what must be
+ * there is known exactly.
  */
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { SeededRandom } from "./SeededRandom.ts"

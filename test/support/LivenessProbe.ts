@@ -1,9 +1,9 @@
 /**
- * How long the server lets a trivial request wait while it works on something else: `/health/live`
- * again and again, from a thread of its own, so that what the test itself computes is not measured. Time in which
- * the server's main thread or the prober waited for a processor does not count (`LivenessProber.ts`), so a busy
- * machine adds none. What is over the bound is tried again: an input that blocks does so every time. Of a cluster every
- * node is asked in turn, so that each wait is one node's and that of the one that runs the request layer.
+ * Probe of how long the server lets a trivial request wait while it works on something else: `/health/live` again and
+ * again, from a thread of its own, so that what the test itself computes is not measured. Time in which the server's
+ * main thread or the prober waited for a processor does not count (`LivenessProber.ts`), so a busy machine adds none.
+ * What is over the bound is tried again: an input that blocks does so every time. Of a cluster every node is asked in
+ * turn, so that each wait is one node's and that of the one that runs the request layer.
  */
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"

@@ -1,6 +1,6 @@
 /**
- * What most tests of the HTTP interface say again and again: calls of one account against a
- * `TestServer`, a memory to store, and waiting for a moment of the clock or for a condition.
+ * Calls that most tests of the HTTP interface share: calls of one account against a `TestServer`, a memory to store,
+ * and waiting for a moment of the clock or for a condition.
  */
 import { expect } from "vitest"
 import type { Answer, CallOptions, ServerCalls } from "./TestServer.ts"

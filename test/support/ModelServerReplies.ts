@@ -1,6 +1,6 @@
 /**
- * What a scripted model server does with a request, and how it looks on the wires of the two providers.
- * Bodies are complete answers as the real servers send them.
+ * Replies of a scripted model server, and how it looks on the wires of the two providers. Bodies are complete answers
+ * as the real servers send them.
  */
 import type { ServerResponse } from "node:http"
 import { setTimeout as timer } from "node:timers/promises"

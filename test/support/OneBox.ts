@@ -1,6 +1,6 @@
 /**
- * What a run against a cluster (`MUNIMENT_TEST_NODES=3`) leaves out, and why: what is one machine's by nature, its files,
- * its process, its start. `test/README.md` says what passes.
+ * List of what a run against a cluster (`MUNIMENT_TEST_NODES=3`) leaves out, and why: what is one machine's by nature,
+ * its files, its process, its start. `test/README.md` says what passes.
  */
 
 const backups = "`muniment backup` copies the files of one machine; a node refuses it"

@@ -1,7 +1,7 @@
 /**
- * What can happen to payments, one action each: clients that pay, repeat, or bring what is another's;
- * nodes that fail; chains that stand still or are reorganised; a server that dies. Requests are sent and
- * not waited for, so that actions run into each other.
+ * Actions on payments, one for each thing that can happen: clients that pay, repeat, or bring what is another's; nodes
+ * that fail; chains that stand still or are reorganised; a server that dies. Requests are sent and not waited for, so
+ * that actions run into each other.
  */
 import { createSolanaRpc, type Signature } from "@solana/kit"
 import { createTestClient, type Hex, http, parseAbi, walletActions } from "viem"

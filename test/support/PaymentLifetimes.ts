@@ -1,6 +1,6 @@
 /**
- * How long a signed payment is good: to the second that it names on an EVM chain, as long as its blockhash serves on
- * Solana. On a busy machine that passes before the service is asked; then an honest client signs anew.
+ * Lifetime of a signed payment: to the second that it names on an EVM chain, as long as its blockhash serves on Solana.
+ * On a busy machine that passes before the service is asked; then an honest client signs anew.
  */
 import { Limits } from "@muniment/domain/Limits"
 import { readTransaction } from "../../scripts/devchains/SolanaTransaction.ts"

@@ -1,4 +1,4 @@
-/** What a command prints in this process, line by line. */
+/** Output of a command that runs in this process, line by line. */
 import type { Console } from "effect"
 
 export class RecordedConsole {

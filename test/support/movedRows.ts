@@ -1,4 +1,4 @@
-/** What a data directory holds, row by row, for tests that move it. */
+/** Rows of a data directory, for tests that move it. */
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync } from "node:fs"
 import { join } from "node:path"

@@ -1,6 +1,6 @@
 /**
- * What the peers that are libraries are asked over HTTP, and the fusion that those with two lists of
- * candidates use. The service's own requests are larger; its peers are not made to pay for that.
+ * Requests to the peers that are libraries, and the fusion that those with two lists of candidates use. The service's
+ * own requests are larger; its peers are not made to pay for that.
  */
 export interface PeerMemory {
   readonly id: string

@@ -1,6 +1,6 @@
 /**
- * What a crash leaves of SQLite's files, as a copy of their directory. A kill leaves all; a power cut takes commits off
- * the end of a file that is not synced at each commit: its log is cut behind what was moved into the file or synced.
+ * Copies of SQLite's files as a crash leaves them. A kill leaves all; a power cut takes commits off the end of a file
+ * that is not synced at each commit: its log is cut behind what was moved into the file or synced.
  */
 import {
   copyFileSync,

@@ -1,7 +1,7 @@
 /**
- * What callers of one namespace may see. A write whose outcome nobody was told may have happened or not, until somebody
- * has seen which; an acknowledged one must be there, once, and what was deleted stays deleted. A repetition later than
- * `Limits.idempotencyRetentionMillis` after the write may be carried out again; an earlier one never.
+ * Model of what callers of one namespace may see. A write whose outcome nobody was told may have happened or not, until
+ * somebody has seen which; an acknowledged one must be there, once, and what was deleted stays deleted. A repetition
+ * later than `Limits.idempotencyRetentionMillis` after the write may be carried out again; an earlier one never.
  */
 import { Limits } from "@muniment/domain/Limits"
 

@@ -1,6 +1,6 @@
 /**
- * Whether seeds find a fault that was put in: a seed fails with the fault, and passes without it. Each run is a process of
- * its own, since a module is loaded once.
+ * Runs that check whether seeds find a fault that was put in: a seed fails with the fault, and passes without it. Each
+ * run is a process of its own, since a module is loaded once.
  */
 import type { Mutation } from "./mutations.ts"
 

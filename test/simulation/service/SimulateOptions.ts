@@ -1,4 +1,4 @@
-/** How the simulator is called: its options, checked before a seed runs. */
+/** Options of the simulator, checked before a seed runs. */
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { answerHelp, wholeNumber } from "../../../bench/Usage.ts"

@@ -1,4 +1,4 @@
-/** What happened in one run, as a digest that a replay has to meet, and as lines for who looks into a seed. */
+/** Trace of one run, as a digest that a replay has to meet, and as lines for who looks into a seed. */
 import { createHash } from "node:crypto"
 
 let isTold = false
