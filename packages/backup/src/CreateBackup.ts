@@ -7,15 +7,15 @@
  * it is settled by the start after a restore, as after a kill. The other way round, an account would have paid for
  * memories that are not there, and a repeated request would be answered with their ids.
  *
- * Invariants: what was acknowledged before the start is in it; the manifest is written last; a file is taken from an
- * earlier backup only if its mark says that it has not changed since.
+ * Invariants: what was acknowledged before the start is in it; the manifest is written last. Which files are copied is
+ * decided in `BackupFiles.ts`.
  */
-import { createHash, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { Clock, Effect, type Scope } from "effect"
+import { BackupFiles, type DamagedSource } from "./BackupFiles.ts"
 import {
   backupIdOf,
   type BackupDraft,
-  type BackupFile,
   type BackupLog,
   type BackupManifest,
   controlFile,
@@ -23,14 +23,13 @@ import {
   formatVersion,
   namespaceFile,
   namespaceTagOf,
-  objectNameOf,
   recordsFile,
   recordsObjectOf
 } from "./BackupFormat.ts"
-import type { BackupSource, SourceCopy, SourceFailed } from "./BackupSource.ts"
+import type { BackupSource, SourceFailed } from "./BackupSource.ts"
 import type { CopiedRecords } from "./copies/copyOf.ts"
 import type { Marks } from "./copies/FileCopies.ts"
-import { type BackupFailure, type BackupStore, partBytes } from "./BackupStore.ts"
+import type { BackupFailure, BackupStore } from "./BackupStore.ts"
 
 export interface CreateOptions {
   /** After each file: how many are done, of how many. */
@@ -42,8 +41,8 @@ export interface Created {
   /** Files whose content was copied into the target, and their bytes; all others were there already. */
   readonly copiedFiles: number
   readonly copiedBytes: number
-  /** Namespaces whose file is damaged; `isLost`: no earlier copy of it either. */
-  readonly damaged: ReadonlyArray<{ readonly file: string; readonly reason: string; readonly isLost: boolean }>
+  /** Namespaces whose file is damaged. */
+  readonly damaged: ReadonlyArray<DamagedSource>
 }
 
 /** A backup that is continued longer, or by more parts, is followed by a whole one: a restore reads all records. */
@@ -64,10 +63,7 @@ interface Proceeded {
 
 /** Copies that are read and stored at a time; each holds two parts in memory. */
 const filesAtOnce = 4
-/** A draft is renewed when it lacks this many files or bytes. */
-const draftFiles = 16
-const draftBytes = 256 * 1_048_576
-/** A draft is renewed this often too, and counts as abandoned when it was not for `draftDeadMillis`. */
+/** A draft is renewed this often, and counts as abandoned when it was not for `draftDeadMillis`. */
 const draftEveryMillis = 5_000
 export const draftDeadMillis = 60_000
 
@@ -124,22 +120,20 @@ class CreateRun {
   readonly #source: BackupSource
   readonly #store: BackupStore
   readonly #startedAt: number
-  readonly #done: Array<BackupFile> = []
-  readonly #empty: Array<string> = []
-  readonly #damaged: Array<Created["damaged"][number]> = []
-  /** Copies of earlier backups, by file. */
-  readonly #known = new Map<string, Array<BackupFile>>()
-  #copiedFiles = 0
-  /** What the draft does not have yet. */
-  #unsavedFiles = 0
-  #unsavedBytes = 0
-  #copiedBytes = 0
+  readonly #files: BackupFiles
+  /** Bytes of the log's records that were stored. */
+  #recordBytes = 0
 
   constructor(source: BackupSource, store: BackupStore, id: string, startedAt: number) {
     this.#source = source
     this.#store = store
     this.id = id
     this.#startedAt = startedAt
+    this.#files = new BackupFiles(source, store, id)
+  }
+
+  get saveDraft(): Effect.Effect<void, BackupFailure> {
+    return this.#files.saveDraft
   }
 
   make({ onProgress = () => Effect.void }: CreateOptions): Effect.Effect<Created, BackupFailure | SourceFailed> {
@@ -151,7 +145,7 @@ class CreateRun {
         const copied = yield* this.#recordsBehind(begun.ordinal)
         if (copied._tag === "Whole") return yield* this.#finish(copied.log)
         if (attempt === attemptsMax) return yield* this.#finish(null)
-        this.#copyAgain()
+        this.#files.beginAgain()
       }
     })
   }
@@ -199,8 +193,7 @@ class CreateRun {
   /** Puts the same backup with another log in its place; `dated`: by this one's time. */
   #replace(last: BackupManifest, log: BackupLog, dated: BackupManifest | undefined) {
     return Effect.gen({ self: this }, function* () {
-      this.#done.push(...last.files)
-      this.#empty.push(...last.empty)
+      this.#files.takeOver(last)
       const created = yield* this.#finish(
         log,
         dated === undefined ? undefined : { id: idBeside(dated.id), startedAt: dated.startedAt }
@@ -226,20 +219,12 @@ class CreateRun {
       yield* Effect.forEach(
         files,
         (file) =>
-          Effect.scoped(this.#take(file, marks.get(file))).pipe(
+          Effect.scoped(this.#files.take(file, marks.get(file))).pipe(
             Effect.andThen(Effect.suspend(() => onProgress(files.length - --left, files.length)))
           ),
         { concurrency: filesAtOnce, discard: true }
       )
     })
-  }
-
-  /** The files are copied again where they have changed; what is equal is not stored again. */
-  #copyAgain(): void {
-    for (const file of this.#done) this.#learn(file)
-    this.#done.length = 0
-    this.#empty.length = 0
-    this.#damaged.length = 0
   }
 
   /** What the files may lack of the log, so that all can be brought to one moment. */
@@ -277,17 +262,8 @@ class CreateRun {
       const { first, last } = records
       const object = recordsObjectOf(this.id, first, last)
       const stored = yield* this.#store.putFile(object, copy.copied.bytes, copy.read)
-      this.#copiedBytes += stored.bytes
+      this.#recordBytes += stored.bytes
       return { _tag: "Records", ...records, segment: { ...stored, first, last } } as const
-    })
-  }
-
-  get saveDraft(): Effect.Effect<void, BackupFailure> {
-    return Effect.flatMap(Clock.currentTimeMillis, (touchedAt) => {
-      this.#unsavedFiles = 0
-      this.#unsavedBytes = 0
-      const draft = { muniment: "draft", format: formatVersion, id: this.id, touchedAt } as const
-      return this.#store.putDraft({ ...draft, files: [...this.#done] })
     })
   }
 
@@ -309,15 +285,9 @@ class CreateRun {
                 )
               )
       const drafts: ReadonlyArray<BackupDraft> = yield* this.#store.drafts
-      for (const file of [...(last?.files ?? []), ...drafts.flatMap(({ files }) => files)]) this.#learn(file)
+      for (const file of [...(last?.files ?? []), ...drafts.flatMap(({ files }) => files)]) this.#files.learn(file)
       return last
     })
-  }
-
-  #learn(file: BackupFile): void {
-    const known = this.#known.get(file.file)
-    if (known === undefined) this.#known.set(file.file, [file])
-    else known.push(file)
   }
 
   /** -> tags of the namespaces that it names. */
@@ -330,7 +300,7 @@ class CreateRun {
         const mark = files.find(({ file }) => file === controlFile)?.mark
         const before = last?.files.find(({ file }) => file === controlFile)
         if (last !== undefined && before !== undefined && typeof mark === "string" && before.mark === mark) {
-          this.#done.push(before)
+          this.#files.add(before)
           return [...last.files.flatMap((known) => namespaceTagOf(known.file) ?? []), ...last.empty]
         }
         const copy = yield* this.#source.copy(this.id, controlFile)
@@ -338,53 +308,10 @@ class CreateRun {
           const reason = copy._tag === "Damaged" ? copy.reason : "there is none"
           return yield* new DamagedBackup({ message: `${controlFile} of the service cannot be copied: ${reason}` })
         }
-        yield* this.#keep(controlFile, copy)
+        yield* this.#files.keep(controlFile, copy)
         return copy.copied.tags ?? []
       })
     )
-  }
-
-  #take(file: string, mark: string | null | undefined): Effect.Effect<void, BackupFailure | SourceFailed, Scope.Scope> {
-    return Effect.gen({ self: this }, function* () {
-      const known = this.#known.get(file) ?? []
-      const same = typeof mark === "string" ? known.find((each) => each.mark === mark) : undefined
-      if (same !== undefined && same.stale === undefined) {
-        this.#done.push(same)
-        return
-      }
-      const copy: SourceCopy = mark === undefined ? { _tag: "Absent" } : yield* this.#source.copy(this.id, file)
-      if (copy._tag === "Copy") yield* this.#keep(file, copy)
-      else if (copy._tag === "Damaged") this.#keepEarlier(file, copy.reason)
-      else {
-        const tag = namespaceTagOf(file)
-        if (tag !== undefined) this.#empty.push(tag)
-      }
-    })
-  }
-
-  /** Better an older copy than none: the manifest says which files are older, and why. */
-  #keepEarlier(file: string, reason: string): void {
-    const earlier = (this.#known.get(file) ?? []).toSorted((left, right) => right.copiedAt - left.copiedAt)[0]
-    if (earlier !== undefined) this.#done.push({ ...earlier, stale: reason })
-    this.#damaged.push({ file, reason, isLost: earlier === undefined })
-  }
-
-  #keep(file: string, copy: Extract<SourceCopy, { readonly _tag: "Copy" }>) {
-    return Effect.gen({ self: this }, function* () {
-      const copiedAt = yield* Clock.currentTimeMillis
-      const { bytes, records: _records, tags: _tags, ...positions } = copy.copied
-      const sha256 = yield* digestOf(copy)
-      const equal = (this.#known.get(file) ?? []).find((each) => each.sha256 === sha256 && each.bytes === bytes)
-      const object = objectNameOf(file, this.id, positions)
-      const stored = equal ?? (yield* this.#store.putFile(object, bytes, copy.read))
-      const { parts } = stored
-      this.#done.push({ file, object: stored.object, parts, bytes, sha256, copiedAt, ...positions })
-      if (equal !== undefined) return
-      this.#copiedFiles++
-      this.#copiedBytes += bytes
-      this.#unsavedBytes += bytes
-      if (++this.#unsavedFiles >= draftFiles || this.#unsavedBytes >= draftBytes) yield* this.saveDraft
-    })
   }
 
   #finish(
@@ -401,8 +328,8 @@ class CreateRun {
         ...dated,
         finishedAt: yield* Clock.currentTimeMillis,
         release: this.#source.release,
-        files: this.#done.toSorted((left, right) => rankOf(left.file).localeCompare(rankOf(right.file))),
-        empty: this.#empty.toSorted(),
+        files: this.#files.done.toSorted((left, right) => rankOf(left.file).localeCompare(rankOf(right.file))),
+        empty: this.#files.empty.toSorted(),
         log
       }
       yield* this.#store.putManifest(manifest)
@@ -411,9 +338,9 @@ class CreateRun {
       }
       return {
         manifest,
-        copiedFiles: this.#copiedFiles,
-        copiedBytes: this.#copiedBytes,
-        damaged: this.#damaged
+        copiedFiles: this.#files.copiedFiles,
+        copiedBytes: this.#files.copiedBytes + this.#recordBytes,
+        damaged: this.#files.damaged
       }
     })
   }
@@ -427,11 +354,3 @@ const endOf = (part: CopiedRecords, log?: BackupLog): Pick<BackupLog, "isCut" | 
 /** `control.db`, files of keys, namespaces. */
 const rankOf = (file: string): string =>
   file === controlFile ? "0" : namespaceTagOf(file) === undefined ? `1${file}` : `2${file}`
-
-const digestOf = Effect.fnUntraced(function* ({ copied, read }: Extract<SourceCopy, { readonly _tag: "Copy" }>) {
-  const hash = createHash("sha256")
-  for (let at = 0; at < copied.bytes; at += partBytes) {
-    hash.update(yield* read(at, Math.min(partBytes, copied.bytes - at)))
-  }
-  return hash.digest("hex")
-})
