@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { dataFilterOf, type Memory, type MemoryFilters, systemNumber, systemText } from "../service/memories.ts"
-import { pageSize, useMemoryPages } from "../service/memoryPages.ts"
+import { type MemoryPages, pageSize, useMemoryPages } from "../service/memoryPages.ts"
 import { change, parameters } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { countOfMemories, summary } from "../service/words.ts"
@@ -53,53 +53,7 @@ export const Memories = () => {
           </button>
         </div>
       </div>
-      <Filters names={["agentId", "subjectId", "threadId", "kind", "tags", "data", "include", "versions"]}>
-        <FacetField
-          facet="agents"
-          label="Agent"
-          value={filters.agentId ?? ""}
-          onValue={(agentId) => change({ agentId })}
-        />
-        <FacetField
-          facet="subjects"
-          label="Subject"
-          value={filters.subjectId ?? ""}
-          onValue={(subjectId) => change({ subjectId })}
-        />
-        <FacetField
-          facet="threads"
-          label="Thread"
-          value={filters.threadId ?? ""}
-          onValue={(threadId) => change({ threadId })}
-        />
-        <FacetField facet="kinds" label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
-        <Field label="Tags" placeholder="any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
-        <Field
-          label="Data"
-          placeholder="city=Oslo"
-          value={given.get("data") ?? ""}
-          onValue={(data) => change({ data })}
-        />
-        <Choice
-          label="What"
-          value={filters.include ?? "all"}
-          options={[
-            ["all", "everything"],
-            ["extracted", "without messages"],
-            ["messages", "messages only"]
-          ]}
-          onValue={(include) => change({ include: include === "all" ? "" : include })}
-        />
-        <Choice
-          label="Versions"
-          value={given.get("versions") ?? "latest"}
-          options={[
-            ["latest", "latest only"],
-            ["all", "superseded too"]
-          ]}
-          onValue={(versions) => change({ versions: versions === "latest" ? "" : versions })}
-        />
-      </Filters>
+      <FilterFields filters={filters} />
       {pages.error !== undefined && <Refused error={pages.error} />}
       <div class={`split ${chosen === undefined ? "" : "open"}`}>
         {pages.total === 0 ? (
@@ -113,36 +67,7 @@ export const Memories = () => {
             )}
           </section>
         ) : (
-          <div class="list">
-            <div class="titles" aria-hidden="true">
-              <span>Memory</span>
-              <span class="wide first">Kind</span>
-              <span class="wide">Subject</span>
-              <span class="wide">Agent</span>
-              <span class="number">Stored</span>
-            </div>
-            <LongList<Memory>
-              label="Memories"
-              total={pages.total ?? pageSize}
-              rowOf={pages.rowOf}
-              rowsBefore={pages.rowsBefore}
-              keyOf={({ id }) => id}
-              isCurrent={({ id }) => id === chosen}
-              classOf={({ context }) => (context.isLatest ? "" : "superseded")}
-              onChoose={({ id }) => change({ id })}
-              onView={pages.view}
-            >
-              {(memory) => (
-                <>
-                  <span class="what">{summary(memory.data)}</span>
-                  <span class="muted wide first">{memory.kind}</span>
-                  <span class="muted wide">{systemText(memory, "subjectId") ?? ""}</span>
-                  <span class="muted wide">{systemText(memory, "agentId") ?? ""}</span>
-                  <StoredAt memory={memory} />
-                </>
-              )}
-            </LongList>
-          </div>
+          <Listed pages={pages} chosen={chosen} />
         )}
         {chosen !== undefined && (
           <MemoryPanel
@@ -159,6 +84,84 @@ export const Memories = () => {
     </>
   )
 }
+
+const FilterFields = ({ filters }: { readonly filters: MemoryFilters }) => (
+  <Filters names={["agentId", "subjectId", "threadId", "kind", "tags", "data", "include", "versions"]}>
+    <FacetField facet="agents" label="Agent" value={filters.agentId ?? ""} onValue={(agentId) => change({ agentId })} />
+    <FacetField
+      facet="subjects"
+      label="Subject"
+      value={filters.subjectId ?? ""}
+      onValue={(subjectId) => change({ subjectId })}
+    />
+    <FacetField
+      facet="threads"
+      label="Thread"
+      value={filters.threadId ?? ""}
+      onValue={(threadId) => change({ threadId })}
+    />
+    <FacetField facet="kinds" label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
+    <Field label="Tags" placeholder="any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
+    <Field
+      label="Data"
+      placeholder="city=Oslo"
+      value={parameters.value.get("data") ?? ""}
+      onValue={(data) => change({ data })}
+    />
+    <Choice
+      label="What"
+      value={filters.include ?? "all"}
+      options={[
+        ["all", "everything"],
+        ["extracted", "without messages"],
+        ["messages", "messages only"]
+      ]}
+      onValue={(include) => change({ include: include === "all" ? "" : include })}
+    />
+    <Choice
+      label="Versions"
+      value={parameters.value.get("versions") ?? "latest"}
+      options={[
+        ["latest", "latest only"],
+        ["all", "superseded too"]
+      ]}
+      onValue={(versions) => change({ versions: versions === "latest" ? "" : versions })}
+    />
+  </Filters>
+)
+
+const Listed = ({ pages, chosen }: { readonly pages: MemoryPages; readonly chosen: string | undefined }) => (
+  <div class="list">
+    <div class="titles" aria-hidden="true">
+      <span>Memory</span>
+      <span class="wide first">Kind</span>
+      <span class="wide">Subject</span>
+      <span class="wide">Agent</span>
+      <span class="number">Stored</span>
+    </div>
+    <LongList<Memory>
+      label="Memories"
+      total={pages.total ?? pageSize}
+      rowOf={pages.rowOf}
+      rowsBefore={pages.rowsBefore}
+      keyOf={({ id }) => id}
+      isCurrent={({ id }) => id === chosen}
+      classOf={({ context }) => (context.isLatest ? "" : "superseded")}
+      onChoose={({ id }) => change({ id })}
+      onView={pages.view}
+    >
+      {(memory) => (
+        <>
+          <span class="what">{summary(memory.data)}</span>
+          <span class="muted wide first">{memory.kind}</span>
+          <span class="muted wide">{systemText(memory, "subjectId") ?? ""}</span>
+          <span class="muted wide">{systemText(memory, "agentId") ?? ""}</span>
+          <StoredAt memory={memory} />
+        </>
+      )}
+    </LongList>
+  </div>
+)
 
 /** In wide windows with the time of day. */
 const StoredAt = ({ memory }: { readonly memory: Memory }) => {

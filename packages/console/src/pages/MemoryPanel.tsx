@@ -61,10 +61,6 @@ const Details = (given: {
   const { memory, versions } = given
   const [isDeleting, setDeleting] = useState(false)
   const [isEditing, setEditing] = useState(false)
-  const at = systemNumber(memory, "createdAt")
-  const expiresAt = systemNumber(memory, "expiresAt")
-  const sources = systemList(memory, "sourceMessageIds")
-  const threadId = systemText(memory, "threadId")
   return (
     <>
       <div class="meta">
@@ -81,42 +77,9 @@ const Details = (given: {
         </dl>
       )}
       <Tags memory={memory} onChanged={given.onChanged} />
-      <dl class="facts small">
-        <Fact name="Agent" value={systemText(memory, "agentId")} />
-        <Fact name="Subject" value={systemText(memory, "subjectId")} />
-        <Fact name="Thread" value={threadId} />
-        <Fact
-          name="Happened"
-          value={memory.context.when === undefined ? undefined : moment(Date.parse(memory.context.when))}
-        />
-        <Fact name="Stored" value={at === undefined ? undefined : `${moment(at)} (${ago(at)})`} />
-        <Fact name="Expires" value={expiresAt === undefined ? undefined : moment(expiresAt)} />
-        <Fact name="Confidence" value={String(systemNumber(memory, "confidence") ?? 1)} />
-        <Fact name="Mentions" value={memory.context.mentions.map(({ name }) => name).join(", ")} />
-        <Fact name="Id" value={memory.id} />
-        <Fact name="Content hash" value={systemText(memory, "contentHash")} />
-      </dl>
-      {sources.length > 0 && <Sources memory={memory} />}
-      {versions.length > 1 && (
-        <div class="stack">
-          <h3>Versions, newest first</h3>
-          <ol class="timeline">
-            {versions.map((version) => (
-              <li key={version.id} class={version.context.isLatest ? "latest" : ""}>
-                <button
-                  type="button"
-                  class="row-button"
-                  aria-current={version.id === memory.id}
-                  onClick={() => change({ id: version.id })}
-                >
-                  {summary(version.data)}
-                </button>
-                <div class="small muted">{moment(systemNumber(version, "createdAt") ?? 0)}</div>
-              </li>
-            ))}
-          </ol>
-        </div>
-      )}
+      <SystemFacts memory={memory} />
+      {systemList(memory, "sourceMessageIds").length > 0 && <Sources memory={memory} />}
+      {versions.length > 1 && <Versions versions={versions} shown={memory.id} />}
       <div class="actions">
         {memory.context.isLatest && memory.kind !== "conversation_message" && !isEditing && (
           <button type="button" onClick={() => setEditing(true)}>
@@ -151,6 +114,48 @@ const Details = (given: {
     </>
   )
 }
+
+/** All that the service says of a memory beside its data. */
+const SystemFacts = ({ memory }: { readonly memory: Memory }) => {
+  const { mentions, when } = memory.context
+  const at = systemNumber(memory, "createdAt")
+  const expiresAt = systemNumber(memory, "expiresAt")
+  return (
+    <dl class="facts small">
+      <Fact name="Agent" value={systemText(memory, "agentId")} />
+      <Fact name="Subject" value={systemText(memory, "subjectId")} />
+      <Fact name="Thread" value={systemText(memory, "threadId")} />
+      <Fact name="Happened" value={when === undefined ? undefined : moment(Date.parse(when))} />
+      <Fact name="Stored" value={at === undefined ? undefined : `${moment(at)} (${ago(at)})`} />
+      <Fact name="Expires" value={expiresAt === undefined ? undefined : moment(expiresAt)} />
+      <Fact name="Confidence" value={String(systemNumber(memory, "confidence") ?? 1)} />
+      <Fact name="Mentions" value={mentions.map(({ name }) => name).join(", ")} />
+      <Fact name="Id" value={memory.id} />
+      <Fact name="Content hash" value={systemText(memory, "contentHash")} />
+    </dl>
+  )
+}
+
+const Versions = ({ shown, versions }: { readonly versions: ReadonlyArray<Memory>; readonly shown: string }) => (
+  <div class="stack">
+    <h3>Versions, newest first</h3>
+    <ol class="timeline">
+      {versions.map((version) => (
+        <li key={version.id} class={version.context.isLatest ? "latest" : ""}>
+          <button
+            type="button"
+            class="row-button"
+            aria-current={version.id === shown}
+            onClick={() => change({ id: version.id })}
+          >
+            {summary(version.data)}
+          </button>
+          <div class="small muted">{moment(systemNumber(version, "createdAt") ?? 0)}</div>
+        </li>
+      ))}
+    </ol>
+  </div>
+)
 
 const Fact = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
   value === undefined || value === "" ? null : (

@@ -65,6 +65,17 @@ export class IdempotencyStore extends Context.Service<
           SELECT key, sum(length(body)) OVER (ORDER BY created_at DESC, key) AS bytes FROM idempotency
           WHERE account = ${accountId}
         ) WHERE bytes > ${Limits.keptAnswersBytesMax / 2})`
+      /** -> bytes that are kept of the account afterwards. */
+      const keep = Effect.fnUntraced(function* (answer: NewAnswer) {
+        yield* sql`INSERT INTO idempotency ${sql.insert({ ...answer })}
+          ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = excluded.created_at,
+            status = excluded.status, body = excluded.body, account = excluded.account`
+        const before = kept.get(answer.account)
+        const bytes = before === undefined ? yield* bytesOf(answer.account) : before + answer.body.length
+        if (bytes <= Limits.keptAnswersBytesMax) return bytes
+        yield* dropOld(answer.account)
+        return yield* bytesOf(answer.account)
+      })
 
       return IdempotencyStore.of({
         claim: traced("IdempotencyStore.claim")(function* (key, fingerprint) {
@@ -82,26 +93,13 @@ export class IdempotencyStore extends Context.Service<
           )
         }),
         complete: traced("IdempotencyStore.complete")(
-          function* (key, status, body, accountId) {
+          function* (key, status, body, account) {
             const fingerprint = claims.get(key)
             if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
             const now = yield* Clock.currentTimeMillis
-            const insert = sql`INSERT INTO idempotency (key, fingerprint, created_at, status, body, account)
-              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body}, ${accountId})
-              ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = excluded.created_at,
-                status = excluded.status, body = excluded.body, account = excluded.account`
-            const known = kept.get(accountId)
-            const bytes = yield* write(
-              Effect.gen(function* () {
-                yield* insert
-                const all = known === undefined ? yield* bytesOf(accountId) : known + body.length
-                if (all <= Limits.keptAnswersBytesMax) return all
-                yield* dropOld(accountId)
-                return yield* bytesOf(accountId)
-              })
-            )
+            const bytes = yield* write(keep({ key, fingerprint, created_at: now, status, body, account }))
             if (kept.size >= Limits.accountsKnownMax) kept.clear()
-            kept.set(accountId, bytes)
+            kept.set(account, bytes)
           },
           (keeping, key) =>
             Effect.ensuring(
@@ -124,6 +122,12 @@ interface AnswerRow {
   readonly fingerprint: string
   readonly status: number
   readonly body: string
+}
+
+interface NewAnswer extends AnswerRow {
+  readonly key: string
+  readonly created_at: number
+  readonly account: string
 }
 
 /** The row has precedence: after its commit the claim may exist for a moment longer. */
