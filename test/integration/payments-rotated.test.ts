@@ -3,6 +3,7 @@
  * state: each is judged by the payee that its payer signed for.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { bundledEntry } from "../support/BundledService.ts"
 import {
   type Depositor,
   depositor,
@@ -23,7 +24,7 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
   let mortal: MortalServer
   beforeAll(async () => {
     chains = await startPaymentChains()
-    mortal = await startMortalServer(chains.environment)
+    mortal = await startMortalServer(chains.environment, await bundledEntry())
   })
   afterAll(async () => {
     await mortal.end()

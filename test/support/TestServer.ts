@@ -89,6 +89,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
       nodes: testNodes,
       dataDirectory: options.dataDirectory,
       environment: environmentOf(options),
+      entry: options.entry,
       freePort
     })
     await untilReady(cluster.url, () => null, cluster.output)
