@@ -3,7 +3,7 @@
  * of the body; the bucket is part of the path, which every such store takes.
  *
  * A refusal for load (429, 5xx) and a lost connection are repeated; each answer has a deadline. Bodies are bounded by
- * the parts of the backup (`BackupObjects.ts`), so a repeated request costs one part.
+ * the parts of the backup (`BackupStore.ts`), so a repeated request costs one part.
  */
 import { createHash } from "node:crypto"
 import { AwsClient } from "aws4fetch"
