@@ -6,62 +6,26 @@
  */
 import { createServer } from "node:net"
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { credits } from "@muniment/domain/Money"
 import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Admission } from "./admission/Admission.ts"
+import { routesOf } from "./AppRoutes.ts"
 import type { ServiceHooks } from "./cluster/ClusterNode.ts"
 import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
-import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
-import { consoleAdminHandlers } from "./console/ConsoleAdminHandlers.ts"
+import { localOrigin, ServerConfig } from "./Config.ts"
 import { ConsoleLinks } from "./console/ConsoleLinks.ts"
-import { consoleRoutes } from "./console/ConsoleRoutes.ts"
-import { ConsoleSessions } from "./console/ConsoleSessions.ts"
-import { signInRoutes } from "./console/SignInRoutes.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
-import { accountAdminHandlers } from "./http/AccountAdminHandlers.ts"
-import { accountHandlers } from "./http/AccountHandlers.ts"
-import { adminHandlers } from "./http/AdminHandlers.ts"
-import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
-import { backupAdminHandlers } from "./http/BackupAdminHandlers.ts"
-import { EventStreams } from "./events/EventStreams.ts"
-import { eventsHandlers } from "./http/EventsHandlers.ts"
-import { authorization, operatorAuthorization } from "./http/Authorization.ts"
-import { crossOrigin } from "./http/CrossOrigin.ts"
-import { creditsHandlers } from "./http/CreditsHandlers.ts"
-import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware.ts"
-import { envelope } from "./http/Envelope.ts"
+import { maxBodySize } from "./http/Middleware.ts"
 import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
-import { hooksHandlers } from "./http/HooksHandlers.ts"
-import { keysHandlers } from "./http/KeysHandlers.ts"
-import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
-import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
-import { originRoutes } from "./http/Origin.ts"
-import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { logRequest } from "./http/RequestLog.ts"
 import { routePattern } from "./http/Routes.ts"
-import { schemasHandlers } from "./http/SchemasHandlers.ts"
-import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
 import { tracing } from "./http/Tracing.ts"
-import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
-import { OperatorAccess } from "./console/OperatorAccess.ts"
-import { serviceAudience } from "./identity/ServiceAudience.ts"
-import { SignatureBudget } from "./identity/SignatureBudget.ts"
-import { WalletSignUp } from "./identity/WalletSignUp.ts"
-import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
-import { PendingRequests } from "./operator/requests/PendingRequests.ts"
-import { RequestHistory } from "./operator/requests/RequestHistory.ts"
-import { CallTally } from "./operator/series/CallTally.ts"
-import { ServiceSeries } from "./operator/series/ServiceSeries.ts"
 import { pathOf } from "./paths.ts"
 import { groundedLayer, serverLayer } from "./ServerLayer.ts"
 import { serviceLogger } from "./serviceLogger.ts"
@@ -120,84 +84,6 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
     })
   ).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
 })
-
-/** `front`: where operators of this machine reach it, if that is not where it listens. */
-const routesOf = (config: ServerConfig, front: string | undefined) => {
-  const { keyFileAliases, rateLimits, serviceName } = config
-  const publicUrl = Option.getOrUndefined(config.publicUrl)
-  const isLimited = rateLimits === "on"
-  const signUp = signUpOf(config)
-  const proxies = trustedProxies(config.trustedProxies)
-  const middleware = Layer.mergeAll(
-    bodyLimit,
-    authorization(serviceAudience(config)).pipe(
-      Layer.provide(WalletSignUp.layer({ ...signUp, plan: config.walletPlan, isLimited, trustedProxies: proxies })),
-      Layer.provide(SignatureBudget.layer(proxies))
-    ),
-    operatorAuthorization,
-    rateLimiting,
-    wellFormedRequest,
-    validation,
-    idempotency,
-    charging
-  )
-  const handlers = Layer.mergeAll(
-    memoriesHandlers,
-    eventsHandlers.pipe(Layer.provide(EventStreams.layer)),
-    schemasHandlers,
-    attestationsHandlers,
-    accountHandlers,
-    keysHandlers,
-    hooksHandlers(config.accountWebhooks).pipe(Layer.provide(SecureRandom.layerWebCrypto)),
-    creditsHandlers({
-      monthlyAllowance: credits(config.monthlyAllowanceCredits),
-      walletAllowance: signUp.allowance
-    }),
-    adminHandlers,
-    accountAdminHandlers,
-    moneyAdminHandlers,
-    backupAdminHandlers,
-    webhookAdminHandlers,
-    consoleAdminHandlers
-  )
-  const records = new PendingRequests()
-  const tally = new CallTally()
-  return Layer.mergeAll(
-    HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
-    mcpRoutes(config).pipe(Layer.provide(middleware)),
-    keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes({ publicUrl, host: config.host }),
-    consoleRoutes({ isOn: config.console !== "off" }),
-    signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config), publicUrl }),
-    crossOrigin(config.corsOrigins),
-    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
-  ).pipe(
-    Layer.provide(RequestHistory.layer(records, { days: config.requestDays })),
-    Layer.provide(ServiceSeries.layer(tally)),
-    Layer.provide(RateLimits.layer({ isOn: isLimited })),
-    Layer.provideMerge(
-      ConsoleLinks.layer({
-        isOn: config.console !== "off",
-        host: config.host,
-        origin: config.console === "remote" ? publicUrl : front
-      })
-    ),
-    Layer.provide(OperatorAccess.layer({ host: config.host, isRemote: config.console === "remote" })),
-    Layer.provide(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto))),
-    Layer.provide(
-      Layer.effectDiscard(config.console === "remote" && !hasTls(config) ? new ConsoleExposed() : Effect.void)
-    )
-  )
-}
-
-/** Whether callers reach the service by TLS, as its public URL says. */
-const hasTls = ({ publicUrl }: ServerConfig): boolean => Option.exists(publicUrl, (url) => url.startsWith("https:"))
-
-/** Operators would send their sessions in the clear. */
-export class ConsoleExposed extends Data.TaggedError("ConsoleExposed") {
-  override readonly message =
-    "MUNIMENT_CONSOLE: remote needs TLS: set MUNIMENT_PUBLIC_URL to the https URL of the service"
-}
 
 /** One spelling for each path; the defaults of the router ignore case and slashes. */
 const exactPaths = {
