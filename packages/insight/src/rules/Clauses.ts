@@ -69,34 +69,41 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   const noun = words.slice(from, start)
   if (!isScene && noun[0]?.lower === "the" && noun.at(-1)?.after.trim() === "" && !noun.some(isTime)) return []
   const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
-  const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|me|you|your|not)$/.test(lower)
   // `last week my partner and I`: who else it was stays out.
   const isShared = words[start - 1]?.lower === "and"
   const isOther = isShared || lead.some((word) => isVerb(word) || isForeign(word))
+  const isJoined = /[,;:-]/.test(words[start - 1]?.after ?? "") || joints.test(words[start - 1]?.lower ?? "")
   // `it reminds me of the times I had`: no clause of its own.
-  if (
-    !isScene &&
-    isOther &&
-    !/[,;:-]/.test(words[start - 1]?.after ?? "") &&
-    !joints.test(words[start - 1]?.lower ?? "")
-  )
-    return []
+  if (!isScene && isOther && !isJoined) return []
   if (!isScene && (isOther || !(settings.has(lead[0]?.lower ?? "") || isBeside(lead)))) return words.slice(start)
   const { end } = clauseEnd(words, start + 1, people)
-  const moved = lead.map((word) => ({
-    ...word,
-    text:
-      settings.has(word.lower) || isScene
-        ? word.text.replace(/^(?!I$)./u, (letter) => letter.toLowerCase())
-        : word.text,
-    after: word.after.replace(",", "")
-  }))
+  return leadBehind(words, { start, end }, isScene ? lead.map(lowerCased) : lead.map(lowerCasedSetting))
+}
+
+/** The words from `start` on, with the lead put behind the clause that ends before `end`. */
+const leadBehind = (
+  words: ReadonlyArray<Word>,
+  { end, start }: { readonly start: number; readonly end: number },
+  lead: ReadonlyArray<Word>
+): ReadonlyArray<Word> => {
   const closing = words[end - 1]?.after ?? " "
-  const lastMoved = moved.at(-1)
-  if (lastMoved !== undefined) moved[moved.length - 1] = { ...lastMoved, after: closing }
+  const moved = lead.map((word, at) => ({
+    ...word,
+    after: at === lead.length - 1 ? closing : word.after.replace(",", "")
+  }))
   const own = words.slice(start, end).map((word, at) => (at < end - start - 1 ? word : { ...word, after: " " }))
   return [...own, ...moved, ...words.slice(end)]
 }
+
+const lowerCased = (word: Word): Word => ({
+  ...word,
+  text: word.text.replace(/^(?!I$)./u, (letter) => letter.toLowerCase())
+})
+
+const lowerCasedSetting = (word: Word): Word => (settings.has(word.lower) ? lowerCased(word) : word)
+
+const isForeign = ({ lower }: Word): boolean =>
+  /^(?:that|who|which|he|she|they|it|this|thanks|me|you|your|not)$/.test(lower)
 
 /** `the day after tomorrow`, `the next day`. */
 const isBeside = (lead: ReadonlyArray<Word>): boolean =>
