@@ -1,7 +1,7 @@
 /**
- * A V8 processor profile as a flame graph (Gregg 2016): width is processor time of the main thread, what lies on a frame was
- * called by it. Functions of this project are frames of their own, those of a library or of Node are one frame by module, so
- * that a picture shows who asks whom and not the inside of a runtime.
+ * A V8 processor profile as a flame graph (Gregg 2016): width is processor time of the main thread, what lies on a
+ * frame was called by it. Functions of this project are frames of their own, those of a library or of Node are one
+ * frame by module, so that a picture shows who asks whom and not the inside of a runtime.
  */
 export interface CpuProfile {
   readonly nodes: ReadonlyArray<ProfileNode>

@@ -1,6 +1,7 @@
 /**
- * The least server of three requests: Effect's HttpApi with the schemas of the service, and for each the answer that the service gave, without callers, charges, limits or storage. What the service takes beyond it is
- * its own. In the environment: PORT, and in ANSWERS the path of `ConstantAnswers` as JSON.
+ * The least server of three requests: Effect's HttpApi with the schemas of the service, and for each the answer that
+ * the service gave, without callers, charges, limits or storage. What the service takes beyond it is its own. In the
+ * environment: PORT, and in ANSWERS the path of `ConstantAnswers` as JSON.
  */
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"

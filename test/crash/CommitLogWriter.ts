@@ -1,6 +1,7 @@
 /**
- * Appends to a commit log until it is killed, and says what was acknowledged: `CommitLogWriter.ts <directory> <starts>`. `starts`
- * lists how many commits each namespace has, as JSON. Every twentieth commit of a namespace erases all before it.
+ * Appends to a commit log until it is killed, and says what was acknowledged: `CommitLogWriter.ts <directory>
+ * <starts>`. `starts` lists how many commits each namespace has, as JSON. Every twentieth commit of a namespace erases
+ * all before it.
  */
 import { Effect } from "effect"
 import { writeSync } from "node:fs"

@@ -1,7 +1,7 @@
 /**
- * Durability at the length of the promise: 200 kills of a service with its model, whose loading is most of such a cycle, and
- * 800 of one without. Each kill is printed, so that a run that was cut off says how far it came; `MUNIMENT_TEST_COUNT` is
- * the number of kills of each.
+ * Durability at the length of the promise: 200 kills of a service with its model, whose loading is most of such a
+ * cycle, and 800 of one without. Each kill is printed, so that a run that was cut off says how far it came;
+ * `MUNIMENT_TEST_COUNT` is the number of kills of each.
  */
 import { expect, it } from "vitest"
 import { bundledEntry } from "../support/BundledService.ts"

@@ -1,6 +1,6 @@
 /**
- * Sends made-up requests to a server and watches it: no 5xx but a 503 that says when to come again, nothing stored by what was refused, the
- * process alive, its event loop free.
+ * Sends made-up requests to a server and watches it: no 5xx but a 503 that says when to come again, nothing stored by
+ * what was refused, the process alive, its event loop free.
  */
 import fc from "fast-check"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"

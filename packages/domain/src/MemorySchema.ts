@@ -1,6 +1,6 @@
 /**
- * Schemas: which kinds of memory exist (contract: Schemas). `schema` is a JSON Schema document as a string; `uniqueOn` names
- * the fields on which a new memory supersedes an older one.
+ * Schemas: which kinds of memory exist (contract: Schemas). `schema` is a JSON Schema document as a string; `uniqueOn`
+ * names the fields on which a new memory supersedes an older one.
  */
 import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"

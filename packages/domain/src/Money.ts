@@ -1,6 +1,6 @@
 /**
- * Money as integers: millionths of a credit (contract: Credits). `creditsPerUsd` and `storageMicroCreditsPerMemoryDay` are the
- * rates.
+ * Money as integers: millionths of a credit (contract: Credits). `creditsPerUsd` and `storageMicroCreditsPerMemoryDay`
+ * are the rates.
  */
 
 /** Millionths of a credit; always an integer. */

@@ -1,6 +1,6 @@
 /**
- * Payments by HTTP 402 (contract: Payments; x402 protocol versions 1 and 2): networks, and the body of a 402 answer. Amounts
- * on the wire are units of USDC, 6 decimals, as decimal strings.
+ * Payments by HTTP 402 (contract: Payments; x402 protocol versions 1 and 2): networks, and the body of a 402 answer.
+ * Amounts on the wire are units of USDC, 6 decimals, as decimal strings.
  */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"

@@ -1,6 +1,6 @@
 /**
- * Terms of the plans (contract: Plans and the daily job, Rate limits). Memories above the included number are metered, never
- * blocked; `undefined` means without bound.
+ * Terms of the plans (contract: Plans and the daily job, Rate limits). Memories above the included number are metered,
+ * never blocked; `undefined` means without bound.
  */
 import type { Plan } from "./Account.ts"
 import type { Identity } from "./Identity.ts"

@@ -1,4 +1,7 @@
-/** Messages of payments for the operator's webhook, and how far each one is (contract: Webhooks). Accounts read them as events. */
+/**
+ * Messages of payments for the operator's webhook, and how far each one is (contract: Webhooks). Accounts read them as
+ * events.
+ */
 import { Schema } from "effect"
 
 /**

@@ -4,7 +4,8 @@
  * again for its tenant for a while, which doubles with each time, and neither is any unknown schema of a tenant with
  * several of them.
  *
- * Invariant: a schema proven by one tenant is proven for all, and what one tenant's data overran changes nothing for others.
+ * Invariant: a schema proven by one tenant is proven for all, and what one tenant's data overran changes nothing for
+ * others.
  */
 import { createHash } from "node:crypto"
 import { LRUCache } from "lru-cache"

@@ -5,8 +5,9 @@
  * `METHOD|PATH|BODYHASH|TIMESTAMP|ORIGIN|HEADERSHASH`.
  *
  * Invariants: a signature is bound to method, path, raw bytes of the body and a time at most
- * `Limits.signatureWindowMillis` away, both ends included; within that window it may be repeated, because a paying client
- * repeats the headers with its payment. Neither text reads as the other: one ends with digits, at most 15, the other with 64.
+ * `Limits.signatureWindowMillis` away, both ends included; within that window it may be repeated, because a paying
+ * client repeats the headers with its payment. Neither text reads as the other: one ends with digits, at most 15, the
+ * other with 64.
  */
 import { Clock, type Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"

@@ -1,6 +1,7 @@
 /**
- * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does,
- * with a temporary key of a separate account. The memory is deleted and the key revoked in any case. Exit code 1 when a check fails.
+ * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does, with a
+ * temporary key of a separate account. The memory is deleted and the key revoked in any case. Exit code 1 when a check
+ * fails.
  */
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"

@@ -135,7 +135,10 @@ const marks = `CREATE TABLE muniment_log.move (name text PRIMARY KEY, said text 
 /** Of whom: a digest of account and agent. The agent of another account may get the tag. */
 const erased = `ALTER TABLE muniment_log.namespace_owner ADD COLUMN erased text`
 
-/** `nodes/BaseSweep.ts`. `condemn` and `rebase` both lock the row of the namespace, so that a base is not removed while it is made the one that counts. */
+/**
+ * `nodes/BaseSweep.ts`. `condemn` and `rebase` both lock the row of the namespace, so that a base is not removed while
+ * it is made the one that counts.
+ */
 const strays = `
 CREATE TABLE muniment_log.stray (
   object text PRIMARY KEY,

@@ -2,8 +2,8 @@
  * Accounts of wallets (contract: Wallet signatures). A wallet gets an account whose id is its address, when sign-up lets
  * it; an operator can link an address to an account before.
  *
- * Invariants: an address belongs to one account until the operator unlinks it; concurrent first calls create one account. Callers pass
- * normalised addresses whose ownership is proven.
+ * Invariants: an address belongs to one account until the operator unlinks it; concurrent first calls create one
+ * account. Callers pass normalised addresses whose ownership is proven.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"

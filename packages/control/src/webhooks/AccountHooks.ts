@@ -3,8 +3,8 @@
  *
  * Invariants: messages and the cursor behind them are written in one transaction, so each event becomes a message once,
  * also through kills; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
- * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their key or
- * wallet: who is revoked or unlinked meanwhile makes and changes none.
+ * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their
+ * key or wallet: who is revoked or unlinked meanwhile makes and changes none.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"

@@ -3,7 +3,8 @@
  * process, opened on first use and closed when idle; callers see keys, commands and queries only, all of them plain data.
  *
  * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
- * answer 507, removals are repeated with the ballast's space, and while it is out nothing else is written; no call holds two namespaces at once.
+ * answer 507, removals are repeated with the ballast's space, and while it is out nothing else is written; no call
+ * holds two namespaces at once.
  */
 import { Cause, Clock, Context, Effect, Exit, Layer, Queue, Schedule, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"

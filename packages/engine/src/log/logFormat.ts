@@ -26,7 +26,10 @@ export const removesAll = 1
 
 const largestShort = 0xff_ff
 
-/** Vectors go as they are, each `Float32Array[dims]`; the text says how many there are and what they mean. Bytes in their place: of the ledger. */
+/**
+ * Vectors go as they are, each `Float32Array[dims]`; the text says how many there are and what they mean. Bytes in
+ * their place: of the ledger.
+ */
 export interface RecordBody {
   readonly text: string
   readonly vectors: ReadonlyArray<Float32Array | Uint8Array>

@@ -1,6 +1,7 @@
 /**
- * Reads of one namespace, as `NamespaceQuery.ts` describes them. They use the image in memory and bypass the mailbox, so a search never waits for writes.
- * Every read first hides what has expired. Synchronous methods throw `StoreError`s; the host catches them.
+ * Reads of one namespace, as `NamespaceQuery.ts` describes them. They use the image in memory and bypass the mailbox,
+ * so a search never waits for writes. Every read first hides what has expired. Synchronous methods throw `StoreError`s;
+ * the host catches them.
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"

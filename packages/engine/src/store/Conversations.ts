@@ -5,8 +5,8 @@
  * Invariants: a message is marked as stored in the commit that stores its memory; the mark outlives the memory, until
  * the conversation is forgotten; positions in a conversation ascend and are not used twice; marks of read messages,
  * turns and summary commit together with the memories taken from the messages; an extraction that is to follow is kept
- * until the commit that carries it out; a conversation keeps `Limits.conversationContextMax` turns; reads never return expired data; removing a memory also erases the turns
- * that it names as sources, and the summary of its conversation.
+ * until the commit that carries it out; a conversation keeps `Limits.conversationContextMax` turns; reads never return
+ * expired data; removing a memory also erases the turns that it names as sources, and the summary of its conversation.
  */
 import type { Effect } from "effect"
 import type { ErasureMark } from "./ErasureLog.ts"

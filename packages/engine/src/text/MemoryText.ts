@@ -88,7 +88,10 @@ export const denseTexts = (memory: SearchableMemory, given?: ReadonlyArray<Passa
   )
 }
 
-/** Input of the embedding model: `subject: values (kind)`, of a message `speaker: text`. With the kind in front, e5 lost six points of recall@10. */
+/**
+ * Input of the embedding model: `subject: values (kind)`, of a message `speaker: text`. With the kind in front, e5 lost
+ * six points of recall@10.
+ */
 export const denseText = (memory: SearchableMemory): string => {
   const message = messageOf(memory)
   if (message !== undefined) return messageText(message, message.text)

@@ -10,7 +10,10 @@ import type { Bitmap } from "../bitmap/Bitmap.ts"
 
 export type Engine = "exact" | "quantized" | "hnsw"
 
-/** Best first; of equal scores the higher slot, which is the newer vector's while no slot is reused. Both arrays have the same length, at most k. */
+/**
+ * Best first; of equal scores the higher slot, which is the newer vector's while no slot is reused. Both arrays have
+ * the same length, at most k.
+ */
 export interface SearchHits {
   readonly slots: Int32Array
   readonly scores: Float32Array

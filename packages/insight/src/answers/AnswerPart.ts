@@ -1,7 +1,7 @@
 /**
- * The part that a question asks for: an amount, a duration, a place, a person, a reason, a name, a date. Each row says how it
- * is asked for and what shape it has in a statement; the tests run its example and counterexample. A part that the question
- * itself names does not count. English, by the form of words.
+ * The part that a question asks for: an amount, a duration, a place, a person, a reason, a name, a date. Each row says
+ * how it is asked for and what shape it has in a statement; the tests run its example and counterexample. A part that
+ * the question itself names does not count. English, by the form of words.
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
@@ -98,8 +98,8 @@ const RELATIVE =
   /\b(?:mother|father|mum|mom|dad|sister|brother|son|daughter|husband|wife|partner|boyfriend|girlfriend|friends?|boss|manager|doctor|dentist|teacher|neighbou?r|colleagues?|cousin|aunt|uncle|grand\p{L}+|roommate|flatmate|therapist|coach|kids|family|parents|teammates?|group|team)\b/giu
 
 /**
- * A capitalised word of its own: not the first of a sentence unless a verb follows ("Max is"), and not who is spoken to ("Hey
- * Nate", "Thanks, Gina").
+ * A capitalised word of its own: not the first of a sentence unless a verb follows ("Max is"), and not who is spoken to
+ * ("Hey Nate", "Thanks, Gina").
  */
 const hasNewName = (text: string, asked: ReadonlySet<string>, isPlaceLeftOut: boolean): boolean =>
   [...text.matchAll(CAPITALISED)].some(({ 0: run, 1: before = "", 2: name = "", index }) => {

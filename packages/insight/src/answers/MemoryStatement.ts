@@ -1,6 +1,6 @@
 /**
- * A memory as one English statement. Each built-in kind has its own sentence, a message of a conversation is what was said; a
- * registered kind becomes "kind: field value, field value".
+ * A memory as one English statement. Each built-in kind has its own sentence, a message of a conversation is what was
+ * said; a registered kind becomes "kind: field value, field value".
  *
  * Invariant: every word comes from the memory (values, field names, kind), except the joining words "on", "at", "with",
  * "the", "yes"; the text is plain and bounded.

@@ -1,6 +1,6 @@
 /**
- * Answers by the configured language model; extractive ones when it fails or answers nothing, so that mode `answer` never says
- * less with a model than without.
+ * Answers by the configured language model; extractive ones when it fails or answers nothing, so that mode `answer`
+ * never says less with a model than without.
  *
  * Invariant: whatever the model returns, citations are ids of the evidence, each once, and an answer without a citation
  * is `nothingKnown`.

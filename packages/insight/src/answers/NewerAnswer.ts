@@ -1,9 +1,10 @@
 /**
- * Of several quotes that answer a question the newest counts where it tells a change: "The rent is now 1,250" replaces "we pay
- * 1,180". Slots with one value are compared in `SlotValue.ts`; this compares any two quotes by the words of the question.
+ * Of several quotes that answer a question the newest counts where it tells a change: "The rent is now 1,250" replaces
+ * "we pay 1,180". Slots with one value are compared in `SlotValue.ts`; this compares any two quotes by the words of the
+ * question.
  *
- * Invariant: a quote is replaced by one of the same speaker alone that is newer and meets all conditions, has the part that is
- * asked for and holds as many words of the question beside it; or that the search put first as the new state.
+ * Invariant: a quote is replaced by one of the same speaker alone that is newer and meets all conditions, has the part
+ * that is asked for and holds as many words of the question beside it; or that the search put first as the new state.
  */
 import { isNewState } from "./ChangedSince.ts"
 import type { Weighed } from "./GroundedGate.ts"

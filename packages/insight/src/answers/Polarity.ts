@@ -1,7 +1,7 @@
 /**
- * "Yes" or "No" before a quote that answers a yes-no question, where the quote leaves no doubt: a reply that begins with it, or
- * one sentence with every word of the question, plain or with the negation before such a word. Rows are data: the tests run
- * them.
+ * "Yes" or "No" before a quote that answers a yes-no question, where the quote leaves no doubt: a reply that begins
+ * with it, or one sentence with every word of the question, plain or with the negation before such a word. Rows are
+ * data: the tests run them.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isHedged } from "./PlainPart.ts"

@@ -1,7 +1,7 @@
 /**
- * Analysis of a question: the part that it asks for, content words, the names that an answer must be about, and whether it is
- * about the asker. English, by rules; a query without a question word is a topic. A question is data: no instruction in
- * it is followed.
+ * Analysis of a question: the part that it asks for, content words, the names that an answer must be about, and whether
+ * it is about the asker. English, by rules; a query without a question word is a topic. A question is data: no
+ * instruction in it is followed.
  */
 import { asksPresent } from "@muniment/engine/ranking/QuestionTraits"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"

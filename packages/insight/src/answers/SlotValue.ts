@@ -2,9 +2,9 @@
  * Slots: attributes that have one value at a time, such as a home, an employer, a password or whether someone still likes
  * tea. A statement of the slot that a question asks for is its answer, and of several values the one said last holds.
  *
- * Extracted memories carry their slot as `uniqueKey`, and the engine hides those that were replaced; this does the same among
- * statements that were stored directly and messages of one speaker. Preferences for different things, relatives and events
- * have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
+ * Extracted memories carry their slot as `uniqueKey`, and the engine hides those that were replaced; this does the same
+ * among statements that were stored directly and messages of one speaker. Preferences for different things, relatives
+ * and events have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
@@ -152,8 +152,8 @@ interface Valued {
 }
 
 /**
- * Of each slot and subject the newest value alone, with the greatest chance among all: the question has an answer, and this is
- * its present state. When the past is asked for, the values that were replaced or are told as past. Order kept.
+ * Of each slot and subject the newest value alone, with the greatest chance among all: the question has an answer, and
+ * this is its present state. When the past is asked for, the values that were replaced or are told as past. Order kept.
  */
 export const withNewestValues = <V extends Valued>(
   values: ReadonlyArray<V>,

@@ -14,7 +14,10 @@ export class MapUnavailable extends Data.TaggedError("MapUnavailable")<{ readonl
 
 export const mapLimits = {
   memoriesMax: 5_000,
-  /** From request to answer, waiting included, but not the start of the thread; the largest map takes under a second on a free core. */
+  /**
+   * From request to answer, waiting included, but not the start of the thread; the largest map takes under a second on
+   * a free core.
+   */
   deadlineMillis: 15_000,
   /** Maps that may wait for the one being drawn. */
   queuedMax: 8,

@@ -2,8 +2,8 @@
  * Extraction by the configured language model: one fenced prompt for each window of the conversation and each group of
  * kinds, in parallel; `CandidateChecks` filters the answers.
  *
- * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for all; no candidate without a quote from a new message; every dropped
- * candidate is reported. The model's own deadline applies.
+ * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for all; no
+ * candidate without a quote from a new message; every dropped candidate is reported. The model's own deadline applies.
  */
 import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"

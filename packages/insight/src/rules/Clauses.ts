@@ -53,8 +53,8 @@ export const clausesOf = (sentence: ReadonlyArray<Word>, people: People): Clause
 const leadWordsMax = 7
 
 /**
- * `Yesterday I quit` -> `I quit yesterday`; a scene (`When I was young, I ...`) goes behind as well. What says neither when nor
- * where (`Wow`, a name called) is left out.
+ * `Yesterday I quit` -> `I quit yesterday`; a scene (`When I was young, I ...`) goes behind as well. What says neither
+ * when nor where (`Wow`, a name called) is left out.
  */
 const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray<Word> => {
   if (subjectAt(words, 0, people) !== undefined || elidedSpeaker(words) !== undefined) return words

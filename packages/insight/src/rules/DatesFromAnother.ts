@@ -1,6 +1,7 @@
 /**
- * Days counted from another event than the message: `a week later`, `two days after that`, `the Saturday before the wedding`.
- * They are resolved from the day spoken of before, if this message named it or `the 21st` beside them agrees; else they are none.
+ * Days counted from another event than the message: `a week later`, `two days after that`, `the Saturday before the
+ * wedding`. They are resolved from the day spoken of before, if this message named it or `the 21st` beside them agrees;
+ * else they are none.
  */
 import type { EventDate } from "./EventDate.ts"
 

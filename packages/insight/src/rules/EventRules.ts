@@ -1,6 +1,6 @@
 /**
- * Events: what happens on a day, in a month or year that the sentence names. A habit is none, nor a state that began on a day;
- * a time that stays open (`some day`, `next spring`) makes none.
+ * Events: what happens on a day, in a month or year that the sentence names. A habit is none, nor a state that began on
+ * a day; a time that stays open (`some day`, `next spring`) makes none.
  */
 import {
   attributeName,

@@ -1,7 +1,7 @@
 /**
- * Statements as people type them, rewritten into the forms that the rules read: a missing `I am`, an apposition in front of its
- * relation, a taste with the thing for its subject (lexicon/rewrites.ts). Rewriting adds no content: every value of the result is in the
- * text.
+ * Statements as people type them, rewritten into the forms that the rules read: a missing `I am`, an apposition in
+ * front of its relation, a taste with the thing for its subject (lexicon/rewrites.ts). Rewriting adds no content: every
+ * value of the result is in the text.
  */
 import { isTrade } from "./FactRules.ts"
 import { doingHeads, pastHeads, rewrites, stateHeads } from "./lexicon/rewrites.ts"

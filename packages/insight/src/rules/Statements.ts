@@ -1,7 +1,7 @@
 /**
  * A run-on sentence cut into the statements that it strings together, so that a wish or a question in one does not hide
- * what another states. Reported speech and conditions reach to the next `but`; questions and scenes (`When I was young, ...`)
- * stay whole.
+ * what another states. Reported speech and conditions reach to the next `but`; questions and scenes (`When I was young,
+ * ...`) stay whole.
  */
 import { finiteForms, settings, statementJoints, statementLeads } from "./lexicon/clauses.ts"
 import { interjections } from "./lexicon/sentences.ts"

@@ -3,8 +3,9 @@
  * that does, byte for byte. While none is known, or it does not answer, they wait for a moment: a planned move is over
  * by then. After that, or if the node is lost before its answer begins, this node answers 503 with `Retry-After`.
  *
- * A node that leaves (`depart`) answers `/health/ready` with 503. It ends idle connections at once, and the others with their
- * answers, which say `Connection: close`. It still takes new ones until the balancer has had time to ask for its readiness.
+ * A node that leaves (`depart`) answers `/health/ready` with 503. It ends idle connections at once, and the others with
+ * their answers, which say `Connection: close`. It still takes new ones until the balancer has had time to ask for its
+ * readiness.
  *
  * Invariant: a connection that was refused by another node, or has waited, has carried nothing there.
  */
@@ -166,8 +167,9 @@ export class ClusterFront {
   }
 
   /**
-   * The node that serves, by where it takes connections; undefined: none is known, or this one. Connections that another
-   * node has end: it may stand still, and its callers would wait for it. Those that wait are offered to it, again each time.
+   * The node that serves, by where it takes connections; undefined: none is known, or this one. Connections that
+   * another node has end: it may stand still, and its callers would wait for it. Those that wait are offered to it,
+   * again each time.
    */
   follow(node: Address | undefined): void {
     const before = this.#serving

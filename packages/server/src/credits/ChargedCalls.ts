@@ -1,10 +1,10 @@
 /**
  * One priced call: reserve, act, settle or void (contract: Credits). The service that does the work reserves the price
  * through `PricedCall.reserve`, as its last check. Invariants: only what was done is charged, once; an act that changes
- * memories has a reservation that outlives a crash, with the token of its commit, so that the next start, or a failure that
- * leaves the outcome open, can tell whether it happened; its repetition is answered whatever the purses hold; a payment on a
- * call with empty purses is credited in full before the charge. Exceptions, uncharged after a crash: a batch deletion by
- * `filters`, whose many commits carry no token, and any erasure on a full disk (`isErasure`).
+ * memories has a reservation that outlives a crash, with the token of its commit, so that the next start, or a failure
+ * that leaves the outcome open, can tell whether it happened; its repetition is answered whatever the purses hold; a
+ * payment on a call with empty purses is credited in full before the charge. Exceptions, uncharged after a crash: a
+ * batch deletion by `filters`, whose many commits carry no token, and any erasure on a full disk (`isErasure`).
  */
 import { type Cause, Context, Effect, Layer, Metric } from "effect"
 import { WebCrypto } from "effect/crypto"

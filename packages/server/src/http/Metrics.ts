@@ -1,6 +1,7 @@
 /**
  * Gauges of `/metrics`: state of the process, of namespaces and of payments. Requests are counted in `Envelope.ts`,
- * charges in `credits/ChargedCalls.ts`, waiting and refused requests in `admission/AdmissionMetrics.ts`, the stages of a search in the engine.
+ * charges in `credits/ChargedCalls.ts`, waiting and refused requests in `admission/AdmissionMetrics.ts`, the stages of
+ * a search in the engine.
  */
 import { statfsSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"

@@ -1,6 +1,6 @@
 /**
- * Answers as JSON without the walk by their schema, which took a tenth of the processor time of a search. Types say that they
- * fit it, and that the schema changes nothing; `openapi.test.ts` holds them against the document.
+ * Answers as JSON without the walk by their schema, which took a tenth of the processor time of a search. Types say
+ * that they fit it, and that the schema changes nothing; `openapi.test.ts` holds them against the document.
  */
 import { HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"

@@ -1,6 +1,6 @@
 /**
- * A request whose body the gate has received (`admission/RequestBody.ts`) gives it from memory: a stream would take turns of
- * the event loop, and listeners, to say again what is known.
+ * A request whose body the gate has received (`admission/RequestBody.ts`) gives it from memory: a stream would take
+ * turns of the event loop, and listeners, to say again what is known.
  */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"

@@ -1,7 +1,7 @@
 /**
- * Background work of the server, every minute: removes kept answers and settled reservations past their
- * retention, revocations of grants that have expired and delivered messages, and settles `control.db` (`ControlDatabase.settle`). By a clock that has stepped nothing is removed: a grant must
- * not come back.
+ * Background work of the server, every minute: removes kept answers and settled reservations past their retention,
+ * revocations of grants that have expired and delivered messages, and settles `control.db` (`ControlDatabase.settle`).
+ * By a clock that has stepped nothing is removed: a grant must not come back.
  */
 import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"

@@ -32,7 +32,10 @@ const detailFields = [
 /** Of the filters of a deletion: whom it concerned. */
 const filterFields = ["agentId", "subjectId", "threadId", "kind"] as const
 
-/** `handler`, and after its success the event; `account`: whom the operator acts for. A failure of the log is reported and fails nothing: the change is made. */
+/**
+ * `handler`, and after its success the event; `account`: whom the operator acts for. A failure of the log is reported
+ * and fails nothing: the change is made.
+ */
 export const auditedAction = <E, R>(
   log: AuditLog["Service"],
   action: string,

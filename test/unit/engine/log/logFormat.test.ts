@@ -1,4 +1,7 @@
-/** Bytes of a record of the commit log: golden bytes, made apart with Python's struct and zlib, and every flipped bit is noticed. */
+/**
+ * Bytes of a record of the commit log: golden bytes, made apart with Python's struct and zlib, and every flipped bit is
+ * noticed.
+ */
 import { describe, expect, it } from "vitest"
 import {
   bodyOf,

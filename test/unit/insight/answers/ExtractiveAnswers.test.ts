@@ -17,8 +17,8 @@ const preference = (id: string, preferenceType: string, about: string, createdAt
 })
 const questions = worldQuestions()
 /**
- * Known, but not said: question and memory share no word beside the name, their relevance is below .5 or is reached by wrong
- * hits as well, and no slot is asked for. The hits are shown instead.
+ * Known, but not said: question and memory share no word beside the name, their relevance is below .5 or is reached by
+ * wrong hits as well, and no slot is asked for. The hits are shown instead.
  */
 const abstained: ReadonlySet<string> = new Set([
   "What does Leila enjoy?",

@@ -1,6 +1,6 @@
 /**
- * Version 18 of `control.db`: agents that are retired because nothing of theirs was left. Their rows keep the tags for them.
- * A released migration never changes again.
+ * Version 18 of `control.db`: agents that are retired because nothing of theirs was left. Their rows keep the tags for
+ * them. A released migration never changes again.
  */
 import type { Migration } from "@muniment/sqlite/Migrate"
 

@@ -1,7 +1,8 @@
 /**
- * Version 19 of `control.db`: what its last transactions changed, by number, until the commit log has it; the newest row
- * says the database's number. `changes` null: the changes before are not in the log; empty: the log has it. A row of
- * `erasure_due` says that text was removed or replaced which logs may still have, as those of earlier releases. A released migration never changes again.
+ * Version 19 of `control.db`: what its last transactions changed, by number, until the commit log has it; the newest
+ * row says the database's number. `changes` null: the changes before are not in the log; empty: the log has it. A row
+ * of `erasure_due` says that text was removed or replaced which logs may still have, as those of earlier releases. A
+ * released migration never changes again.
  */
 import type { Migration } from "@muniment/sqlite/Migrate"
 

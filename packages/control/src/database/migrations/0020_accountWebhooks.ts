@@ -1,7 +1,7 @@
 /**
- * Version 20 of `control.db`: webhooks of accounts and their messages. `secret` and `old_secret` are sealed; `types` and `agents` null: all; `cursor`
- * says how far the account's events are in `account_webhook_message`; `next_at` of a webhook is when one of its messages
- * is due. Times are milliseconds. A released migration never changes again.
+ * Version 20 of `control.db`: webhooks of accounts and their messages. `secret` and `old_secret` are sealed; `types`
+ * and `agents` null: all; `cursor` says how far the account's events are in `account_webhook_message`; `next_at` of a
+ * webhook is when one of its messages is due. Times are milliseconds. A released migration never changes again.
  */
 import type { Migration } from "@muniment/sqlite/Migrate"
 

@@ -5,9 +5,9 @@
  *
  * Small orders go before large ones of other files, so that what an agent just said does not wait behind an import.
  *
- * Invariants: orders for one file are carried out in the order they were given, one at a time; an answer comes after the commit is
- * durable; when the thread is lost, every order without an answer fails with an unknown outcome (`StoreFault`), its
- * owner stops and reopens the file, and the next order starts a new thread.
+ * Invariants: orders for one file are carried out in the order they were given, one at a time; an answer comes after
+ * the commit is durable; when the thread is lost, every order without an answer fails with an unknown outcome
+ * (`StoreFault`), its owner stops and reopens the file, and the next order starts a new thread.
  */
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Limits } from "@muniment/domain/Limits"

@@ -1,6 +1,7 @@
 /**
  * Reads a database file again and says what is damaged: b-trees and indexes of every table, and of the file of a
- * namespace every row with its sum, every memory with its content hash, and what is not as the commit log says. Runs on a thread of its own (`CheckWorker.ts`), one step at a time.
+ * namespace every row with its sum, every memory with its content hash, and what is not as the commit log says. Runs on
+ * a thread of its own (`CheckWorker.ts`), one step at a time.
  *
  * Invariants: every step opens the file anew, so that nothing of it is remembered by a connection; the file is not changed;
  * a fault names tables and slots, never content.

@@ -46,7 +46,10 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
   ]
 }
 
-/** Columns of a row of `memory` behind which its sum and its data follow. Rows are read as arrays: naming 20 columns was a third of the cost. */
+/**
+ * Columns of a row of `memory` behind which its sum and its data follow. Rows are read as arrays: naming 20 columns was
+ * a third of the cost.
+ */
 const rowColumns = memorySumColumns.map((column) => `memory.${column}`).join(", ")
 const withSums = "LEFT JOIN fulltext_length ON fulltext_length.slot ="
 
@@ -146,7 +149,10 @@ export const passageOf = (row: ReadonlyArray<SQLOutputValue>): PassageRow => {
 export const vectorBytes = (values: Float32Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 
-/** Rows of `vectorOf`, from a slot on and before another, up to a limit. Both tables are read in the order of their keys and merged; nothing is sorted. */
+/**
+ * Rows of `vectorOf`, from a slot on and before another, up to a limit. Both tables are read in the order of their keys
+ * and merged; nothing is sorted.
+ */
 export const vectorsSql = `SELECT vector.slot AS slot, seq, model, value, vector_sum FROM vector ${withSums} vector.slot
     WHERE vector.slot >= ?1 AND vector.slot < ?2
   UNION ALL SELECT passage.slot AS slot, seq, model, value, vector_sum FROM passage ${withSums} passage.slot

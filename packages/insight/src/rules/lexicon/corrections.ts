@@ -1,6 +1,6 @@
 /**
- * Forms by which somebody corrects what they said (Corrections.ts), as statements before anything is removed from them. `noun`
- * names an event, `was` and `now` are values, `day` is when it is now.
+ * Forms by which somebody corrects what they said (Corrections.ts), as statements before anything is removed from them.
+ * `noun` names an event, `was` and `now` are values, `day` is when it is now.
  */
 import type { FormRow } from "../Pattern.ts"
 import { phrases, rowsOf } from "./wordSet.ts"

@@ -1,6 +1,6 @@
 /**
- * Word lists of the patterns by name, and values in angle brackets (Pattern.ts); entries are separated by commas and may use `?`
- * and groups.
+ * Word lists of the patterns by name, and values in angle brackets (Pattern.ts); entries are separated by commas and
+ * may use `?` and groups.
  */
 
 const list = (text: string): ReadonlyArray<string> =>
