@@ -15,19 +15,18 @@ export interface ClusterNodeOptions {
   readonly databaseUrl: Redacted.Redacted
   /** All nodes have the same; random, 32 bytes of entropy at least. */
   readonly secret: Redacted.Redacted
-  /** Where the other nodes reach this one. */
+  /** Where this node listens, and the other nodes reach it. */
   readonly host: string
   readonly port: number
-  /** Where it listens; default: `host` and `port`. */
-  readonly listenHost?: string
-  /** Milliseconds until the shards of a node that has lost the database, or stands still, go to others; default 15 s. */
-  readonly lockExpiryMillis?: number
   /** By which nodes learn at once who joins and leaves. */
   readonly signals: NodeSignals
 }
 
-/** Below Effect's defaults (10 s, 35 s), so that a frozen node is replaced sooner. */
-const defaultExpiryMillis = 15_000
+/**
+ * Until the shards of a node that has lost the database, or stands still, go to others. Below Effect's default of 35 s, so
+ * that a frozen node is replaced sooner.
+ */
+const lockExpiryMillis = 15_000
 
 /** One for the session of the locks, the others for heartbeats. */
 const connections = 4
@@ -37,15 +36,11 @@ const messageBytesMax = 268_435_456
 
 /** Provides `Sharding` and joins the cluster; leaves it when the scope closes. */
 export const clusterNodeLayer = (options: ClusterNodeOptions) => {
-  const expiryMillis = options.lockExpiryMillis ?? defaultExpiryMillis
   const config = {
     runnerAddress: Option.some(RunnerAddress.make(options.host, options.port)),
-    runnerListenAddress: Option.map(Option.fromUndefinedOr(options.listenHost), (host) =>
-      RunnerAddress.make(host, options.port)
-    ),
     shardsPerGroup: shardCount,
-    shardLockRefreshInterval: expiryMillis / 3,
-    shardLockExpiration: expiryMillis,
+    shardLockRefreshInterval: lockExpiryMillis / 3,
+    shardLockExpiration: lockExpiryMillis,
     // A look waits by itself (`ShardLocks.ts`).
     refreshAssignmentsInterval: 20,
     runnerHealthCheckInterval: 2_000,
@@ -56,7 +51,7 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
     make({
       url: options.databaseUrl,
       maxConnections: connections,
-      connectTimeout: expiryMillis / 3,
+      connectTimeout: lockExpiryMillis / 3,
       applicationName: shardSessions
     })
   )
