@@ -1,5 +1,6 @@
 /** The weights of the gate for messages, by logistic regression over the quotes that it weighs. */
-import { gateFeatures, hitListOf, readGate } from "@muniment/insight/answers/GroundedGate"
+import { gateFeatures, readGate } from "@muniment/insight/answers/GroundedGate"
+import { hitListOf } from "@muniment/insight/answers/HitList"
 import { readQuotes } from "@muniment/insight/answers/Quote"
 import { readQuestion } from "@muniment/insight/answers/Question"
 import { fitLogistic } from "../retrieval/Logistic.ts"

@@ -7,9 +7,10 @@
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { changesOf } from "./ChangedSince.ts"
-import { hasPartAsked, hitListOf, isOfQuestion } from "./GroundedGate.ts"
+import { hitListOf } from "./HitList.ts"
 import { type Question, readQuestion } from "./Question.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
+import { hasPartAsked, isOfQuestion } from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { saidAt } from "./QuoteSource.ts"
 import { spokenDates } from "./SpokenDate.ts"

@@ -8,58 +8,26 @@
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
-import { hasPart } from "./AnswerPart.ts"
-import { type Identities, readIdentities } from "./Identities.ts"
-import { isUser, type MemoryStatement, type Speaker } from "./MemoryStatement.ts"
+import { COMPARED_HITS, type HitList, hitListOf } from "./HitList.ts"
+import type { Identities } from "./Identities.ts"
+import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
+import {
+  agreement,
+  dateOf,
+  givesReason,
+  hasPartAsked,
+  isHeldByName,
+  isOfQuestion,
+  isOfSlot,
+  wordsOf
+} from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
-import { isOfPast, slotStated } from "./SlotValue.ts"
-import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
-
-/** What the hits have in common. */
-export interface HitList {
-  readonly identities: Identities
-  /** Some of them are messages. */
-  readonly isOfChat: boolean
-  /** One person talks to an assistant: what the person says is about the asker. */
-  readonly isAlone: boolean
-  /** Of the last one of the first `COMPARED_HITS`. */
-  readonly lastRelevance: number
-  /** Weight of a word by its rarity among the hits. */
-  readonly weightOf: (term: string) => number
-}
-
-/** Hits that may be quoted, and that a hit is compared with; what follows only tells what has changed since. */
-const COMPARED_HITS = 20
-/** Of a hit that a short list does not have. */
-const BACKGROUND_RELEVANCE = 0.02
-
-export const hitListOf = (all: ReadonlyArray<Quote>): HitList => {
-  const quotes = all.slice(0, COMPARED_HITS)
-  const relevances = quotes.map(({ memory }) => memory.relevance)
-  const background = quotes.length < COMPARED_HITS ? BACKGROUND_RELEVANCE : 1
-  return {
-    identities: readIdentities(quotes.map(({ statement }) => statement)),
-    isOfChat: quotes.some(({ statement }) => statement.speaker !== undefined),
-    isAlone: isAlone(quotes),
-    lastRelevance: Math.min(background, ...relevances),
-    weightOf: (term) => {
-      const holders = quotes.filter(({ terms }) => terms.has(term)).length
-      return Math.log(1 + (quotes.length + 1) / (holders + 1))
-    }
-  }
-}
-
-const isAlone = (quotes: ReadonlyArray<Quote>): boolean => {
-  const speakers = quotes.flatMap(({ statement }) => statement.speaker ?? [])
-  const people = new Set(speakers.filter((speaker) => !isAssistant(speaker)).map(({ name }) => name))
-  return speakers.length > 0 && people.size <= 1 && (people.has(undefined) || speakers.some(isAssistant))
-}
-
-const isAssistant = ({ role }: Speaker): boolean => role !== "user" && role !== "human"
+import { isOfPast } from "./SlotValue.ts"
+import { hasWrittenDate, spokenDates } from "./SpokenDate.ts"
 
 /** Order of the weights. */
 export const gateFeatures = [
@@ -84,9 +52,11 @@ export const gateFeatures = [
   "hedged",
   "replies"
 ] as const
+
 export type GateFeatures = Readonly<Record<(typeof gateFeatures)[number], number>>
 
 const NEW_WORDS_MAX = 15
+
 const measures: ReadonlySet<PartName> = new Set(["age", "amount", "contact", "colour", "duration", "frequency", "name"])
 
 /** Undefined: a hard condition fails. */
@@ -154,6 +124,7 @@ const isStated = (
 }
 
 const EXTRACTED_NEAR_MIN = 0.5
+
 const YES_NO_NEAR_MIN = 0.75
 
 interface Nearness {
@@ -186,34 +157,6 @@ const nearness = (
   return { isDoubtful, isPlain, near, plainNear }
 }
 
-const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
-
-/** `text`: what is looked at instead of the quote's own. */
-export const hasPartAsked = (question: Question, quote: Quote, text: string): boolean =>
-  givesReason(question, quote) || hasPartOf(question, quote, text)
-
-const hasPartOf = (question: Question, { statement }: Quote, text: string): boolean =>
-  hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, wordsOf(question))
-
-/** "How come?" "The boiler broke": a reason in any form. */
-const givesReason = ({ part }: Question, { replyTo }: Quote): boolean => part === "reason" && replyTo?.part === "reason"
-
-/** The right speaker or subject, year and liking. */
-export const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
-  const { identities } = list
-  const isMeant = isOfSlot(question, quote, identities) && (question.names.length > 0 || question.isOfAsker)
-  return (
-    agreement(question, quote, list) > 0 &&
-    (isMeant || isAbout(question, quote, identities)) &&
-    isOfLiking(question, quote) &&
-    !isOfOther(question, quote) &&
-    !isContrary(question, quote) &&
-    isOfRelative(question, quote, identities) &&
-    !(question.isWhenDone && isToCome(quote)) &&
-    isOfYears(question, quote)
-  )
-}
-
 const shareOf = (
   words: ReadonlyArray<string>,
   isHeld: (word: string) => boolean,
@@ -223,124 +166,14 @@ const shareOf = (
   return words.length === 0 ? 1 : sumOf(words.filter(isHeld)) / sumOf(words)
 }
 
-/** A stored statement holds the subject of the question, and any quote the thing whose name or day is asked for. */
-const isAbout = ({ focus, isWhenDue, part }: Question, quote: Quote, identities: Identities): boolean =>
-  focus.length === 0 ||
-  (quote.statement.speaker !== undefined && part !== "name" && !isWhenDue) ||
-  focus.some((term) => quote.terms.has(term) || isHeldByName(term, quote, identities))
-
-/** The user by name, a speaker, or a relative by relation. */
-const isHeldByName = (
-  term: string,
-  { statement, terms }: Quote,
-  { byRelation, speakers, user }: Identities
-): boolean => {
-  const own = ownNames(statement, user)
-  const names = byRelation.get(term) ?? new Set<string>()
-  return speakers.has(term) || own.has(term) || [...names].some((name) => own.has(name) || terms.has(name))
-}
-
-/** Of what the asker calls "my", it tells another one's: "Anna's dentist", "her dentist". */
-const isOfOther = ({ names, owned }: Question, { text }: Quote): boolean => {
-  if (owned.length === 0 || names.length > 0) return false
-  const ownersOf = (stem: string): ReadonlyArray<string> =>
-    [...text.matchAll(OWNED)].flatMap(([, owner = "", words = ""]) => (tokenize(words).includes(stem) ? [owner] : []))
-  return owned.some((stem) => {
-    const owners = ownersOf(stem)
-    return owners.length > 0 && owners.every((owner) => OTHER.test(owner))
-  })
-}
-
-/** "My sister's job" is not the speaker's own: she is meant by relation or name. */
-const isOfRelative = ({ relatives }: Question, quote: Quote, identities: Identities): boolean =>
-  relatives.every((term) => quote.terms.has(term) || isHeldByName(term, quote, identities))
-
-/** "My new camera" is not "my old camera". */
-const isContrary = ({ terms: asked }: Question, { terms }: Quote): boolean =>
-  contraries.some(
-    ([one, other]) =>
-      (asked.includes(one) && terms.has(other) && !terms.has(one)) ||
-      (asked.includes(other) && terms.has(one) && !terms.has(other))
-  )
-
-const contraries = [["new", "old"]] as const
-
-const OWNED = /(\p{L}+['’]s|\b(?:my|our|his|her|their|your|the|an?))((?: [\p{L}-]+){1,2})/giu
-const OTHER = /^(?!it|that|there|here|what|who|he|she|user)\p{L}+['’]s$|^(?:his|her|their|your)$/iu
-
-/** All dates in its words were still to come. */
-const isToCome = ({ statement, text }: Quote): boolean => {
-  const dates = spokenDates(text, statement.speaker?.saidOn)
-  return dates.length > 0 && dates.every(isAhead) && !hasWrittenDate(text)
-}
-
-/** A year that is named is said, or the date of the memory. */
-const isOfYears = ({ years }: Question, { statement, text }: Quote): boolean => {
-  if (years.length === 0) return true
-  const date = dateOf(statement) ?? ""
-  const told = [text, date, ...spokenDates(text, date).map(({ resolved }) => resolved)].join(" ")
-  return years.some((year) => told.includes(year))
-}
-
-/** Compares the sign of a preference; other memories pass. */
-const isOfLiking = ({ liking }: Question, { memory }: Quote): boolean => {
-  const type = memory.kind === "preference_memory" ? memory.data["preferenceType"] : undefined
-  return (
-    liking === undefined ||
-    typeof type !== "string" ||
-    (type === "dislikes" || type === "avoids") === (liking === "dislikes")
-  )
-}
-
 const isDated = (text: string, statement: MemoryStatement): boolean =>
   hasWrittenDate(text) || spokenDates(text, dateOf(statement)).length > 0
 
 const RELEVANCE_LEAST = 0.001
+
 const logit = (relevance: number): number => {
   const bounded = Math.min(1 - RELEVANCE_LEAST, Math.max(RELEVANCE_LEAST, relevance))
   return Math.log(bounded / (1 - bounded))
-}
-
-/** A message always has a date: its own. */
-const dateOf = ({ date, speaker }: MemoryStatement): string | undefined => speaker?.saidOn ?? date
-
-/** What is due has its day in the words. */
-const dateAsked = ({ isWhenDue }: Question, statement: MemoryStatement): string | undefined =>
-  isWhenDue && statement.speaker !== undefined ? undefined : dateOf(statement)
-
-/** 1: about the one who is named or asks; .5: the question names nobody, or the quote names them; 0: another one. */
-const agreement = (question: Question, { statement, terms }: Quote, { identities, isAlone }: HitList): number => {
-  const { byRelation, speakers, user } = identities
-  const own = ownNames(statement, user)
-  const isTold = isAlone && statement.speaker !== undefined
-  // "My sister": Anna, once a memory says so; then the words must be hers or name her.
-  const relatives = question.terms.flatMap((term) => [...(byRelation.get(term) ?? [])])
-  if (relatives.length > 0 && statement.speaker === undefined) {
-    return relatives.some((stem) => own.has(stem)) ? 1 : relatives.some((stem) => terms.has(stem)) ? 0.5 : 0
-  }
-  // What an assistant says is advice, and no fact of the one it talks to.
-  const isNamed = question.names.some((name) => name.some((stem) => own.has(stem)))
-  if (statement.speaker !== undefined && isAssistant(statement.speaker) && !question.isOfAssistant && !isNamed) return 0
-  // A speaker's name needs no capital.
-  const names = [...question.names, ...question.terms.filter((term) => speakers.has(term)).map((term) => [term])]
-  if (names.length > 0) {
-    if (names.some((name) => name.some((stem) => own.has(stem)))) return 1
-    const isOfSpeaker = names.some((name) => name.some((stem) => speakers.has(stem)))
-    return !isOfSpeaker && names.some((name) => name.some((stem) => terms.has(stem))) ? (isTold ? 1 : 0.5) : 0
-  }
-  if (!question.isOfAsker) return isTold ? 1 : 0.5
-  const isMeant = question.terms.some((term) => own.has(term))
-  return own.has("user") || statement.speaker?.role === "user" || isMeant ? 1 : 0
-}
-
-/** Stems of all names of the one whose words or whose memory it is; `user` for the user. */
-const ownNames = ({ isRecord, speaker, subject }: MemoryStatement, user: ReadonlySet<string>): ReadonlySet<string> => {
-  const named = tokenize(subject ?? "")
-  const isOfUser =
-    speaker === undefined
-      ? isRecord || subject === undefined || isUser(subject) || named.some((stem) => user.has(stem))
-      : speaker.role === "user" && (speaker.name === undefined || named.some((stem) => user.has(stem)))
-  return new Set(isOfUser ? [...named, ...user, "user"] : named)
 }
 
 export interface Weighed {
@@ -389,23 +222,13 @@ const isSlotFilled = (
   (question.isOfPast || !isOfPast(quote.text)) &&
   isOfSlot(question, quote, identities)
 
-/** Of the one who is asked about: "Ann's job" is Ann's, but "Where does Ann's boss live?" is about the boss. */
-const isOfSlot = ({ focus, slot }: Question, quote: Quote, identities: Identities): boolean => {
-  if (slot === undefined || slotStated(quote.memory, quote.statement, quote.text) !== slot) return false
-  return (
-    focus.length === 0 ||
-    focus.some((term) => slotWords.has(term) || slot.includes(term) || isHeldByName(term, quote, identities))
-  )
-}
-
-const slotWords: ReadonlySet<string> = new Set(tokenize("job profession occupation employer workplace car"))
-
 /** Stored statements may be listed, each true by itself; of messages a list would be parts of talk. */
 const isListed = ({ open }: Question, { statement }: Quote): boolean =>
   open === "list" && statement.speaker === undefined
 
 /** Quotes that are weighed, of those that meet all conditions. */
 const ELIGIBLE_MAX = 3
+
 const SLOT_CHANCE = 0.95
 
 /** A feature without a weight does not count. */

@@ -1,0 +1,169 @@
+/**
+ * Hard conditions of a quote: it has the part that is asked for, and is of the person, the thing, the liking and the years
+ * that the question names. None of them weighs anything; weights are in `GroundedGate.ts`.
+ */
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { hasPart } from "./AnswerPart.ts"
+import { type HitList, isAssistant } from "./HitList.ts"
+import type { Identities } from "./Identities.ts"
+import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
+import type { Question } from "./Question.ts"
+import type { Quote } from "./Quote.ts"
+import { slotStated } from "./SlotValue.ts"
+import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
+
+export const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
+
+/** `text`: what is looked at instead of the quote's own. */
+export const hasPartAsked = (question: Question, quote: Quote, text: string): boolean =>
+  givesReason(question, quote) || hasPartOf(question, quote, text)
+
+const hasPartOf = (question: Question, { statement }: Quote, text: string): boolean =>
+  hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, wordsOf(question))
+
+/** "How come?" "The boiler broke": a reason in any form. */
+export const givesReason = ({ part }: Question, { replyTo }: Quote): boolean =>
+  part === "reason" && replyTo?.part === "reason"
+
+/** The right speaker or subject, year and liking. */
+export const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
+  const { identities } = list
+  const isMeant = isOfSlot(question, quote, identities) && (question.names.length > 0 || question.isOfAsker)
+  return (
+    agreement(question, quote, list) > 0 &&
+    (isMeant || isAbout(question, quote, identities)) &&
+    isOfLiking(question, quote) &&
+    !isOfOther(question, quote) &&
+    !isContrary(question, quote) &&
+    isOfRelative(question, quote, identities) &&
+    !(question.isWhenDone && isToCome(quote)) &&
+    isOfYears(question, quote)
+  )
+}
+
+/** A stored statement holds the subject of the question, and any quote the thing whose name or day is asked for. */
+const isAbout = ({ focus, isWhenDue, part }: Question, quote: Quote, identities: Identities): boolean =>
+  focus.length === 0 ||
+  (quote.statement.speaker !== undefined && part !== "name" && !isWhenDue) ||
+  focus.some((term) => quote.terms.has(term) || isHeldByName(term, quote, identities))
+
+/** The user by name, a speaker, or a relative by relation. */
+export const isHeldByName = (
+  term: string,
+  { statement, terms }: Quote,
+  { byRelation, speakers, user }: Identities
+): boolean => {
+  const own = ownNames(statement, user)
+  const names = byRelation.get(term) ?? new Set<string>()
+  return speakers.has(term) || own.has(term) || [...names].some((name) => own.has(name) || terms.has(name))
+}
+
+/** Of what the asker calls "my", it tells another one's: "Anna's dentist", "her dentist". */
+const isOfOther = ({ names, owned }: Question, { text }: Quote): boolean => {
+  if (owned.length === 0 || names.length > 0) return false
+  const ownersOf = (stem: string): ReadonlyArray<string> =>
+    [...text.matchAll(OWNED)].flatMap(([, owner = "", words = ""]) => (tokenize(words).includes(stem) ? [owner] : []))
+  return owned.some((stem) => {
+    const owners = ownersOf(stem)
+    return owners.length > 0 && owners.every((owner) => OTHER.test(owner))
+  })
+}
+
+/** "My sister's job" is not the speaker's own: she is meant by relation or name. */
+const isOfRelative = ({ relatives }: Question, quote: Quote, identities: Identities): boolean =>
+  relatives.every((term) => quote.terms.has(term) || isHeldByName(term, quote, identities))
+
+/** "My new camera" is not "my old camera". */
+const isContrary = ({ terms: asked }: Question, { terms }: Quote): boolean =>
+  contraries.some(
+    ([one, other]) =>
+      (asked.includes(one) && terms.has(other) && !terms.has(one)) ||
+      (asked.includes(other) && terms.has(one) && !terms.has(other))
+  )
+
+const contraries = [["new", "old"]] as const
+
+const OWNED = /(\p{L}+['’]s|\b(?:my|our|his|her|their|your|the|an?))((?: [\p{L}-]+){1,2})/giu
+
+const OTHER = /^(?!it|that|there|here|what|who|he|she|user)\p{L}+['’]s$|^(?:his|her|their|your)$/iu
+
+/** All dates in its words were still to come. */
+const isToCome = ({ statement, text }: Quote): boolean => {
+  const dates = spokenDates(text, statement.speaker?.saidOn)
+  return dates.length > 0 && dates.every(isAhead) && !hasWrittenDate(text)
+}
+
+/** A year that is named is said, or the date of the memory. */
+const isOfYears = ({ years }: Question, { statement, text }: Quote): boolean => {
+  if (years.length === 0) return true
+  const date = dateOf(statement) ?? ""
+  const told = [text, date, ...spokenDates(text, date).map(({ resolved }) => resolved)].join(" ")
+  return years.some((year) => told.includes(year))
+}
+
+/** Compares the sign of a preference; other memories pass. */
+const isOfLiking = ({ liking }: Question, { memory }: Quote): boolean => {
+  const type = memory.kind === "preference_memory" ? memory.data["preferenceType"] : undefined
+  return (
+    liking === undefined ||
+    typeof type !== "string" ||
+    (type === "dislikes" || type === "avoids") === (liking === "dislikes")
+  )
+}
+
+/** A message always has a date: its own. */
+export const dateOf = ({ date, speaker }: MemoryStatement): string | undefined => speaker?.saidOn ?? date
+
+/** What is due has its day in the words. */
+const dateAsked = ({ isWhenDue }: Question, statement: MemoryStatement): string | undefined =>
+  isWhenDue && statement.speaker !== undefined ? undefined : dateOf(statement)
+
+/** 1: about the one who is named or asks; .5: the question names nobody, or the quote names them; 0: another one. */
+export const agreement = (
+  question: Question,
+  { statement, terms }: Quote,
+  { identities, isAlone }: HitList
+): number => {
+  const { byRelation, speakers, user } = identities
+  const own = ownNames(statement, user)
+  const isTold = isAlone && statement.speaker !== undefined
+  // "My sister": Anna, once a memory says so; then the words must be hers or name her.
+  const relatives = question.terms.flatMap((term) => [...(byRelation.get(term) ?? [])])
+  if (relatives.length > 0 && statement.speaker === undefined) {
+    return relatives.some((stem) => own.has(stem)) ? 1 : relatives.some((stem) => terms.has(stem)) ? 0.5 : 0
+  }
+  // What an assistant says is advice, and no fact of the one it talks to.
+  const isNamed = question.names.some((name) => name.some((stem) => own.has(stem)))
+  if (statement.speaker !== undefined && isAssistant(statement.speaker) && !question.isOfAssistant && !isNamed) return 0
+  // A speaker's name needs no capital.
+  const names = [...question.names, ...question.terms.filter((term) => speakers.has(term)).map((term) => [term])]
+  if (names.length > 0) {
+    if (names.some((name) => name.some((stem) => own.has(stem)))) return 1
+    const isOfSpeaker = names.some((name) => name.some((stem) => speakers.has(stem)))
+    return !isOfSpeaker && names.some((name) => name.some((stem) => terms.has(stem))) ? (isTold ? 1 : 0.5) : 0
+  }
+  if (!question.isOfAsker) return isTold ? 1 : 0.5
+  const isMeant = question.terms.some((term) => own.has(term))
+  return own.has("user") || statement.speaker?.role === "user" || isMeant ? 1 : 0
+}
+
+/** Stems of all names of the one whose words or whose memory it is; `user` for the user. */
+const ownNames = ({ isRecord, speaker, subject }: MemoryStatement, user: ReadonlySet<string>): ReadonlySet<string> => {
+  const named = tokenize(subject ?? "")
+  const isOfUser =
+    speaker === undefined
+      ? isRecord || subject === undefined || isUser(subject) || named.some((stem) => user.has(stem))
+      : speaker.role === "user" && (speaker.name === undefined || named.some((stem) => user.has(stem)))
+  return new Set(isOfUser ? [...named, ...user, "user"] : named)
+}
+
+/** Of the one who is asked about: "Ann's job" is Ann's, but "Where does Ann's boss live?" is about the boss. */
+export const isOfSlot = ({ focus, slot }: Question, quote: Quote, identities: Identities): boolean => {
+  if (slot === undefined || slotStated(quote.memory, quote.statement, quote.text) !== slot) return false
+  return (
+    focus.length === 0 ||
+    focus.some((term) => slotWords.has(term) || slot.includes(term) || isHeldByName(term, quote, identities))
+  )
+}
+
+const slotWords: ReadonlySet<string> = new Set(tokenize("job profession occupation employer workplace car"))
