@@ -10,13 +10,14 @@
  * Invariant: a connection that was refused by another node, or has waited, has carried nothing there.
  */
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http"
-import { createServer, type Server, type Socket } from "node:net"
+import { createServer, type ListenOptions, type Server, type Socket } from "node:net"
 import type { ConnectionOptions } from "node:tls"
 import { Effect, Latch, type Redacted, type Scope } from "effect"
 import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
 import { forward, type Forwarded, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
-import { afterArrivals } from "../http/afterQuiet.ts"
+import { acceptMore, reusePort } from "../http/Acceptors.ts"
+import { afterArrivals, afterQuiet } from "../http/afterQuiet.ts"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
 
 const retrySeconds = 1
@@ -97,8 +98,7 @@ export class ClusterFront {
   readonly #gap = Latch.makeUnsafe(false)
   /** Open: the node that serves is not known, or took nothing. */
   readonly #doubt = Latch.makeUnsafe(true)
-  /** For callers. */
-  #listening: Server | undefined
+  readonly #callers = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#take(socket))
   #isDeparting = false
 
   private constructor(secret: Redacted.Redacted) {
@@ -116,9 +116,9 @@ export class ClusterFront {
     yield* Effect.forkScoped(Effect.forever(front.#limitWaits))
     const linkServer = requestLinkServer(secret, (...link) => front.#takeLink(...link))
     yield* listening(linkServer, links)
-    const callers = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => front.#take(socket))
-    front.#listening = callers
-    yield* listening(callers, address, Limits.connectionBacklog)
+    const backlog = Limits.connectionBacklog
+    acceptMore(front.#callers, { host: address.host, backlog })
+    yield* listening(front.#callers, address, { backlog, reusePort })
     return front
   })
 
@@ -138,11 +138,20 @@ export class ClusterFront {
     return Effect.suspend(() => {
       this.#isDeparting = true
       afterArrivals(() => this.#forwarded.forEach(({ finish }) => finish()))
-      return Effect.andThen(
-        Effect.sleep(noticeMillis),
-        Effect.sync(() => this.#listening?.close())
-      )
+      return Effect.andThen(Effect.sleep(noticeMillis), this.#stopListening)
     })
+  }
+
+  /** After what waits in the kernel, which resets it when a listening socket closes. */
+  get #stopListening(): Effect.Effect<void> {
+    return Effect.clockWith((clock) =>
+      Effect.callback<void>((stopped) =>
+        afterQuiet(this.#callers, "connection", { nowMillis: () => clock.currentTimeMillisUnsafe() }, () => {
+          this.#callers.close()
+          stopped(Effect.void)
+        })
+      )
+    )
   }
 
   /** After `depart`: waits until callers have their answers, or have waited too long. */
@@ -311,13 +320,13 @@ const absentServer = (): HttpServer =>
 const listening = (
   server: Server,
   { host, port }: Address,
-  backlog?: number
+  options: ListenOptions = {}
 ): Effect.Effect<void, AddressUnusable, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.callback<void, AddressUnusable>((resume) => {
         server.once("error", (cause) => resume(Effect.fail(new AddressUnusable({ host, port, cause }))))
-        server.listen({ host, port, backlog }, () => resume(Effect.void))
+        server.listen({ ...options, host, port }, () => resume(Effect.void))
       }),
       // Connections end with those who serve them.
       () => Effect.sync(() => server.close())

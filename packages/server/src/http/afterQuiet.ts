@@ -20,7 +20,7 @@ const quietTurns = 2
 export const afterQuiet = (
   server: Server,
   event: "connection" | "arrival",
-  { nowMillis }: PollClock,
+  { nowMillis }: Pick<PollClock, "nowMillis">,
   proceed: () => void
 ): void => {
   const endMillis = nowMillis() + Limits.lastArrivalsMillis

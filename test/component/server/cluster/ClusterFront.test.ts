@@ -1,5 +1,5 @@
 /** Where callers reach a node, while the node that serves changes. */
-import type { Socket } from "node:net"
+import { connect, type Socket } from "node:net"
 import { Agent, createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
 import { expect, it } from "@effect/vitest"
@@ -115,6 +115,46 @@ it.effect("a node that leaves ends connections with their answers, and refuses n
     yield* Fiber.join(departed)
     expect(yield* Effect.flip(asked("/refused"))).toMatchObject({ code: "ECONNREFUSED" })
     yield* leaver.front.answered
+  })
+)
+
+/** Callers whose connections wait in the kernel when this returns. */
+const calling = ({ port }: { readonly port: number }, count: number) =>
+  Array.from({ length: count }, async () => {
+    const socket = connect(port, host)
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    return (await text(socket)).split("\r\n\r\n")[1]
+  })
+
+it.effect.runIf(process.platform === "linux")("several connections are taken in a turn of the loop", () =>
+  Effect.gen(function* () {
+    const { address, front } = yield* open
+    const server = service("served")
+    let inTurn = 0
+    let most = 0
+    server.on("connection", () => {
+      if (inTurn === 0) setImmediate(() => (inTurn = 0))
+      inTurn += 1
+      most = Math.max(most, inTurn)
+    })
+    front.serveHere(server)
+    expect(yield* Effect.promise(() => Promise.all(calling(address, 64)))).toEqual(Array(64).fill("served"))
+    expect(most).toBeGreaterThan(1)
+  })
+)
+
+it.effect("a node that leaves takes the connections that wait for it before it refuses others", () =>
+  Effect.gen(function* () {
+    const [owner, leaver] = yield* Effect.all([open, open])
+    owner.front.serveHere(service("the owner"))
+    leaver.front.follow(owner.links)
+    expect(yield* leaver.ask).toBe("200 the owner")
+    const departed = yield* Effect.forkChild(leaver.front.depart, { startImmediately: true })
+    const last = calling(leaver.address, 16)
+    yield* TestClock.adjust("2 seconds")
+    expect(yield* Effect.promise(() => Promise.all(last))).toEqual(Array(16).fill("the owner"))
+    yield* Fiber.join(departed)
+    yield* Effect.promise(() => expect(calling(leaver.address, 1)[0]).rejects.toMatchObject({ code: "ECONNREFUSED" }))
   })
 )
 
