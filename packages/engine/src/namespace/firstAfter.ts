@@ -10,6 +10,7 @@ export const firstAfter = <P extends A, A>(
   placeOf: (slot: number) => P
 ): ReadonlyArray<P> => {
   const places: Array<P> = []
+  if (limit === 0) return places
   bitmap.forEach((slot) => {
     const place = placeOf(slot)
     if (after !== undefined && compare(after, place) >= 0) return

@@ -39,7 +39,7 @@ export class AgentCounts extends Context.Service<
         if (caller.scope?.subjects === undefined)
           return Effect.map(host.answerIfOpen(key, { _tag: "Counts" }), (counts) => counts?.live)
         const filter = narrowed(caller, { includeSuperseded: true })
-        const listed = host.answerIfOpen(key, { _tag: "ListPlaces", filter, after: undefined, limit: 1 })
+        const listed = host.answerIfOpen(key, { _tag: "ListPlaces", filter, after: undefined, limit: 0 })
         return Effect.map(listed, (list) => list?.total)
       }
 
