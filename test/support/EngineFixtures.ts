@@ -114,7 +114,7 @@ export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVe
 
 /** A call of the store, as a probe sees it. */
 export type StoreCall =
-  | { readonly name: "open" | "census" | "check"; readonly key: NamespaceKey }
+  | { readonly name: "open" | "census" | "check" | "events"; readonly key: NamespaceKey }
   | { readonly name: "commit"; readonly key: NamespaceKey; readonly group: ReadonlyArray<CommandChanges> }
   | { readonly name: "record" | "records" | "slotOf" | "checkpoint" | "storedResult"; readonly key: NamespaceKey }
 
@@ -168,6 +168,8 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
         ),
       checkFile: store.checkFile,
       storedBytes: store.storedBytes,
+      events: (key: NamespaceKey, after: number, limit: number) =>
+        probe.around({ name: "events", key }, store.events(key, after, limit)),
       remake: store.remake,
       settleAll: store.settleAll,
       releaseRoom: store.releaseRoom,

@@ -125,6 +125,30 @@ it.live("who asks hears how many memories an agent has, whichever node serves it
   )
 )
 
+it.live("events of closed agents come from their files, which are claimed for the look alone", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const nodes = yield* Effect.all([start(directory), start(directory)], { concurrency: 2 })
+      const followed = upTo(12).map((number) => namespaceKey(`followed ${number}`))
+      yield* Effect.forEach(followed, (key, at) => store(nodes[at % 2]!.host, key, 1), { concurrency: 8 })
+      const events = (host: Host, key: NamespaceKey) =>
+        host.answer(key, { _tag: "Events", after: -1, limit: 5 }).pipe(
+          Effect.map((page) => page.events.length),
+          Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
+        )
+      const closed = Effect.forEach(nodes, ({ local }) => Effect.forEach(followed, (key) => local.close(key)))
+      for (const { host } of nodes) {
+        yield* closed
+        expect(yield* Effect.forEach(followed, (key) => events(host, key), { concurrency: 8 })).toEqual(
+          followed.map(() => 1)
+        )
+        expect(yield* openOn(nodes)).toEqual([0, 0])
+      }
+    })
+  )
+)
+
 it.live("any node serves any agent, and agents move when nodes come and go", () =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -97,6 +97,35 @@ for (const [name, engine] of [
       }).pipe(Effect.provide(engine(temporaryDirectory())))
     )
 
+    it.effect("come from the file of a closed agent, which stays closed and is made for none", () => {
+      const directory = temporaryDirectory()
+      return Effect.gen(function* () {
+        const host = yield* NamespaceHost
+        yield* everyChange
+        const [whole, some] = [yield* eventsAfter(-1), yield* eventsAfter(5, 3)]
+        yield* host.close(key)
+        expect(yield* eventsAfter(-1)).toEqual(whole)
+        expect(yield* eventsAfter(5, 3)).toEqual(some)
+        const unwritten = namespaceKey("unwritten")
+        const none = yield* host.answer(unwritten, { _tag: "Events", after: -1, limit: 1 })
+        expect(none).toEqual({ events: [], through: 1, floor: 0, born: 0 })
+        expect(yield* host.files([unwritten.tag])).toEqual([])
+        expect((yield* host.status).open).toBe(0)
+      }).pipe(Effect.provide(engine(directory)))
+    })
+
+    it.effect("of an agent that is open do not keep it open", () =>
+      Effect.gen(function* () {
+        const host = yield* NamespaceHost
+        yield* everyChange
+        yield* TestClock.adjust(Limits.namespaceIdleMillis)
+        yield* eventsAfter(-1)
+        yield* TestClock.adjust(1)
+        yield* host.maintain
+        expect((yield* host.status).open).toBe(0)
+      }).pipe(Effect.provide(engine(temporaryDirectory())))
+    )
+
     it.effect("name the subject and the thread of what is there, and neither of what is gone", () => {
       const directory = temporaryDirectory()
       return Effect.gen(function* () {

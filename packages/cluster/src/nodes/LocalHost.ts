@@ -55,6 +55,9 @@ const currentOnly = (
     removeAll: (key, command) => inPortions(ask(key, command)),
     answer: <Q extends NamespaceQuery>(key: NamespaceKey, query: Q) => {
       const answer = host.answer(key, query)
+      // A closed namespace is claimed for the look alone: whether this node is the owner can be asked before it only.
+      if (query._tag === "Events")
+        return Effect.suspend(() => (isCurrent(key.tag) ? answer : Effect.andThen(host.close(key), answer)))
       return answer.pipe(
         orElse<AnswerOf<Q>, ReadError>(key, answer.pipe(orElse<AnswerOf<Q>, ReadError>(key, hasMoved)))
       )

@@ -4,7 +4,7 @@
  *
  * Invariants: an open claims the namespace, so that it has all that was acknowledged anywhere, and nothing of an earlier
  * owner comes after it; an agent that was erased is not opened on any node; a copy of an earlier opening is used only if
- * no other node has owned the namespace since; a namespace is opened, counted or removed by one caller of this node at a
+ * no other node has owned the namespace since; a namespace is opened, read, counted or removed by one caller of this node at a
  * time.
  */
 import { hash } from "node:crypto"
@@ -31,6 +31,7 @@ import { NamespaceFile } from "@muniment/engine/store/sqlite/NamespaceFile"
 import { filesOf, namespaceFolder, openMigrated, removeFiles } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { type CopyContent, copyContent } from "@muniment/engine/store/sqlite/namespaceMeta"
 import { storedBytes, takeCensus } from "@muniment/engine/store/sqlite/SqliteCensus"
+import { storedEvents } from "@muniment/engine/store/sqlite/storedEvents"
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import { StoreDamaged, StoreErased, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
 import type { Database } from "@muniment/sqlite/Database"
@@ -138,6 +139,9 @@ class ReplicatedStore {
 
   readonly storedBytes = (key: NamespaceKey) =>
     Effect.scoped(Effect.andThen(this.#followed(key), storedBytes(this.#parts.folder, key)))
+
+  readonly events = (key: NamespaceKey, after: number, limit: number) =>
+    Effect.scoped(Effect.andThen(this.#followed(key), storedEvents(this.#parts.folder, key, after, limit)))
 
   /** Of this node's copy; another one has nothing to be read. */
   readonly check = (key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> =>

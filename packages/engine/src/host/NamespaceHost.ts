@@ -19,10 +19,11 @@ import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.t
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
 import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
 import { answerFromFile, answerFromImage, answerResolved, isImageQuery, readsData } from "../namespace/answerQuery.ts"
-import type { AnswerOf, Answers, ImageQuery, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
+import type { AnswerOf, Answers, Events, ImageQuery, NamespaceQuery, RecordQuery } from "../namespace/NamespaceQuery.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
+import type { EventPage } from "../store/MemoryEvents.ts"
 import {
   NamespaceStore,
   type CensusOptions,
@@ -186,13 +187,18 @@ class Host {
   }
 
   answer<Q extends NamespaceQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q>, ReadError> {
-    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> = readsData(query)
-      ? this.#readRecords(key, (reader, nowMillis) =>
-          Effect.flatMap(reader.resolved(query), (resolved) => answerResolved(reader, resolved, nowMillis))
-        )
-      : isImageQuery(query)
-        ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
-        : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
+    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> =
+      query._tag === "Events"
+        ? this.#events(key, query)
+        : readsData(query)
+          ? this.#readRecords(key, (reader, nowMillis) =>
+              Effect.flatMap(reader.resolved<ImageQuery | RecordQuery>(query), (resolved) =>
+                answerResolved(reader, resolved, nowMillis)
+              )
+            )
+          : isImageQuery(query)
+            ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
+            : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
     // The answer of this query's type; only the choice by its tag has lost it.
     return answer as Effect.Effect<AnswerOf<Q>, ReadError>
   }
@@ -223,28 +229,43 @@ class Host {
   }
 
   answerIfOpen<Q extends ImageQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q> | undefined, ReadError> {
-    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
-      const refusal = this.#guard.refusal(key)
-      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
-      const answer = this.#registry.whileOpen(key, (namespace) => {
-        if (namespace.stopReason() !== undefined) return Effect.undefined
-        const look = () => answerFromImage(namespace.reader, query, nowMillis)
-        const looked = this.#toReadError(key, Effect.try({ try: look, catch: toStoreError }))
-        return this.#retireIfStopped(namespace, looked)
-      })
-      // As in `answer`.
-      return Effect.mapError(answer, toClientErrors) as Effect.Effect<AnswerOf<Q> | undefined, ReadError>
+    const answer = Effect.flatMap(Clock.currentTimeMillis, (nowMillis) =>
+      this.#lookIfOpen(key, (reader) =>
+        Effect.try({ try: () => answerFromImage(reader, query, nowMillis), catch: toStoreError })
+      )
+    )
+    // As in `answer`.
+    return answer as Effect.Effect<AnswerOf<Q> | undefined, ReadError>
+  }
+
+  #lookIfOpen<A>(
+    key: NamespaceKey,
+    look: (reader: NamespaceReader) => Effect.Effect<A, StoreError>
+  ): Effect.Effect<A | undefined, ReadError> {
+    return this.#unlessRefused(key, () => {
+      const looked = this.#registry.whileOpen(key, (namespace) =>
+        namespace.stopReason() === undefined
+          ? this.#retireIfStopped(namespace, this.#toReadError(key, look(namespace.reader)))
+          : Effect.undefined
+      )
+      return Effect.mapError(looked, toClientErrors)
     })
   }
 
+  #events(key: NamespaceKey, { after, limit }: Events): Effect.Effect<EventPage, ReadError> {
+    // A turn of the loop for each file: those of many agents are read one after the other.
+    const inFile = Effect.andThen(Effect.yieldNow, this.#inFile(key, this.#store.events(key, after, limit)))
+    const ifOpen = this.#lookIfOpen(key, (reader) => reader.events(after, limit))
+    return Effect.flatMap(ifOpen, (page) => (page === undefined ? inFile : Effect.succeed(page)))
+  }
+
   census(key: NamespaceKey, options: CensusOptions): Effect.Effect<NamespaceCensus, ReadError> {
-    return Effect.suspend(() => {
-      const refusal = this.#guard.refusal(key)
-      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
-      const counted = this.#store.census(key, options)
-      // Even a read needs disk space: for the index of the log.
-      return this.#toReadError(key, this.#guard.retrying("StoreFull")(counted))
-    })
+    return this.#inFile(key, this.#store.census(key, options))
+  }
+
+  #inFile<A>(key: NamespaceKey, read: Effect.Effect<A, StoreError>): Effect.Effect<A, ReadError> {
+    // Even a read needs disk space: for the index of the log.
+    return this.#unlessRefused(key, () => this.#toReadError(key, this.#guard.retrying("StoreFull")(read)))
   }
 
   files(tags: ReadonlyArray<NamespaceTag>): Effect.Effect<ReadonlyArray<string>, ReadError> {
@@ -428,12 +449,17 @@ class Host {
 
   /** Opens the namespace for one use. */
   #use<A, E>(key: NamespaceKey, use: (namespace: Namespace) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
-    return Effect.suspend(() => {
-      const refusal = this.#guard.refusal(key)
-      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
-      return this.#registry
+    return this.#unlessRefused(key, () =>
+      this.#registry
         .with(key, (namespace) => this.#retireIfStopped(namespace, use(namespace)))
         .pipe(Effect.mapError(toClientErrors))
+    )
+  }
+
+  #unlessRefused<A, E>(key: NamespaceKey, use: () => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
+    return Effect.suspend((): Effect.Effect<A, E | ReadError> => {
+      const refusal = this.#guard.refusal(key)
+      return refusal === undefined ? use() : Effect.fail(toClientError(refusal))
     })
   }
 

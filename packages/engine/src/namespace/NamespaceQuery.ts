@@ -25,7 +25,7 @@ import type { Passage } from "../text/Passages.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
 import type { Engine } from "../vectors/VectorIndex.ts"
 
-export type NamespaceQuery = ImageQuery | RecordQuery
+export type NamespaceQuery = ImageQuery | RecordQuery | Events
 
 /** Answered from the image in memory, at once. */
 export type ImageQuery =
@@ -56,7 +56,6 @@ export type RecordQuery =
   | PendingReadings
   | Pending
   | IsCommitted
-  | Events
 
 /** The answer of each query. */
 export interface Answers {
@@ -318,7 +317,7 @@ export interface IsCommitted {
   readonly idempotencyKey: string
 }
 
-/** Events of memories behind a number, in order. */
+/** Events of memories behind a number, in order; opens nothing, because the events of all agents of an account are free. */
 export interface Events {
   readonly _tag: "Events"
   readonly after: number

@@ -85,15 +85,13 @@ export const answerFromFile = (
       return reader.pendingCount
     case "IsCommitted":
       return reader.isCommitted(query.idempotencyKey)
-    case "Events":
-      return reader.events(query.after, query.limit)
   }
 }
 
 /** A query whose filter by data is resolved, by image or file. */
 export const answerResolved = (
   reader: NamespaceReader,
-  query: NamespaceQuery,
+  query: ImageQuery | RecordQuery,
   nowMillis: number
 ): Effect.Effect<Answers[NamespaceQuery["_tag"]], StoreError> =>
   isImageQuery(query)

@@ -35,6 +35,8 @@ export class NamespaceStore extends Context.Service<
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, StoreError>
     /** What the memories of the committed file take (contract: Quotas), open or not. Claims and creates nothing. */
     readonly storedBytes: (key: NamespaceKey) => Effect.Effect<number, StoreError>
+    /** Events of the committed file behind a number, in order, open or not. Claims and creates nothing. */
+    readonly events: (key: NamespaceKey, after: number, limit: number) => Effect.Effect<EventPage, StoreError>
     /**
      * Reads the whole committed file anew, open or not, on a thread of its own: b-trees, and every memory with its
      * content hash. Claims and changes nothing. Fails if the file cannot be read now.

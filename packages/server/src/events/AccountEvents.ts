@@ -16,6 +16,8 @@ import { eventNumbers, type EventPage, type MemoryEvent, subjectDigest } from "@
 import { NamespaceDirectory, type NamespaceEntry } from "@muniment/control/accounts/NamespaceDirectory"
 import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
 import { isBound, seesAgent } from "../identity/KeyScopes.ts"
+import { AccountSignals } from "./AccountSignals.ts"
+import { EventEnds } from "./EventEnds.ts"
 import { decodePositions, encodePositions, type EventPosition, type EventPositions } from "./EventPositions.ts"
 
 export interface EventBatch {
@@ -37,7 +39,14 @@ export class AccountEvents extends Context.Service<
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const parts = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory, money: yield* MoneyEvents }
+      const ends = new EventEnds()
+      yield* (yield* AccountSignals).listen(undefined, (tag) => ends.forget(tag))
+      const parts = {
+        host: yield* NamespaceHost,
+        directory: yield* NamespaceDirectory,
+        money: yield* MoneyEvents,
+        ends
+      }
       return {
         open: Effect.fn("AccountEvents.open")(function* (
           caller: Identity,
@@ -63,6 +72,7 @@ interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly money: MoneyEvents["Service"]
+  readonly ends: EventEnds
 }
 
 interface Reading {
@@ -116,7 +126,6 @@ export class EventReader {
 
   begin(known: EventPositions | undefined, from: "now" | "oldest"): Effect.Effect<void, InvalidRequest | ReadError> {
     return Effect.gen({ self: this }, function* () {
-      const { host } = this.#parts
       yield* this.#join
       for (const tag of known?.keys() ?? []) {
         const position = known!.get(tag)!
@@ -126,9 +135,29 @@ export class EventReader {
       if (known !== undefined || from === "oldest") return
       if (this.#seesMoney) yield* this.#atMoney(yield* this.#parts.money.last(this.#caller.account.id))
       for (const tag of this.#joined.keys()) {
-        const page = yield* host.answer(this.#entry(tag)!, { _tag: "Events", after: latest, limit: 1 })
-        if (!isUnwritten(page)) this.#positions.set(tag, { born: page.born, number: page.through })
+        const end = yield* this.#currentEnd(this.#entry(tag)!)
+        if (end !== undefined) this.#positions.set(tag, end)
       }
+    })
+  }
+
+  #currentEnd(entry: NamespaceEntry): Effect.Effect<EventPosition | undefined, ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { ends } = this.#parts
+      const known = ends.of(entry.tag, yield* Clock.currentTimeMillis)
+      if (known !== undefined) return known
+      const page = yield* this.#page(entry, latest, 1)
+      return isUnwritten(page) ? undefined : endOf(page)
+    })
+  }
+
+  #page(entry: NamespaceEntry, after: number, limit: number): Effect.Effect<EventPage, ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { ends, host } = this.#parts
+      const found = ends.reading(entry.tag, yield* Clock.currentTimeMillis)
+      const page = yield* host.answer(entry, { _tag: "Events", after, limit })
+      if (page.events.length < limit && !isUnwritten(page)) found(endOf(page))
+      return page
     })
   }
 
@@ -186,23 +215,25 @@ export class EventReader {
     return Effect.gen({ self: this }, function* () {
       const { agentId, tag } = entry
       const known = this.#positions.get(tag)
-      const query = { _tag: "Events", after: known?.number ?? -1, limit } as const
+      const after = known?.number ?? -1
       // Before the answer: what is committed meanwhile makes it due again.
       this.#due.delete(tag)
       const again = Effect.sync(() => this.#due.add(tag))
-      const page: EventPage = yield* Effect.tapError(this.#parts.host.answer(entry, query), () => again)
+      const end = this.#parts.ends.of(tag, yield* Clock.currentTimeMillis)
+      if (end !== undefined && end.born === known?.born && end.number === known.number) return
+      const page = yield* Effect.tapError(this.#page(entry, after, limit), () => again)
       if (isUnwritten(page)) return
       const from = beginning(known, page, this.#reading.isWhole)
       if (from.isLost) {
         this.#positions.set(tag, { born: page.born, number: from.number })
         events.push(this.#lost(agentId, yield* Clock.currentTimeMillis))
-        if (from.number < query.after) return void (yield* again)
+        if (from.number < after) return void (yield* again)
       }
       for (const event of page.events) {
         this.#positions.set(tag, { born: page.born, number: event.number })
         if (this.#sees(event)) events.push({ id: this.cursor, ...told(agentId, event) })
       }
-      this.#positions.set(tag, { born: page.born, number: page.through })
+      this.#positions.set(tag, endOf(page))
       // At the end of the line, so that one agent does not keep the others waiting.
       if (page.events.length === limit) yield* again
     })
@@ -251,6 +282,8 @@ export class EventReader {
     return { id: this.cursor, type: "events.lost", timestamp: new Date(at).toISOString(), data }
   }
 }
+
+const endOf = ({ born, through }: EventPage): EventPosition => ({ born, number: through })
 
 /** Nothing was ever committed: there is no position yet. */
 const isUnwritten = ({ through }: EventPage): boolean => through <= eventNumbers(0).other

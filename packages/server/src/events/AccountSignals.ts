@@ -11,18 +11,18 @@ export type Listener = (tag: NamespaceTag) => void
 export class AccountSignals extends Context.Service<
   AccountSignals,
   {
-    /** Until the scope ends. */
-    readonly listen: (accountId: string, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
+    /** To one account, undefined: to all; until the scope ends. */
+    readonly listen: (accountId: string | undefined, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("muniment/server/AccountSignals") {
   static readonly layer: Layer.Layer<AccountSignals> = Layer.effectContext(
     Effect.sync(() => {
-      const listeners = new Map<string, Set<Listener>>()
-      const add = (accountId: string, listener: Listener) => {
+      const listeners = new Map<string | undefined, Set<Listener>>()
+      const add = (accountId: string | undefined, listener: Listener) => {
         const own = listeners.get(accountId) ?? new Set()
         listeners.set(accountId, own.add(listener))
       }
-      const remove = (accountId: string, listener: Listener) => {
+      const remove = (accountId: string | undefined, listener: Listener) => {
         const own = listeners.get(accountId)
         own?.delete(listener)
         if (own?.size === 0) listeners.delete(accountId)
@@ -35,7 +35,8 @@ export class AccountSignals extends Context.Service<
           )
       }).pipe(
         Context.add(CommitSignal, ({ account, tag }) => {
-          for (const listener of listeners.get(account) ?? []) listener(tag)
+          for (const concerned of [undefined, account])
+            for (const listener of listeners.get(concerned) ?? []) listener(tag)
         })
       )
     })

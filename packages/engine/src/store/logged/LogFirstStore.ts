@@ -1,7 +1,7 @@
 /**
  * `NamespaceStore` whose commits go to the commit log first; the SQLite files are copies that follow.
  *
- * Invariants: a file is opened, counted or measured only after it has followed the log; what neither the file nor the
+ * Invariants: a file is opened, read or counted only after it has followed the log; what neither the file nor the
  * log has is damage, told with the records that are missing, and never skipped.
  */
 import { existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs"
@@ -33,6 +33,7 @@ import {
 } from "../sqlite/namespaceFiles.ts"
 import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
+import { storedEvents } from "../sqlite/storedEvents.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncClosedCopy, syncCopy } from "../sqlite/syncCopy.ts"
 import type { StoreError } from "../StoreError.ts"
@@ -173,6 +174,11 @@ class LogFirstStore {
 
   readonly storedBytes = (key: NamespaceKey) =>
     Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key))
+
+  readonly events = (key: NamespaceKey, after: number, limit: number) => {
+    const stored = storedEvents(this.#directory, key, after, limit)
+    return Effect.suspend(() => (this.#settled.has(key.tag) ? stored : Effect.andThen(this.#followed(key.tag), stored)))
+  }
 
   /** What is whole as a file must also be what the log says. */
   readonly check = (key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> =>

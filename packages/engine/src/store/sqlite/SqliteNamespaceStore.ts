@@ -11,6 +11,7 @@ import { openCommitThread, type CommitThread } from "./CommitThread.ts"
 import { NamespaceFile } from "./NamespaceFile.ts"
 import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "./namespaceFiles.ts"
 import { storedBytes, takeCensus } from "./SqliteCensus.ts"
+import { storedEvents } from "./storedEvents.ts"
 import { guarded } from "./storeErrorOf.ts"
 import {
   NamespaceStore,
@@ -41,6 +42,7 @@ export const sqliteNamespaceStore = (
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
         storedBytes: (key: NamespaceKey) => storedBytes(directory, key),
+        events: (key: NamespaceKey, after: number, limit: number) => storedEvents(directory, key, after, limit),
         remake: () => Effect.succeed(false),
         settleAll: Effect.succeed([]),
         releaseRoom: Effect.succeed(false),
