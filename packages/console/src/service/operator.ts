@@ -1,6 +1,6 @@
 /** Types of what the operator's pages request, and small sums over them. */
 import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
-import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
+import type { LedgerReport, PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"
 import { call } from "./api.ts"
 import { now } from "./browser.ts"
@@ -108,3 +108,9 @@ export const listPayments = async (
     ...all.filter(({ state }) => !unfinished.includes(state))
   ]
 }
+
+export const checkLedger = (signal: AbortSignal) =>
+  call<typeof LedgerReport.Type>("GET", "/admin/ledger/check", { signal })
+
+/** Name of a purse in the ledger: its kind and the id of its account. */
+export const purseName = /^(liability:credits|liability:allowance|expense:own-use|asset:receivable):(.+)$/

@@ -1,0 +1,180 @@
+/** Revenue of a period, what each account used, and what the language model cost. */
+import type { ModelUsageDay } from "@muniment/domain/Operations"
+import type { Revenue, RevenuePeriod } from "@muniment/domain/Statement"
+import { useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { useLoad } from "../service/load.ts"
+import { accountsById, amount, checkLedger, dollars, purseName } from "../service/operator.ts"
+import { change, linkTo, parameters } from "../service/route.ts"
+import { count } from "../service/words.ts"
+import { Filters } from "../ui/Filters.tsx"
+import { Choice } from "../ui/Field.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Refused, Show } from "../ui/Notice.tsx"
+import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
+import { SaveCsv } from "../ui/SaveCsv.tsx"
+import type { Column } from "../ui/Table.tsx"
+
+export const Income = () => {
+  const given = parameters.value
+  const by = (given.get("by") ?? "month") as RevenuePeriod
+  const query = { by, ...givenPeriod() }
+  const inputs = Object.values(query)
+  const { loaded } = useLoad((signal) => call<typeof Revenue.Type>("GET", "/admin/revenue", { query, signal }), inputs)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  return (
+    <section class="stack">
+      <Filters
+        names={["by", "from", "to"]}
+        actions={<SaveCsv path="/admin/revenue" query={query} fileName={`revenue-by-${by}.csv`} onError={showError} />}
+      >
+        <Choice
+          label="By"
+          value={by}
+          options={[
+            ["day", "day"],
+            ["week", "week"],
+            ["month", "month"]
+          ]}
+          onValue={(value) => change({ by: value })}
+        />
+        <PeriodFields />
+      </Filters>
+      {error !== undefined && <Refused error={error} />}
+      <p class="small muted">
+        Not charged: calls on the owner's plan, and what operators looked at in place of an account, at their price.
+      </p>
+      <Show of={loaded}>
+        {({ rows }) => (
+          <GrowingTable
+            label="Revenue"
+            columns={revenueColumns}
+            rows={rows}
+            keyOf={({ kind, network, operation, period, purse }) => [period, kind, network, operation, purse].join(" ")}
+            empty="Nothing was received or charged in this period."
+          />
+        )}
+      </Show>
+      <h3>Used by account, since its start</h3>
+      <Uses />
+      <h3>Cost of the language model, 30 days</h3>
+      <ModelCosts />
+    </section>
+  )
+}
+
+type RevenueRow = (typeof Revenue.Type)["rows"][number]
+
+const revenueColumns: ReadonlyArray<Column<RevenueRow>> = [
+  { title: "Period", cell: ({ period }) => <span class="nowrap">{period}</span> },
+  {
+    title: "What",
+    cell: ({ kind, purse: from }) => (from === "own-use" ? <span class="muted">not charged</span> : kind)
+  },
+  { title: "Of", cell: ({ network, operation }) => network ?? operation ?? "" },
+  { title: "Purse", cell: ({ purse: from }) => (from === null || from === "own-use" ? "" : from) },
+  { title: "Count", isNumber: true, cell: (row) => count(row.count) },
+  { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+  { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) }
+]
+
+interface AccountUse {
+  readonly account: string
+  readonly credits: number
+}
+
+/**
+ * What left the purses of each account, the dearest first: calls, storage, corrections, allowances that expired. Calls that
+ * nobody pays for count where the plan is the owner's; else an operator made them.
+ */
+const Uses = () => {
+  const { loaded } = useLoad(async (signal) => {
+    const [accounts, { balances }] = await Promise.all([accountsById(signal), checkLedger(signal)])
+    const owned = balances.flatMap(({ debits, name }) => {
+      const [, kind, id] = purseName.exec(name) ?? []
+      if (id === undefined) return []
+      const account = accounts.get(id)
+      const isLook = kind === "expense:own-use" && account?.plan !== "owner"
+      return isLook ? [] : [{ account: account?.name ?? id, credits: debits / 1_000_000 }]
+    })
+    return [...Map.groupBy(owned, ({ account }) => account)]
+      .map(([account, parts]): AccountUse => ({ account, credits: parts.reduce((sum, part) => sum + part.credits, 0) }))
+      .sort((one, other) => other.credits - one.credits)
+  }, [])
+  return (
+    <Show of={loaded}>
+      {(uses) => (
+        <GrowingTable
+          label="Used by account"
+          columns={useColumns}
+          rows={uses}
+          keyOf={({ account }) => account}
+          empty="No account has used anything."
+        />
+      )}
+    </Show>
+  )
+}
+
+const useColumns: ReadonlyArray<Column<AccountUse>> = [
+  {
+    title: "Account",
+    cell: ({ account }) => <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+  },
+  { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+  { title: "USD", isNumber: true, cell: ({ credits }) => dollars(credits / 1_000) },
+  {
+    title: "Its agents",
+    cell: ({ account }) => (
+      <>
+        <a href={linkTo("money", { show: "agents", account })}>by cost</a>{" "}
+        <a href={linkTo("system", { show: "indexes", of: account })}>by size</a>
+      </>
+    )
+  }
+]
+
+interface ModelCost {
+  readonly account: string
+  readonly tokens: number
+  readonly costMicroUsd: number
+}
+
+const ModelCosts = () => {
+  const { loaded } = useLoad(async (signal) => {
+    const [accounts, { usage }] = await Promise.all([
+      accountsById(signal),
+      call<{ readonly usage: ReadonlyArray<ModelUsageDay> }>("GET", "/admin/models/usage", { signal })
+    ])
+    return costsOf(usage.map((day) => ({ ...day, account: accounts.get(day.account)?.name ?? day.account })))
+  }, [])
+  return (
+    <Show of={loaded}>
+      {(costs) => (
+        <GrowingTable
+          label="Cost of the language model"
+          columns={costColumns}
+          rows={costs}
+          keyOf={({ account }) => account}
+          empty="No language model was used."
+        />
+      )}
+    </Show>
+  )
+}
+
+/** The dearest account first. */
+const costsOf = (usage: ReadonlyArray<ModelUsageDay>): ReadonlyArray<ModelCost> =>
+  [...Map.groupBy(usage, ({ account }) => account)]
+    .map(([account, days]) => ({
+      account,
+      tokens: days.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
+      costMicroUsd: days.reduce((sum, day) => sum + day.costMicroUsd, 0)
+    }))
+    .sort((one, other) => other.costMicroUsd - one.costMicroUsd)
+
+const costColumns: ReadonlyArray<Column<ModelCost>> = [
+  { title: "Account", cell: ({ account }) => account },
+  { title: "Tokens", isNumber: true, cell: ({ tokens }) => count(tokens) },
+  { title: "USD", isNumber: true, cell: ({ costMicroUsd }) => dollars(costMicroUsd / 1_000_000) }
+]
