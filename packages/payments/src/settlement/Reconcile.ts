@@ -8,7 +8,8 @@
  */
 import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { type JournalledPayment, PaymentJournal, unfinishedPageMax } from "@muniment/control/payments/PaymentJournal"
+import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { unfinishedPageMax } from "@muniment/control/payments/PaymentRows"
 import { countPayment } from "./PaymentMetrics.ts"
 import { Settlement } from "./Settlement.ts"
 

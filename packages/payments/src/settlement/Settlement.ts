@@ -10,12 +10,8 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import {
-  type JournalledPayment,
-  type NewPayment,
-  PaymentJournal,
-  type Reverts
-} from "@muniment/control/payments/PaymentJournal"
+import { type JournalledPayment, type NewPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { Reverts } from "@muniment/control/payments/PaymentRows"
 import { Outages } from "./Outages.ts"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import {
