@@ -35,7 +35,7 @@ import {
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
 import { makeKnownKeys, scopeOf } from "./KnownKeys.ts"
-import { removeHooks } from "../webhooks/AccountHooks.ts"
+import { removeHooks } from "../webhooks/HookRows.ts"
 import { Quotas } from "./Quotas.ts"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 

@@ -13,7 +13,7 @@ import { traced } from "@muniment/domain/traced"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { removeHooks } from "../webhooks/AccountHooks.ts"
+import { removeHooks } from "../webhooks/HookRows.ts"
 
 export class Wallets extends Context.Service<
   Wallets,

@@ -6,49 +6,22 @@
  * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their
  * key or wallet: who is revoked or unlinked meanwhile makes and changes none.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { SqlClient, Statement } from "effect/sql"
-import type { HookChange, HookDelivery, HookRecord, HookState, NewHook } from "@muniment/domain/AccountWebhooks"
-import { AccountEventType } from "@muniment/domain/Events"
-import { type InsufficientStorage, InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
-import { Limits } from "@muniment/domain/Limits"
+import type { HookChange, HookDelivery, HookRecord, NewHook } from "@muniment/domain/AccountWebhooks"
+import { type InsufficientStorage, type InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
 import type { WebhookState } from "@muniment/domain/Webhooks"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { type Attempt, type DueMessage, HookMessages, type NewMessage } from "./HookMessages.ts"
-
-/** What a delivery needs to know of its webhook. */
-export interface FollowedHook extends HookEndpoint {
-  readonly id: string
-  readonly account: string
-  readonly types: ReadonlyArray<AccountEventType>
-  readonly agents: readonly [string, ...ReadonlyArray<string>] | undefined
-  readonly cursor: string
-  /** Messages that wait. */
-  readonly pending: number
-}
-
-export interface HookEndpoint {
-  readonly url: string
-  /** Its secrets, the newest first. */
-  readonly sealed: ReadonlyArray<string>
-}
-
-export interface HookPlace {
-  readonly id: string
-  readonly account: string
-}
-
-/** Of all accounts. */
-export interface HookCounts {
-  readonly active: number
-  readonly paused: number
-  readonly pending: number
-  readonly failed: number
-  /** Of the oldest pending message. */
-  readonly oldestAt: number | undefined
-}
+import {
+  type FollowedHook,
+  type HookCounts,
+  type HookEndpoint,
+  type HookPlace,
+  HookRows,
+  removeHooks
+} from "./HookRows.ts"
 
 export class AccountHooks extends Context.Service<
   AccountHooks,
@@ -117,7 +90,7 @@ const make = Effect.gen(function* () {
   const messages = new HookMessages(sql)
 
   /** Inside a transaction: the webhook, of this account. */
-  const known = (place: HookPlace) => Effect.flatMap(rows.record(place), (record) => record ?? notFound)
+  const known = (place: HookPlace) => found(rows.record(place))
 
   return AccountHooks.of({
     add: Effect.fn("AccountHooks.add")(function* (account, hook) {
@@ -163,7 +136,7 @@ const make = Effect.gen(function* () {
     active: read(rows.active),
     due: read(rows.due),
     followed: (id) => read(rows.followed(id)),
-    endpoint: (place) => read(Effect.flatMap(rows.endpoint(place), (endpoint) => endpoint ?? notFound)),
+    endpoint: (place) => read(found(rows.endpoint(place))),
     enqueue: Effect.fn("AccountHooks.enqueue")((hook, news, cursor) =>
       write(Effect.andThen(messages.add(hook, news), rows.moveCursor(hook.id, cursor)))
     ),
@@ -174,231 +147,10 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** With their messages; inside a transaction. */
-export const removeHooks = (sql: SqlClient.SqlClient, condition: Statement.Fragment) =>
-  Effect.andThen(
-    sql`DELETE FROM account_webhook_message WHERE webhook IN (SELECT id FROM account_webhook WHERE ${condition})`,
-    Effect.asVoid(sql`DELETE FROM account_webhook WHERE ${condition}`)
+/** Fails where there is none. */
+const found = <A, E>(row: Effect.Effect<A | undefined, E>): Effect.Effect<A, E | NotFound> =>
+  Effect.flatMap(row, (one) =>
+    one === undefined
+      ? Effect.fail(new NotFound({ code: "webhook_not_found", error: "no such webhook" }))
+      : Effect.succeed(one)
   )
-
-/** Statements on table `account_webhook`; those that write run inside the caller's transaction. */
-class HookRows {
-  readonly #sql: SqlClient.SqlClient
-
-  constructor(sql: SqlClient.SqlClient) {
-    this.#sql = sql
-  }
-
-  insert(
-    id: string,
-    account: string,
-    {
-      agents,
-      cursor,
-      madeBy,
-      secret,
-      types,
-      url
-    }: NewHook & { readonly secret: string; readonly cursor: string; readonly madeBy: string | undefined }
-  ) {
-    const sql = this.#sql
-    return Effect.gen(function* () {
-      const [held] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM account_webhook
-        WHERE account = ${account}`
-      if (held!.count >= Limits.hooksPerAccountMax) return yield* tooMany
-      yield* sql`INSERT INTO account_webhook ${sql.insert({
-        id,
-        account,
-        url,
-        types: types === undefined ? null : JSON.stringify(types),
-        agents: agents === undefined ? null : JSON.stringify(agents),
-        state: "active",
-        secret,
-        cursor,
-        made_by: madeBy ?? null,
-        created_at: yield* Clock.currentTimeMillis
-      })}`
-    })
-  }
-
-  records(condition: Statement.Fragment) {
-    const sql = this.#sql
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.map(
-        sql<HookRow>`SELECT account_webhook.*,
-          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
-          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'failed') AS failed
-          FROM account_webhook WHERE ${condition} ORDER BY created_at, id`,
-        (found) => found.map((row) => recordOf(row, now))
-      )
-    )
-  }
-
-  record({ account, id }: HookPlace) {
-    const condition = this.#sql`account_webhook.id = ${id} AND account_webhook.account = ${account}`
-    return Effect.map(this.records(condition), ([record]) =>
-      record === undefined ? undefined : Effect.succeed(record)
-    )
-  }
-
-  change(id: string, { state, types, url }: HookChange, madeBy: string | undefined) {
-    const sql = this.#sql
-    const fields = {
-      ...(url !== undefined && { url, made_by: madeBy ?? null }),
-      ...(types !== undefined && { types: JSON.stringify(types) }),
-      ...(state !== undefined && { state, reason: null })
-    }
-    return Object.keys(fields).length === 0
-      ? Effect.void
-      : Effect.asVoid(sql`UPDATE account_webhook SET ${sql.update(fields)} WHERE id = ${id}`)
-  }
-
-  replaceSecret(id: string, secret: string, madeBy: string | undefined) {
-    const sql = this.#sql
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.asVoid(sql`UPDATE account_webhook SET old_secret = secret, secret = ${secret}, made_by = ${madeBy ?? null},
-        old_secret_until = ${now + Limits.hookSecretOverlapMillis} WHERE id = ${id}`)
-    )
-  }
-
-  moveCursor(id: string, cursor: string) {
-    return Effect.asVoid(this.#sql`UPDATE account_webhook SET cursor = ${cursor} WHERE id = ${id}`)
-  }
-
-  noteReason(id: string, reason: string) {
-    return Effect.asVoid(
-      this.#sql`UPDATE account_webhook SET reason = ${reason} WHERE id = ${id} AND reason IS NOT ${reason}`
-    )
-  }
-
-  get active() {
-    return this.#sql<HookPlace>`SELECT account_webhook.id, account FROM account_webhook
-      JOIN account ON account.id = account_webhook.account WHERE state = 'active' AND suspended_at IS NULL`
-  }
-
-  get due() {
-    const sql = this.#sql
-    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.map(
-        // A time further away than any delay is by a clock that was set back since.
-        sql<{ readonly id: string }>`SELECT id FROM account_webhook WHERE state = 'active' AND next_at IS NOT NULL
-          AND (next_at <= ${now} OR next_at > ${now + Limits.hookRetryMillisMax})`,
-        (found) => found.map(({ id }) => id)
-      )
-    )
-  }
-
-  followed(id: string) {
-    const sql = this.#sql
-    return Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      const [row] = yield* sql<HookRow>`SELECT account_webhook.*,
-        (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
-        0 AS failed FROM account_webhook JOIN account ON account.id = account_webhook.account
-        WHERE account_webhook.id = ${id} AND state = 'active' AND suspended_at IS NULL`
-      if (row === undefined) return undefined
-      const { agents, types } = recordOf(row, now)
-      return {
-        id,
-        account: row.account,
-        ...endpointOf(row, now),
-        types,
-        agents: agents ?? undefined,
-        cursor: row.cursor,
-        pending: row.pending
-      } satisfies FollowedHook
-    })
-  }
-
-  endpoint({ account, id }: HookPlace) {
-    const sql = this.#sql
-    return Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      const [row] = yield* sql<HookSecrets>`SELECT url, secret, old_secret, old_secret_until FROM account_webhook
-        WHERE id = ${id} AND account = ${account}`
-      return row === undefined ? undefined : Effect.succeed(endpointOf(row, now))
-    })
-  }
-
-  get counts() {
-    const sql = this.#sql
-    return Effect.gen(function* () {
-      const hooks = yield* sql<{ readonly state: HookState; readonly count: number }>`SELECT state, count(*) AS count
-        FROM account_webhook GROUP BY state`
-      const counted = yield* sql<{
-        readonly state: WebhookState
-        readonly count: number
-        readonly oldest: number
-      }>`SELECT
-        m.state, count(*) AS count, min(m.due_since) AS oldest FROM account_webhook_message m
-        JOIN account_webhook w ON w.id = m.webhook
-        WHERE m.state = 'failed' OR (m.state = 'pending' AND w.state = 'active') GROUP BY m.state`
-      const pending = counted.find(({ state }) => state === "pending")
-      const of = (wanted: HookState) => hooks.find(({ state }) => state === wanted)?.count ?? 0
-      return {
-        active: of("active"),
-        paused: of("paused"),
-        pending: pending?.count ?? 0,
-        failed: counted.find(({ state }) => state === "failed")?.count ?? 0,
-        oldestAt: pending?.oldest
-      } satisfies HookCounts
-    })
-  }
-}
-
-interface HookSecrets {
-  readonly url: string
-  readonly secret: string
-  readonly old_secret: string | null
-  readonly old_secret_until: number | null
-}
-
-interface HookRow extends HookSecrets {
-  readonly id: string
-  readonly account: string
-  readonly types: string | null
-  readonly agents: string | null
-  readonly state: HookState
-  readonly cursor: string
-  readonly made_by: string | null
-  readonly created_at: number
-  readonly delivered_at: number | null
-  readonly reason: string | null
-  readonly pending: number
-  readonly failed: number
-}
-
-const isOverlapping = ({ old_secret_until: until }: HookSecrets, now: number): boolean => until !== null && until > now
-
-const endpointOf = (row: HookSecrets, now: number): HookEndpoint => ({
-  url: row.url,
-  sealed: [row.secret, ...(isOverlapping(row, now) && row.old_secret !== null ? [row.old_secret] : [])]
-})
-
-const recordOf = (row: HookRow, now: number): HookRecord => ({
-  id: row.id,
-  url: row.url,
-  types: row.types === null ? AccountEventType.literals : (JSON.parse(row.types) as ReadonlyArray<AccountEventType>),
-  agents: row.agents === null ? null : (JSON.parse(row.agents) as readonly [string, ...ReadonlyArray<string>]),
-  state: row.state,
-  createdAt: row.created_at,
-  madeBy: row.made_by,
-  secretChangesAt: isOverlapping(row, now) ? row.old_secret_until : null,
-  deliveredAt: row.delivered_at,
-  reason: row.reason,
-  pending: row.pending,
-  failed: row.failed
-})
-
-const notFound = Effect.suspend(() =>
-  Effect.fail(new NotFound({ code: "webhook_not_found", error: "no such webhook" }))
-)
-
-const tooMany = Effect.suspend(() =>
-  Effect.fail(
-    new InvalidRequest({
-      code: "limit_exceeded",
-      error: `an account can have at most ${Limits.hooksPerAccountMax} webhooks; remove one first`
-    })
-  )
-)
