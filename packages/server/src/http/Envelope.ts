@@ -2,7 +2,7 @@
  * Outermost layer of every request: its id, its metrics, and an answer in the shape of the contract where no handler
  * gives one: 404, 405 and defects. Logs name routes and ids, metrics name routes, neither any content.
  */
-import { Cause, Clock, Context, Effect, Metric, Option, References, Schema, type Types } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Metric, Option, References, Schema, type Types } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse, HttpTraceContext } from "effect/http"
 import {
@@ -68,7 +68,12 @@ const enveloped = <E, R>(
         )
       )
     )
-    return Effect.flatMap(isTraced ? traced(answered, request, route) : answered, (response) => {
+    const cutOff = (exit: Exit.Exit<unknown>) =>
+      Exit.isFailure(exit) && isCutOff(exit.cause)
+        ? // Instead of the bare 503 of an interrupted handler.
+          Effect.die(HttpServerResponse.setHeaders(lost, envelopeHeaders(lost, requestId)))
+        : Effect.void
+    return Effect.flatMap(Effect.onExit(isTraced ? traced(answered, request, route) : answered, cutOff), (response) => {
       const { status } = response
       const millis = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
       requestCounts(route)(String(status)).updateUnsafe(1, fiber.context)
@@ -135,8 +140,8 @@ const answerFor = (
   path: string,
   requestId: string
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-  // The client disconnected: there is no answer to send.
-  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  // What the handler called was ended.
+  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(lost)
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError.HttpServerError) {
     if (error.reason._tag === "RouteNotFound") return Effect.succeed(noSuchRoute(method, path))
@@ -207,6 +212,22 @@ const noSuchRoute = (method: string, path: string): HttpServerResponse.HttpServe
 
 const wire = <S extends Schema.Encoder<unknown>>(schema: S, error: S["Type"], status: number) =>
   HttpServerResponse.jsonUnsafe(Schema.encodeUnknownSync(schema)(error), { status })
+
+/** By the end of the service, not of its client, who reads no answer. */
+const isCutOff = (cause: Cause.Cause<unknown>): boolean =>
+  Cause.hasInterruptsOnly(cause) &&
+  !cause.reasons.some(({ annotations }) => annotations.has(HttpServerError.ClientAbort.key))
+
+/** Contract: Errors. */
+const lost = wire(
+  Unavailable,
+  new Unavailable({
+    code: "namespace_unavailable",
+    error:
+      "the service ended this request before its answer; whether it was carried out is unknown: repeat a write with the same Idempotency-Key"
+  }),
+  503
+)
 
 /** Name and stack of a defect without its message, which may quote content. */
 const nameOf = (error: unknown): string => {
