@@ -2,12 +2,12 @@
  * The console by keyboard alone, in a real browser: Tab reaches every control of every page in the order of reading, with
  * a focus that is seen; dialogs keep the focus, Escape closes them, and the focus comes back.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import type { Browser, Page } from "playwright-core"
 import { accessibilityFaults, openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
 let browser: Browser
@@ -20,6 +20,10 @@ beforeAll(async () => {
   const place = { agentId: "assistant", subjectId: "alice", threadId: "hello" }
   const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
   await server.call("POST", "/v1/memories", { key, body: { ...place, conversation, wait: "extraction" } })
+  // A busy machine may read it later.
+  const extracted = "/v1/memories?limit=1&threadId=hello&include=extracted"
+  const isRead = async () => (await server.call("GET", extracted, { key })).body.total > 0
+  await vi.waitUntil(isRead, { timeout: patienceMillis })
   const memories = Array.from({ length: 30 }, (_, at) => fact(`item ${at}`, `shelf ${at}`))
   await server.call("POST", "/v1/memories", { key, body: { agentId: "shelves", memories } })
   watched = await openConsole(browser, server)
