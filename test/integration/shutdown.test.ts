@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
 import { acceptedRequest } from "../support/PendingRequest.ts"
@@ -28,7 +28,7 @@ describe.concurrent("SIGTERM under load", () => {
         const body = memory(`worker ${worker} ${"x".repeat(at % 5)} ${at}`)
         const answer = await server.call("POST", "/v1/memories", { body }).catch(() => undefined)
         if (answer === undefined) return
-        expect(answer.status).toBe(200)
+        expect(answer.status, JSON.stringify(answer.body)).toBe(200)
         stored.push(answer.body.created[0].id)
       }
     })
@@ -179,19 +179,16 @@ const statusFrom = async (localAddress: string, url: string): Promise<number | u
   return status === undefined ? undefined : Number(status)
 }
 
-/** Waits until the listener is closed. */
-const refusesConnections = async (url: string): Promise<void> => {
-  await expect
-    .poll(
-      () =>
-        open(url).then(
-          (socket) => {
-            socket.destroy()
-            return true
-          },
-          () => false
-        ),
-      { timeout: patienceMillis, interval: 20 }
-    )
-    .toBe(false)
-}
+/** Waits until the listener is closed. Not by `expect.poll`, which knows one test at a time. */
+const refusesConnections = (url: string): Promise<boolean> =>
+  vi.waitUntil(
+    () =>
+      open(url).then(
+        (socket) => {
+          socket.destroy()
+          return false
+        },
+        () => true
+      ),
+    { timeout: patienceMillis, interval: 20 }
+  )
