@@ -116,6 +116,49 @@ const acceptedFrom = (remoteAddress: string): Socket => {
   return connection
 }
 
+it.each([
+  ["is no request", "GET /c HTTP/1.1\r\nno header\r\n\r\n"],
+  ["has a broken body", "POST /c HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nno length\r\n"]
+])("answers what came before something that %s, and then ends the connection", async (_, broken) => {
+  server.removeAllListeners("request")
+  const due: Array<ServerResponse> = []
+  server.on("request", (_request: IncomingMessage, response: ServerResponse) => void due.push(response))
+  const socket = open()
+  const answers = received(socket)
+  const broke = once(server, "broke")
+  const emit = server.emit.bind(server) as (name: string, ...given: ReadonlyArray<unknown>) => boolean
+  server.emit = (name: string, ...given: ReadonlyArray<unknown>) => {
+    const isHandled = emit(name, ...given)
+    if (name === "clientError") emit("broke")
+    return isHandled
+  }
+  socket.write(`GET /a HTTP/1.1\r\nhost: a\r\n\r\nGET /b HTTP/1.1\r\nhost: a\r\n\r\n${broken}`)
+  await broke
+  for (let times = 0; times < 20; times++) {
+    const again = once(server, "broke")
+    socket.write("more of it")
+    await again
+  }
+  // Node's own, and one for the end.
+  expect(due[0]!.listenerCount("close")).toBeLessThan(10)
+  due[0]!.end("first")
+  while (due.length < 2 && !socket.destroyed) await new Promise((turn) => setImmediate(turn))
+  due[1]?.end("second")
+  expect((await answers).match(/HTTP\/1\.1 \d+|first|second/g)).toEqual([
+    "HTTP/1.1 200",
+    "first",
+    "HTTP/1.1 200",
+    "second"
+  ])
+})
+
+it("says of a broken request alone that it is one", async () => {
+  const socket = open()
+  const answers = received(socket)
+  socket.write("GET / HTTP/1.1\r\nno header\r\n\r\n")
+  expect(await answers).toMatch(/^HTTP\/1\.1 400 /)
+})
+
 it("counts connections of one IPv6 network, by its first 64 bits, as those of one address", async () => {
   const network = Array.from({ length: Limits.connectionsPerAddressMax }, (_, at) =>
     acceptedFrom(`2001:db8:1:2:${at.toString(16)}::1`)

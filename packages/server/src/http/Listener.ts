@@ -58,8 +58,10 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
  */
 class GatedServer extends Server {
   readonly #gate: Gate
-  readonly #latest = new WeakMap<Socket, ServerResponse>()
+  /** Responses that are open, in the order of their requests. */
+  readonly #due = new WeakMap<Socket, Set<ServerResponse>>()
   readonly #waiting = new WeakMap<Socket, number>()
+  readonly #broken = new WeakSet<Socket>()
   #held: Array<() => void> | undefined
 
   constructor(gate: Gate, polls: PollClock) {
@@ -79,6 +81,7 @@ class GatedServer extends Server {
   }
 
   override emit(name: string, ...given: ReadonlyArray<unknown>): boolean {
+    if (name === "clientError" && this.#breaksAfterAnswers(given[1] as Socket)) return true
     // Requests that wait for leave to send their body come by the second event; the gate gives leave.
     if (name !== "request" && name !== "checkContinue") return super.emit(name, ...given)
     const [request, response] = given as [IncomingMessage, ServerResponse<IncomingMessage>]
@@ -87,13 +90,15 @@ class GatedServer extends Server {
       refuseHosts(response)
       return true
     }
-    const before = this.#latest.get(request.socket)
-    this.#latest.set(request.socket, response)
+    const due = this.#due.get(request.socket) ?? new Set()
+    const before = [...due].at(-1)
+    this.#due.set(request.socket, due.add(response))
+    response.once("close", () => due.delete(response))
     const enter = () => {
       if (this.#held === undefined) this.#gate.enter(request, response, () => this.#route(request, response))
       else this.#held.push(enter)
     }
-    if (before === undefined || before.closed) enter()
+    if (before === undefined) enter()
     else this.#enterAfter(before, request.socket, enter)
     return true
   }
@@ -112,6 +117,19 @@ class GatedServer extends Server {
 
   /** Node would end them at `close`, whatever has arrived on them; `drainsOnClose` reads it first. */
   override closeIdleConnections(): void {}
+
+  /**
+   * What follows cannot be read. Node would say so at once, in place of the answers that are due before; so they come,
+   * and then the connection ends.
+   */
+  #breaksAfterAnswers(socket: Socket): boolean {
+    const last = [...(this.#due.get(socket) ?? [])].findLast(({ req }) => req.complete)
+    if (last === undefined || !socket.writable) return false
+    // Node says it again of all that still comes.
+    if (!this.#broken.has(socket)) last.once("close", () => socket.destroySoon())
+    this.#broken.add(socket)
+    return true
+  }
 
   #enterAfter(before: ServerResponse, socket: Socket, enter: () => void): void {
     const waiting = (this.#waiting.get(socket) ?? 0) + 1
