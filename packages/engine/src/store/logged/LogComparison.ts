@@ -5,14 +5,13 @@
  * Invariant: says nothing of a file for which the log lacks a record, because it was dropped or erased, or is older
  * than the log; neither the file nor the log is changed.
  */
-import { globSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { CommitLogShape, LogEntry } from "../../log/CommitLog.ts"
 import type { Pace } from "../NamespaceStore.ts"
 import type { FileChecks } from "../sqlite/CheckThread.ts"
-import { removeDatabase } from "../sqlite/namespaceFiles.ts"
+import { filesEnding, removeDatabase } from "../sqlite/namespaceFiles.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import type { StoreError } from "../StoreError.ts"
 import { logged } from "./logged.ts"
@@ -56,8 +55,7 @@ export const compareWithLog = (
 
 /** What a killed process left of its comparisons. */
 export const removeComparisons = (directory: string): void => {
-  for (const ending of endings)
-    for (const name of globSync(`*${ending}`, { cwd: directory })) removeDatabase(join(directory, name))
+  for (const ending of endings) for (const name of filesEnding(directory, ending)) removeDatabase(join(directory, name))
 }
 
 const bytesOf = (entries: ReadonlyArray<LogEntry>): number => entries.reduce((sum, { place }) => sum + place.length, 0)

@@ -4,7 +4,7 @@
  * Invariants: a file is opened, read or counted only after it has followed the log; what neither the file nor the
  * log has is damage, told with the records that are missing, and never skipped.
  */
-import { existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -25,6 +25,7 @@ import { openCommitThread, type CommitThread } from "../sqlite/CommitThread.ts"
 import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import {
   emptyLeftLogs,
+  filesEnding,
   filesOf,
   namespaceFolder,
   openMigrated,
@@ -56,7 +57,7 @@ export const logFirstStore = (
     Effect.gen(function* () {
       const directory = join(dataDirectory, namespaceFolder)
       mkdirSync(directory, { recursive: true })
-      for (const name of globSync(`*${remadeSuffix}`, { cwd: directory })) removeDatabase(join(directory, name))
+      for (const name of filesEnding(directory, remadeSuffix)) removeDatabase(join(directory, name))
       removeComparisons(directory)
       yield* emptyLeftLogs(directory)
       const settings = { logDirectory: join(dataDirectory, logFolder) }

@@ -1,5 +1,5 @@
 /** Files of namespaces in their directory: names, removal, the logs of a killed process, and the open with its migrations. */
-import { closeSync, existsSync, fsyncSync, globSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -14,7 +14,13 @@ import { guarded } from "./storeErrorOf.ts"
 export const namespaceFolder = "namespaces"
 
 export const filesOf = (directory: string, tag: NamespaceTag): ReadonlyArray<string> =>
-  globSync(`${tag}.*`, { cwd: directory }).toSorted()
+  readdirSync(directory)
+    .filter((name) => name.startsWith(`${tag}.`))
+    .toSorted()
+
+/** Those with an ending. Not by a pattern: every start asks, and to match one took nine times as long. */
+export const filesEnding = (directory: string, ending: string): ReadonlyArray<string> =>
+  readdirSync(directory).filter((name) => name.endsWith(ending))
 
 /** Synced, so that no file comes back after a power cut. */
 export const removeFiles = (directory: string, tag: NamespaceTag): ReadonlyArray<string> => {
@@ -44,7 +50,7 @@ const roomKeptBytes = 16 * 1_048_576
  */
 export const emptyLeftLogs = (directory: string): Effect.Effect<void> =>
   Effect.forEach(
-    globSync("*.db-wal", { cwd: directory }),
+    filesEnding(directory, ".db-wal"),
     (log) =>
       guarded(() => emptyLog(join(directory, log))).pipe(
         Effect.catch((error) => Effect.logWarning("the log of a killed process stays", { file: log, cause: error })),
