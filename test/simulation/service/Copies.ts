@@ -42,12 +42,12 @@ export const copyFiles = (
   }
 }
 
-/** Whether a file below the directory holds this text. */
-export const holdsTextBelow = (directory: string, text: string): boolean =>
-  readdirSync(directory, { withFileTypes: true }).some((entry) => {
+/** What the files below the directory hold. */
+export const filesBelow = (directory: string): ReadonlyArray<Buffer> =>
+  readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name)
-    if (entry.isDirectory()) return holdsTextBelow(path, text)
-    return entry.name !== ballastName && readFileSync(path).includes(text)
+    if (entry.isDirectory()) return filesBelow(path)
+    return entry.name === ballastName ? [] : [readFileSync(path)]
   })
 
 export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true })

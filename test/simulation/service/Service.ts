@@ -49,6 +49,8 @@ const layerOf = (directory: string, variant: Variant) => {
   )
 }
 
+const noLoggers = new Set<Logger.Logger<unknown, unknown>>()
+
 export class Service {
   readonly directory: string
   readonly #clock: SimulatedClock
@@ -85,7 +87,8 @@ export class Service {
   }
 
   #promise<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
-    const quiet = Effect.provide(effect, Logger.layer([]))
+    // Not by `Logger.layer`: every request would build it.
+    const quiet = Effect.provideService(effect, Logger.CurrentLoggers, noLoggers)
     return Effect.runPromise(Effect.provideService(quiet, Clock.Clock, this.#clock))
   }
 }

@@ -9,15 +9,15 @@ export const tellSteps = (): void => {
 }
 
 export class Trace {
-  readonly #hash = createHash("sha256")
+  #told = ""
 
   note(step: number, atMillis: number, words: ReadonlyArray<string | number>): void {
     const line = `${step} ${new Date(atMillis).toISOString()} ${words.join(" ")}\n`
-    this.#hash.update(line)
+    this.#told += line
     if (isTold) process.stdout.write(line)
   }
 
   get digest(): string {
-    return this.#hash.copy().digest("hex").slice(0, 16)
+    return createHash("sha256").update(this.#told).digest("hex").slice(0, 16)
   }
 }

@@ -81,6 +81,30 @@ const settings: ReadonlyArray<Mutation> = [
     to: "rateLimitedCallersMax: 64"
   },
   {
+    name: "small tables of schemas, for the same reason",
+    file: "packages/schemas/src/SchemaStanding.ts",
+    from: "entriesMax: 4_096",
+    to: "entriesMax: 64"
+  },
+  {
+    name: "a small table of signatures, for the same reason",
+    file: "packages/trust/src/SignatureVerifier.ts",
+    from: "verifiedSignaturesMax = 10_000",
+    to: "verifiedSignaturesMax = 64"
+  },
+  {
+    name: "no processor time, which the seed does not decide",
+    file: "packages/server/src/operator/series/ServiceSeries.ts",
+    from: "const { system, user } = process.cpuUsage()",
+    to: "const { system, user } = { system: 0, user: 0 }"
+  },
+  {
+    name: "no memory of this process, for the same reason",
+    file: "packages/server/src/operator/series/ServiceSeries.ts",
+    from: "process.memoryUsage.rss()",
+    to: "0"
+  },
+  {
     name: "no rounds of the gate, which requests pass by",
     file: "packages/server/src/admission/Admission.ts",
     from: "overdueRoundMillis = 100",

@@ -9,7 +9,7 @@ import { existsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
-import { copyFiles, holdsTextBelow, removeDirectory } from "../Copies.ts"
+import { copyFiles, filesBelow, removeDirectory } from "../Copies.ts"
 import { cut, failAfter, forgetDisk, holdsText, leaveFree, mendDisk } from "../LogDisk.ts"
 import { Model } from "../Model.ts"
 import { busyThreads, settle, type Variant } from "../Service.ts"
@@ -421,9 +421,10 @@ class WholeSimulation {
   /** What was removed is in no file any more. */
   #searchForErased(): void {
     const { directory, logDirectory } = this.#service
+    const files = filesBelow(directory)
     for (const { agentId, model } of this.#tenants)
       for (const text of model.goneTexts)
-        if (holdsText(logDirectory, text) || holdsTextBelow(directory, text))
+        if (holdsText(logDirectory, text) || files.some((bytes) => bytes.includes(text)))
           throw new Fault(`a file still holds what agent ${agentId} removed: ${text}`)
   }
 
