@@ -134,8 +134,12 @@ export class SegmentPlaces {
 
   #next(bytes: number, isErasure: boolean): Next {
     const { fault, state } = this.#spare
-    // The log thread makes its segment with the commit itself: a disk that is full then would end the log.
-    if (bytes > this.segmentBytes) return this.#disk.hasFor(bytes) ? "beyond" : "full"
+    if (bytes > this.segmentBytes) {
+      // `bytes` is the most that it can take: the spare often is enough.
+      if (this.#isComing) return "wait"
+      // Else the log thread makes its segment with the commit itself: a disk that is full then would end the log.
+      return this.#disk.hasFor(bytes) ? "beyond" : "full"
+    }
     const fitsHere = this.#offset + bytes <= this.#capacity
     if (this.#isBegun && fitsHere && (isErasure || fault === undefined)) return "here"
     if (state === "ready") {

@@ -228,6 +228,21 @@ describe("a spare segment", () => {
     })
   )
 
+  it.live("is waited for by a record that may be larger than a segment, and is often enough", () =>
+    Effect.gen(function* () {
+      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      yield* change(places)
+      expect(places.roomFor(64, false)).toBe("free")
+      places.place(64)
+      expect(places.roomFor(2 * segmentBytes, false)).toBe("wait")
+      rmSync(sparePath(directory))
+      places.begun()
+      yield* change(places)
+      expect(places.roomFor(2 * segmentBytes, false)).toBe("free")
+      yield* places.settled
+    })
+  )
+
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", () =>
     Effect.gen(function* () {
       const places = new SegmentPlaces(directory, segmentBytes, 0)
