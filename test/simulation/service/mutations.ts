@@ -158,7 +158,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "a payment credited twice",
-    file: "packages/control/src/payments/PaymentJournal.ts",
+    file: "packages/control/src/payments/PaymentRows.ts",
     from: "yield* postTransfers(this.#sql, [depositOf(payment, now)])",
     to: "yield* postTransfers(this.#sql, [depositOf(payment, now), { ...depositOf(payment, now), key: `again:${id}` }])",
     isWhole: true
