@@ -6,7 +6,7 @@
  * `imageDisk`: a copy of each file as of its last sync, which takes the place of the directory; needs a C compiler.
  */
 import { spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { repository } from "./TestServer.ts"
@@ -29,11 +29,17 @@ export const realDisk = (mebibytes: number): CutDisk | undefined => {
   const work = mkdtempSync(join(tmpdir(), "muniment-cut-"))
   const [disk, directory, shutDown] = [join(work, "disk"), join(work, "mounted"), join(work, "shutDown")]
   const mount = () => run("mount", "-o", "loop", disk, directory)
+  /** As a copy: mount namespaces of other tests may keep the file system that was shut down, and its loop device. */
+  const mountAgain = () => {
+    run("umount", directory)
+    run("cp", "--sparse=always", disk, `${disk}.copy`)
+    renameSync(`${disk}.copy`, disk)
+    mount()
+  }
   const cutNow = async (end: () => Promise<void>) => {
     run(shutDown, directory)
     await end()
-    run("umount", directory)
-    mount()
+    mountAgain()
   }
   const remove = whenEnded('umount --lazy "$2" 2>/dev/null; rm -rf "$1"', work, directory)
   try {
@@ -44,8 +50,7 @@ export const realDisk = (mebibytes: number): CutDisk | undefined => {
     run("mkfs.ext4", "-q", "-F", disk)
     mount()
     run(shutDown, directory)
-    run("umount", directory)
-    mount()
+    mountAgain()
   } catch (cause) {
     void remove()
     const reason = cause instanceof Error ? cause.message : String(cause)
