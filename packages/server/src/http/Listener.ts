@@ -58,8 +58,8 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
  */
 class GatedServer extends Server {
   readonly #gate: Gate
-  /** Responses that are open, in the order of their requests. */
-  readonly #due = new WeakMap<Socket, Set<ServerResponse>>()
+  /** Responses in the order of their requests; those that have closed go with the next request. */
+  readonly #due = new WeakMap<Socket, ReadonlyArray<ServerResponse>>()
   readonly #waiting = new WeakMap<Socket, number>()
   readonly #broken = new WeakSet<Socket>()
   #held: Array<() => void> | undefined
@@ -90,10 +90,9 @@ class GatedServer extends Server {
       refuseHosts(response)
       return true
     }
-    const due = this.#due.get(request.socket) ?? new Set()
-    const before = [...due].at(-1)
-    this.#due.set(request.socket, due.add(response))
-    response.once("close", () => due.delete(response))
+    const due = this.#dueOn(request.socket)
+    const before = due.at(-1)
+    this.#due.set(request.socket, [...due, response])
     const enter = () => {
       if (this.#held === undefined) this.#gate.enter(request, response, () => this.#route(request, response))
       else this.#held.push(enter)
@@ -123,12 +122,16 @@ class GatedServer extends Server {
    * and then the connection ends.
    */
   #breaksAfterAnswers(socket: Socket): boolean {
-    const last = [...(this.#due.get(socket) ?? [])].findLast(({ req }) => req.complete)
+    const last = this.#dueOn(socket).findLast(({ req }) => req.complete)
     if (last === undefined || !socket.writable) return false
     // Node says it again of all that still comes.
     if (!this.#broken.has(socket)) last.once("close", () => socket.destroySoon())
     this.#broken.add(socket)
     return true
+  }
+
+  #dueOn(socket: Socket): ReadonlyArray<ServerResponse> {
+    return (this.#due.get(socket) ?? []).filter(({ closed }) => !closed)
   }
 
   #enterAfter(before: ServerResponse, socket: Socket, enter: () => void): void {
