@@ -187,20 +187,20 @@ class Host {
   }
 
   answer<Q extends NamespaceQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q>, ReadError> {
-    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> =
-      query._tag === "Events"
-        ? this.#events(key, query)
-        : readsData(query)
-          ? this.#readRecords(key, (reader, nowMillis) =>
-              Effect.flatMap(reader.resolved<ImageQuery | RecordQuery>(query), (resolved) =>
-                answerResolved(reader, resolved, nowMillis)
-              )
-            )
-          : isImageQuery(query)
-            ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
-            : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
     // The answer of this query's type; only the choice by its tag has lost it.
-    return answer as Effect.Effect<AnswerOf<Q>, ReadError>
+    return this.#answer(key, query) as Effect.Effect<AnswerOf<Q>, ReadError>
+  }
+
+  #answer(key: NamespaceKey, query: NamespaceQuery): Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> {
+    if (query._tag === "Events") return this.#events(key, query)
+    if (readsData(query))
+      return this.#readRecords(key, (reader, nowMillis) =>
+        Effect.flatMap(reader.resolved<ImageQuery | RecordQuery>(query), (resolved) =>
+          answerResolved(reader, resolved, nowMillis)
+        )
+      )
+    if (isImageQuery(query)) return this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
+    return this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
   }
 
   #read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {

@@ -55,7 +55,7 @@ export const compareWithLog = (
 
 /** What a killed process left of its comparisons. */
 export const removeComparisons = (directory: string): void => {
-  for (const ending of endings) for (const name of filesEnding(directory, ending)) removeDatabase(join(directory, name))
+  for (const name of filesEnding(directory, ...endings)) removeDatabase(join(directory, name))
 }
 
 const bytesOf = (entries: ReadonlyArray<LogEntry>): number => entries.reduce((sum, { place }) => sum + place.length, 0)

@@ -1,10 +1,7 @@
 /**
- * Counts the rows of a namespace file, open or closed, through a second connection. In WAL mode it and the owner do
- * not wait for each other, and it holds no lock between two chunks. Not opened read-only, because SQLite would then
- * leave its log files behind. Claims, creates and migrates nothing.
+ * Counts the rows of a namespace file, open or closed (`readStored.ts`); holds no lock between two chunks. Claims,
+ * creates and migrates nothing.
  */
-import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
@@ -13,6 +10,7 @@ import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "../NamespaceStore.ts"
+import { readStored } from "./readStored.ts"
 import { guarded } from "./storeErrorOf.ts"
 
 /** Rows counted in one turn: about 3 ms if they have half a kilobyte each. */
@@ -21,31 +19,19 @@ const countedPerTurn = 10_000
 /** First schema version with conversations; an older file is not migrated for a count. */
 const conversationsSince = 2
 
-export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
-  directory: string,
-  key: NamespaceKey,
-  options: CensusOptions
-) {
-  const filename = join(directory, `${key.tag}.db`)
-  return yield* Effect.acquireUseRelease(
-    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => (database === undefined ? Effect.succeed(emptyCensus) : countRows(database, key, options)),
-    (database) => Effect.sync(() => database?.close())
-  )
-})
+export const takeCensus = Effect.fn("NamespaceStore.census")(
+  (directory: string, key: NamespaceKey, options: CensusOptions) =>
+    readStored(directory, key, openAsIs, emptyCensus, (database) => countRows(database, key, options))
+)
 
 /** First schema version that counts the bytes of the memories itself. */
 const bytesSince = 8
 
 /** A file of an earlier version is counted here: the lengths of its columns, without their content. */
-export const storedBytes = (directory: string, key: NamespaceKey) => {
-  const filename = join(directory, `${key.tag}.db`)
-  return Effect.acquireUseRelease(
-    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => guarded(() => (database === undefined ? 0 : bytesIn(database, key))),
-    (database) => Effect.sync(() => database?.close())
-  )
-}
+export const storedBytes = (directory: string, key: NamespaceKey) =>
+  readStored(directory, key, openAsIs, 0, (database) => guarded(() => bytesIn(database, key)))
+
+const openAsIs = (filename: string): Database => new Database({ filename })
 
 const bytesIn = (database: Database, key: NamespaceKey): number => {
   if (slotsOf(database, key) === 0) return 0

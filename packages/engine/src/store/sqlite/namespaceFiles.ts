@@ -18,9 +18,9 @@ export const filesOf = (directory: string, tag: NamespaceTag): ReadonlyArray<str
     .filter((name) => name.startsWith(`${tag}.`))
     .toSorted()
 
-/** Those with an ending. Not by a pattern: every start asks, and to match one took nine times as long. */
-export const filesEnding = (directory: string, ending: string): ReadonlyArray<string> =>
-  readdirSync(directory).filter((name) => name.endsWith(ending))
+/** Those with one of the endings. Not by a pattern: every start asks, and to match one took nine times as long. */
+export const filesEnding = (directory: string, ...endings: ReadonlyArray<string>): ReadonlyArray<string> =>
+  readdirSync(directory).filter((name) => endings.some((ending) => name.endsWith(ending)))
 
 /** Synced, so that no file comes back after a power cut. */
 export const removeFiles = (directory: string, tag: NamespaceTag): ReadonlyArray<string> => {

@@ -1,12 +1,11 @@
-/** Events of a namespace file, open or closed, through a second connection. */
-import { existsSync } from "node:fs"
-import { join } from "node:path"
+/** Events of a namespace file, open or closed (`readStored.ts`). */
 import type { Effect } from "effect"
 import { type EventPage, eventNumbers } from "../MemoryEvents.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { StoreError } from "../StoreError.ts"
 import { openMigrated } from "./namespaceFiles.ts"
 import { requireOwner } from "./namespaceMeta.ts"
+import { readStored } from "./readStored.ts"
 import { SqliteEvents } from "./SqliteEvents.ts"
 import { guarded } from "./storeErrorOf.ts"
 
@@ -16,16 +15,11 @@ export const storedEvents = (
   after: number,
   limit: number
 ): Effect.Effect<EventPage, StoreError> =>
-  guarded(() => {
-    const filename = join(directory, `${key.tag}.db`)
-    if (!existsSync(filename)) return nothingCommitted
-    const database = openMigrated(filename)
-    try {
+  readStored(directory, key, openMigrated, nothingCommitted, (database) =>
+    guarded(() => {
       requireOwner(database, key)
       return new SqliteEvents(database).page(after, limit)
-    } finally {
-      database.close()
-    }
-  })
+    })
+  )
 
 const nothingCommitted: EventPage = { events: [], through: eventNumbers(0).other, floor: 0, born: 0 }
