@@ -1,7 +1,7 @@
 /**
  * Search mode `answer` on conversations between people, sent through `conversation` to a real server: how many
- * questions are answered, how many of these answers are right, and how often an answer is grounded that nobody gave.
- * `--help` names the options.
+ * questions are answered, how many of these answers are right, and how often an answer that is in no message is
+ * grounded. `--help` names the options.
  */
 import { randomUUID } from "node:crypto"
 import { parseArgs } from "node:util"

@@ -2,8 +2,8 @@
  * Hands what each transaction of `control.db` changes to the log, with a number that the same transaction writes.
  *
  * Invariants: the log gets the changes in the order of the commits, each behind its commit and before the caller goes
- * on, so that its ordinal lies between those of what the caller saw and what the caller does next; nobody waits for its
- * sync, because `control.db` is durable by itself; where the log is shared it is durable when `append` returns, and a
+ * on, so that its ordinal lies between those of what the caller saw and what the caller does next; no caller waits for
+ * its sync, because `control.db` is durable by itself; where the log is shared it is durable when `append` returns, and a
  * caller whose change it does not take gets no answer but a defect. Until the log has synced a change, `control.db`
  * keeps it: a kill loses none, and a log that fails or is full gets them later.
  */

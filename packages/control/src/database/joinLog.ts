@@ -1,6 +1,6 @@
 /**
  * Joins `control.db` and the log at the start, before anything is read or written: lost changes are applied from the
- * log, and what the log does not have is noted, so that nobody takes its changes for all.
+ * log, and what the log does not have is noted, so that its changes are not taken for all.
  */
 import { Effect } from "effect"
 import { attempt, type Database, type SqliteError } from "@muniment/sqlite/Database"

@@ -2,8 +2,8 @@
  * Identities of people among the memories of one answer: the names of the user, and the names behind relations ("my
  * sister" is Anna).
  *
- * Invariant: an unknown name is nobody's. Taking it for the user's would answer "Where does Bob live?" with the user's
- * home.
+ * Invariant: an unknown name stands for no subject. Taking it for the user's would answer "Where does Bob live?" with the
+ * user's home.
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"

@@ -118,7 +118,7 @@ export const dateOf = ({ date, speaker }: MemoryStatement): string | undefined =
 const dateAsked = ({ isWhenDue }: Question, statement: MemoryStatement): string | undefined =>
   isWhenDue && statement.speaker !== undefined ? undefined : dateOf(statement)
 
-/** 1: about the one who is named or asks; .5: the question names nobody, or the quote names them; 0: another one. */
+/** 1: about the person who is named or asks; .5: no person is named, or the quote names them; 0: about another one. */
 export const agreement = (
   question: Question,
   { statement, terms }: Quote,

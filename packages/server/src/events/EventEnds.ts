@@ -1,6 +1,7 @@
 /**
- * Where the events of agents end: who has read so far asks no agent. Known until the agent commits something, and for
- * `Limits.eventHeartbeatMillis`, because a cluster hears nothing of expiries on other nodes.
+ * Ends of the events of agents, so that a follower who has read them all needs no look at the agent. Each is known until
+ * the agent commits something, for `Limits.eventHeartbeatMillis` at most: a cluster hears nothing of expiries on other
+ * nodes.
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
