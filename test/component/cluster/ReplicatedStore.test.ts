@@ -164,6 +164,34 @@ it.live("an owner that was frozen acknowledges nothing more, and the next has al
   )
 )
 
+it.live("a copy with more than a database that has lost commits is made again", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const node = yield* start(directory)
+      const inLog = (use: (sql: SqlClient) => Effect.Effect<unknown, unknown>) => inDatabaseOf(directory, use)
+      yield* node.use((file) =>
+        Effect.gen(function* () {
+          yield* insert(file, 0, 15)
+          yield* inLog((sql) => sql`CREATE TABLE before AS SELECT * FROM muniment_log.namespace_owner`)
+          yield* insert(file, 15, 20)
+        })
+      )
+      yield* inLog((sql) =>
+        Effect.andThen(
+          sql`UPDATE muniment_log.namespace_owner o SET epoch = b.epoch, seq = b.seq, ordinal = b.ordinal
+            FROM before b WHERE o.tag = b.tag`,
+          sql`DELETE FROM muniment_log.namespace_log l USING before b WHERE l.tag = b.tag AND l.ordinal > b.ordinal`
+        )
+      )
+      expect((yield* Effect.flip(node.use(slotsIn)))._tag).toBe("StoreFault")
+      expect(yield* node.use(slotsIn)).toEqual(upTo(15))
+      yield* node.use((file) => insert(file, 15, 17))
+      expect(yield* node.use(slotsIn)).toEqual(upTo(17))
+    })
+  )
+)
+
 it.live("a namespace that moves is released before its file is closed, and nothing of it comes afterwards", () =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -207,7 +207,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     Effect.suspend(() => {
       const { changes, epoch, fromSeq, isClaim, tag } = commit
       const owned = this.#owned.get(tag)
-      if (owned?.state?.epoch !== epoch || owned.state.seq !== fromSeq)
+      if (owned === undefined || !isAt(owned, { epoch, seq: fromSeq }))
         return Effect.fail(new LogFenced({ tag, epoch: owned?.state?.epoch ?? 0 }))
       const ordinal = owned.ordinal + 1
       const record = recordBytes(commit, ordinal)
@@ -355,6 +355,12 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     return new SharedSecrets(this.#sql, secret)
   }
 
+  /** Whether this node owns the namespace, and a copy with this content has neither more nor less than its log. */
+  isWhole(tag: NamespaceTag, content: CopyState & { readonly ordinal: number }): boolean {
+    const owned = this.#owned.get(tag)
+    return owned !== undefined && isAt(owned, content) && content.ordinal <= owned.ordinal
+  }
+
   /** Whether this node may still answer reads of the namespace: asked after a look and before its answer. */
   isCurrent(tag: NamespaceTag): boolean {
     const owned = this.#owned.get(tag)
@@ -439,6 +445,8 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     )
   }
 }
+
+const isAt = ({ state }: Owned, { epoch, seq }: CopyState): boolean => state?.epoch === epoch && state.seq === seq
 
 const recordBytes = (commit: NewCommit, ordinal: number): Buffer => {
   const target = Buffer.alloc(recordBytesMax(commit.body))

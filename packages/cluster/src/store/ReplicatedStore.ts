@@ -295,11 +295,20 @@ class ReplicatedStore {
     )
   }
 
+  /**
+   * A copy has more than the log if the database has lost what it had acknowledged, as by a failover to a standby for which
+   * commits did not wait.
+   */
   #caughtUp(log: TenuredLog, tag: NamespaceTag, database: Database): Effect.Effect<CopyContent, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const content = yield* guarded(() => copyContent(database))
       const entries = yield* logged(log.tail(tag, content.ordinal))
-      return yield* followLog({ log, thread: this.#parts.thread, tag, filename: database.filename }, content, entries)
+      const parts = { log, thread: this.#parts.thread, tag, filename: database.filename }
+      const followed = yield* followLog(parts, content, entries)
+      if (this.#parts.log.isWhole(tag, followed)) return followed
+      const lost = "this node's copy is not what the log says; the next use makes it again from there"
+      yield* Effect.logError(lost, { namespace: tag, copy: followed.ordinal })
+      return yield* new StoreFault({ cause: new Error(lost) })
     })
   }
 
