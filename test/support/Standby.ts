@@ -97,7 +97,8 @@ const waitFor = Effect.fnUntraced(function* (sql: SqlClient) {
   yield* sql`SELECT pg_reload_conf()`
   for (const until = Date.now() + patienceMillis; Date.now() < until; yield* Effect.sleep(lookEachMillis)) {
     const rows = yield* sql`SELECT 1 FROM pg_stat_replication WHERE application_name = ${name} AND sync_state = 'sync'`
-    if (rows.length > 0) return
+    // The process that makes sessions wait has read the setting by the end of a checkpoint.
+    if (rows.length > 0) return yield* Effect.asVoid(sql`CHECKPOINT`)
   }
   throw new Error("the standby does not follow")
 })
