@@ -40,7 +40,8 @@ export class Standby {
     })
     const standby = new Standby(server, link)
     try {
-      await asOneSession(primary, waitFor)
+      await asOneSession(primary, follow)
+      await untilCommitsWait(primary)
     } catch (cause) {
       await standby.stop()
       throw cause
@@ -92,14 +93,29 @@ const copied = async (from: string, to: string): Promise<void> => {
   }
 }
 
-const waitFor = Effect.fnUntraced(function* (sql: SqlClient) {
+const follow = Effect.fnUntraced(function* (sql: SqlClient) {
   yield* sql.unsafe(`ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (${name})'`)
   yield* sql`SELECT pg_reload_conf()`
-  for (const until = Date.now() + patienceMillis; Date.now() < until; yield* Effect.sleep(lookEachMillis)) {
-    const rows = yield* sql`SELECT 1 FROM pg_stat_replication WHERE application_name = ${name} AND sync_state = 'sync'`
-    // The process that makes sessions wait has read the setting by the end of a checkpoint.
-    if (rows.length > 0) return yield* Effect.asVoid(sql`CHECKPOINT`)
+  yield* untilThere(sql`SELECT 1 FROM pg_stat_replication WHERE application_name = ${name} AND sync_state = 'sync'`)
+})
+
+/** The view of the standbys says "sync" before every process of PostgreSQL has read the setting. */
+const untilCommitsWait = async (primary: PostgresServer): Promise<void> => {
+  let isOver = false
+  const commit = (sql: SqlClient) => sql`SELECT pg_logical_emit_message(true, ${name}, '')::text`
+  const waiting = (sql: SqlClient) => sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  const committing = asOneSession(primary, (sql) => Effect.repeat(commit(sql), { until: () => isOver }))
+  try {
+    await asOneSession(primary, (sql) => untilThere(waiting(sql)))
+  } finally {
+    isOver = true
+    await committing
   }
+}
+
+const untilThere = Effect.fnUntraced(function* <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) {
+  for (const until = Date.now() + patienceMillis; Date.now() < until; yield* Effect.sleep(lookEachMillis))
+    if ((yield* rows).length > 0) return
   throw new Error("the standby does not follow")
 })
 
