@@ -135,6 +135,8 @@ export class SegmentPlaces {
   #next(bytes: number, isErasure: boolean): Next {
     const { fault, state } = this.#spare
     if (bytes > this.segmentBytes) {
+      // Making the spare failed although there seemed to be room: its waiters would wake each other without end.
+      if (fault?.isForeseen === false) return "full"
       // `bytes` is the most that it can take: the spare often is enough.
       if (this.#isComing) return "wait"
       // Else the log thread makes its segment with the commit itself: a disk that is full then would end the log.

@@ -255,6 +255,8 @@ describe("a spare segment", () => {
       yield* change(places)
       expect(places.shortage).toBeDefined()
       expect(places.roomFor(64, false)).toBe("full")
+      // One that waited would be woken by an attempt that fails, and begin the next one, without end.
+      expect(places.roomFor(2 * segmentBytes, false)).toBe("full")
       expect(places.roomFor(64, true)).toBe("free")
       yield* change(places)
       rmdirSync(`${sparePath(directory)}.writing`)
