@@ -135,12 +135,9 @@ export class SegmentPlaces {
   #next(bytes: number, isErasure: boolean): Next {
     const { fault, state } = this.#spare
     if (bytes > this.segmentBytes) {
-      // Making the spare failed although there seemed to be room: its waiters would wake each other without end.
-      if (fault?.isForeseen === false) return "full"
-      // `bytes` is the most that it can take: the spare often is enough.
-      if (this.#isComing) return "wait"
-      // Else the log thread makes its segment with the commit itself: a disk that is full then would end the log.
-      return this.#disk.hasFor(bytes) ? "beyond" : "full"
+      // `bytes` is the most that it can take: the spare often is enough. Else the log thread makes its segment with the
+      // commit itself: a disk that is full then would end the log.
+      return this.#withoutSpare ?? (this.#disk.hasFor(bytes) ? "beyond" : "full")
     }
     const fitsHere = this.#offset + bytes <= this.#capacity
     if (this.#isBegun && fitsHere && (isErasure || fault === undefined)) return "here"
@@ -150,7 +147,15 @@ export class SegmentPlaces {
       return isErasure ? "beyond" : "full"
     }
     if (fitsHere && isErasure && fault !== undefined) return "here"
-    // Room that has returned is waited for; not where making it failed although there seemed to be room.
-    return this.#isComing && fault?.isForeseen !== false ? "wait" : "full"
+    return this.#withoutSpare ?? "full"
+  }
+
+  /**
+   * For those who need a spare, while one is being made. Room that has returned is waited for; not where making it failed
+   * although there seemed to be room: an attempt that fails would wake those who wait, and they begin the next one.
+   */
+  get #withoutSpare(): "wait" | "full" | undefined {
+    if (this.#spare.fault?.isForeseen === false) return "full"
+    return this.#isComing ? "wait" : undefined
   }
 }
