@@ -32,7 +32,7 @@ export class Standby {
     const directory = mkdtempSync(join(dirname(dirname(primary.data)), "standby-"))
     const { gid, uid } = statSync(primary.data)
     chownSync(directory, uid, gid)
-    await asOneSession(primary, (sql) => backUp(sql, primary.data, join(directory, "data"), { uid, gid }))
+    await inSessions(primary, 1, (sql) => backUp(sql, primary.data, join(directory, "data"), { uid, gid }))
     const link = await CutProxy.start(primary.port)
     const to = new URL(Redacted.value(primary.url("postgres", link.port)))
     const server = await primary.startCopy(directory, {
@@ -40,8 +40,7 @@ export class Standby {
     })
     const standby = new Standby(server, link)
     try {
-      await asOneSession(primary, follow)
-      await untilCommitsWait(primary)
+      await inSessions(primary, 2, follow)
     } catch (cause) {
       await standby.stop()
       throw cause
@@ -57,7 +56,7 @@ export class Standby {
   /** It takes writes from now on, and waits for nobody. */
   async promote(): Promise<void> {
     this.link.stop()
-    await asOneSession(this.server, (sql) => sql`SELECT pg_promote(true, ${patienceMillis / 1_000}::int)`)
+    await inSessions(this.server, 1, (sql) => sql`SELECT pg_promote(true, ${patienceMillis / 1_000}::int)`)
   }
 }
 
@@ -93,25 +92,15 @@ const copied = async (from: string, to: string): Promise<void> => {
   }
 }
 
+/** Until commits wait for it: the view of the standbys says "sync" before every process has read the setting. */
 const follow = Effect.fnUntraced(function* (sql: SqlClient) {
   yield* sql.unsafe(`ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (${name})'`)
   yield* sql`SELECT pg_reload_conf()`
   yield* untilThere(sql`SELECT 1 FROM pg_stat_replication WHERE application_name = ${name} AND sync_state = 'sync'`)
+  const commit = sql`SELECT pg_logical_emit_message(true, ${name}, '')::text`
+  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  yield* Effect.raceFirst(Effect.forever(commit), untilThere(waiting))
 })
-
-/** The view of the standbys says "sync" before every process of PostgreSQL has read the setting. */
-const untilCommitsWait = async (primary: PostgresServer): Promise<void> => {
-  let isOver = false
-  const commit = (sql: SqlClient) => sql`SELECT pg_logical_emit_message(true, ${name}, '')::text`
-  const waiting = (sql: SqlClient) => sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
-  const committing = asOneSession(primary, (sql) => Effect.repeat(commit(sql), { until: () => isOver }))
-  try {
-    await asOneSession(primary, (sql) => untilThere(waiting(sql)))
-  } finally {
-    isOver = true
-    await committing
-  }
-}
 
 const untilThere = Effect.fnUntraced(function* <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) {
   for (const until = Date.now() + patienceMillis; Date.now() < until; yield* Effect.sleep(lookEachMillis))
@@ -119,8 +108,12 @@ const untilThere = Effect.fnUntraced(function* <E>(rows: Effect.Effect<ReadonlyA
   throw new Error("the standby does not follow")
 })
 
-const asOneSession = <A, E>(server: PostgresServer, use: (sql: SqlClient) => Effect.Effect<A, E>): Promise<A> =>
-  make({ url: server.url(), maxConnections: 1 }).pipe(
+const inSessions = <A, E>(
+  server: PostgresServer,
+  maxConnections: number,
+  use: (sql: SqlClient) => Effect.Effect<A, E>
+): Promise<A> =>
+  make({ url: server.url(), maxConnections }).pipe(
     Effect.flatMap(use),
     Effect.scoped,
     Effect.provide(layer),
