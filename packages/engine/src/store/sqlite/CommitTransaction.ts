@@ -5,6 +5,7 @@
  * Invariant: one synchronous SQLite transaction, durable when `run` returns. A fenced order changes nothing; after
  * an error the outcome is unknown.
  */
+import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
 import type { SlotSums, SqlitePostings } from "./SqlitePostings.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
@@ -222,15 +223,21 @@ export class CommitTransaction {
   }
 
   #storeResult({ fingerprint, key, result }: StoredResult, atMillis: number): void {
+    const values = [key, fingerprint, atMillis, result] as const
+    // One that housekeeping has forgotten may still be here: the log does not say so, and a power cut may bring it back.
+    this.#database.prepare("DELETE FROM idempotency WHERE key = ? AND at < ?").run(key, atMillis - keyReusedMillis)
     this.#database
       .prepare("INSERT INTO idempotency (key, fingerprint, at, result, sum) VALUES (?, ?, ?, ?, ?)")
-      .run(key, fingerprint, atMillis, result, rowSum([key, fingerprint, atMillis, result]))
+      .run(...values, rowSum(values))
   }
 
   #putVector(slot: number, seq: number, { model, values }: MemoryVector, isPassage: boolean): void {
     this.#database.prepare(isPassage ? putPassageVectorSql : putVectorSql).run(slot, seq, model, vectorBytes(values))
   }
 }
+
+/** A key this old may be used again. Half of the time for which it is kept: clocks are set back. */
+const keyReusedMillis = Limits.idempotencyRetentionMillis / 2
 
 type Mutable<A> = { -readonly [Key in keyof A]: A[Key] }
 

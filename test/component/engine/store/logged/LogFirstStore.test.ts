@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { Limits } from "@muniment/domain/Limits"
 import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
@@ -144,6 +145,41 @@ describe("a copy", () => {
       cpSync(fileOf(older), fileOf(directory))
       expect(yield* slotsIn(directory)).toEqual(numbers(70))
       expect(yield* slotsIn(gone)).toEqual(numbers(70))
+    })
+  )
+
+  it.effect("takes a key again that it has forgotten, also where it still has it", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const write = (file: OpenNamespace, at: number) => {
+        const stored = unit([put(at, memoryRecord(at, `narwhal ${at}`), axisVector(at))])
+        const idempotency = { key: "daily", fingerprint: "f", result: `${at}` }
+        return file.commit(at, [{ ...stored, idempotency }], at * Limits.idempotencyRetentionMillis)
+      }
+      yield* opened(directory, (file) => write(file, 0))
+      const older = killed(directory)
+      const verdict = yield* store(directory, ({ check, open }) =>
+        Effect.gen(function* () {
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const file = yield* open(key)
+              expect(yield* file.forgetResultsBefore(1)).toBe(1)
+              yield* write(file, 1)
+            })
+          )
+          return yield* check(key, () => Effect.void)
+        })
+      )
+      expect(verdict.faults).toEqual([])
+      const gone = killed(directory)
+      dropCopy(gone)
+      // As after a power cut that lost what housekeeping had deleted.
+      dropCopy(directory)
+      cpSync(fileOf(older), fileOf(directory))
+      for (const left of [directory, gone]) {
+        expect(yield* slotsIn(left)).toEqual([0, 1])
+        expect(yield* opened(left, (file) => file.storedResult("daily"))).toMatchObject({ result: "1" })
+      }
     })
   )
 
