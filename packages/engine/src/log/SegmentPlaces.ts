@@ -2,7 +2,7 @@
  * Gives records their places, one after the other, and moves on to the spare segment when one is full.
  *
  * Invariants: a new segment is only begun when the spare is there, so that the log thread finds its room on the disk.
- * Commits that need space leave to erasures a spare segment or, where none can be made, the rest of the current one.
+ * Commits that need space leave to erasures a spare segment or, as long as there is none, the end of the current one.
  */
 import { Effect } from "effect"
 import type { RecordPlace } from "./CommitLog.ts"
@@ -115,7 +115,7 @@ export class SegmentPlaces {
 
   /** Deletes the spare, unless erasures need it; true: there was one. */
   giveUpSpare(): boolean {
-    const isNeeded = this.#capacity - this.#offset < this.segmentBytes / 4
+    const isNeeded = this.#capacity - this.#offset < this.#erasureBytes
     if (this.#spare.state !== "ready" || isNeeded) return false
     this.#spare.giveUp()
     return true
@@ -139,8 +139,10 @@ export class SegmentPlaces {
       // commit itself: a disk that is full then would end the log.
       return this.#withoutSpare ?? (this.#disk.hasFor(bytes) ? "beyond" : "full")
     }
-    const fitsHere = this.#offset + bytes <= this.#capacity
-    if (this.#isBegun && fitsHere && (isErasure || fault === undefined)) return "here"
+    const left = this.#capacity - this.#offset - bytes
+    const fitsHere = left >= 0
+    const isOpen = isErasure || (fault === undefined && (state === "ready" || left >= this.#erasureBytes))
+    if (this.#isBegun && fitsHere && isOpen) return "here"
     if (state === "ready") {
       if (this.#disk.hasFor(this.segmentBytes)) return "beyond"
       if (fitsHere) return "here"
@@ -148,6 +150,11 @@ export class SegmentPlaces {
     }
     if (fitsHere && isErasure && fault !== undefined) return "here"
     return this.#withoutSpare ?? "full"
+  }
+
+  /** Bytes at the end of the current segment that are left to erasures as long as there is no spare. */
+  get #erasureBytes(): number {
+    return this.segmentBytes / 4
   }
 
   /**

@@ -243,6 +243,24 @@ describe("a spare segment", () => {
     })
   )
 
+  it.live("that is not there yet is waited for by commits before they take what erasures would need without it", () =>
+    Effect.gen(function* () {
+      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      yield* change(places)
+      for (; places.roomFor(1_024, false) === "free"; seq++) places.place(1_024)
+      expect(places.roomFor(1_024, false)).toBe("wait")
+      rmSync(sparePath(directory))
+      leave(littleBytes)
+      places.begun()
+      expect(places.roomFor(1_024, false)).toBe("full")
+      let erasures = 0
+      for (; places.roomFor(1_024, true) === "free"; erasures++) places.place(1_024)
+      expect(erasures).toBe(16)
+      expect(seq).toBe(48)
+      yield* places.settled
+    })
+  )
+
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", () =>
     Effect.gen(function* () {
       const places = new SegmentPlaces(directory, segmentBytes, 0)
