@@ -451,13 +451,13 @@ export class FileLog implements CommitLogShape {
     this.#isMarking = wasMarking
   }
 
-  /** Until the next sync, or until there is a spare segment. */
+  /** Until the next sync, or until there is a spare segment: it is made once the first record of this one is synced. */
   get #room(): Effect.Effect<void, LogFault> {
-    return Effect.suspend(() =>
-      this.#queue.isFull
-        ? this.whenSynced(this.#queue.syncedOrdinal + 1)
-        : Effect.callback<void>((resume) => this.#places.onChange(() => resume(Effect.void)))
-    )
+    return Effect.suspend(() => {
+      if (this.#queue.isFull) return this.whenSynced(this.#queue.syncedOrdinal + 1)
+      this.#queue.sync()
+      return Effect.callback<void>((resume) => this.#places.onChange(() => resume(Effect.void)))
+    })
   }
 
   #sealedOf({ firstMillis, firstOrdinal, lastMillis, lastOrdinal, segment }: SegmentIndex): SealedSegment {

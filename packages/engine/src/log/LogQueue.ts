@@ -88,6 +88,7 @@ export class LogQueue {
 
   /** Has all that was put synced, though nothing more comes. */
   sync(): void {
+    if (this.#syncedOrdinal === this.#nextOrdinal - 1) return
     this.#isSyncWanted = true
     this.#sendSoon()
   }

@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, vi } from "vitest"
+import type { LogEntry } from "@muniment/engine/log/CommitLog"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { SegmentPlaces } from "@muniment/engine/log/SegmentPlaces"
@@ -259,6 +260,28 @@ describe("a spare segment", () => {
       expect(seq).toBe(48)
       yield* places.settled
     })
+  )
+
+  it.live("is made although the first record of the segment before it wants no sync", () =>
+    withLog((log) =>
+      Effect.gen(function* () {
+        const appendText = (length: number) => log.append(logCommit(1, seq++, "x".repeat(length)))
+        const restBehind = ({ place }: LogEntry) => segmentBytes - place.offset - place.length
+        let last = yield* appendText(0)
+        yield* log.whenSynced(last.ordinal)
+        yield* untilSpare
+        // Records of 1,088 bytes, then of 192 or 128, until 64 are left.
+        for (let rest = restBehind(last); rest > 64; rest = restBehind(last))
+          last = yield* appendText(rest > 4_096 ? 1_000 : rest % 128 === 0 ? 100 : 0)
+        expect(restBehind(last)).toBe(64)
+        yield* log.whenSynced(last.ordinal)
+        // The mark of a quiet log, which is longer.
+        yield* Effect.promise(() => vi.waitUntil(() => existsSync(segmentPath(directory, 2)), { timeout: 60_000 }))
+        const large = yield* appendText(2 * segmentBytes)
+        expect(large.place.segment).toBe(3)
+        yield* log.whenSynced(large.ordinal)
+      })
+    )
   )
 
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", () =>
