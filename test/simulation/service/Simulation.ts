@@ -342,9 +342,10 @@ class Simulation {
     this.#note("purge", key.tag, beforeMillis, exit._tag)
   }
 
-  /** Until every request is answered or given up. */
+  /** Until every request is answered or given up, and certain: what a broken log has of one shows at the next start. */
   async #drain(): Promise<void> {
-    for (let turns = 0; this.#network.length > 0 || this.#tenants.some(({ writing }) => writing > 0); turns++) {
+    const isUnderWay = () => this.#network.length > 0 || this.#tenants.some(({ writing }) => writing > 0)
+    for (let turns = 0; this.#mustRestart || isUnderWay(); turns++) {
       if (turns > turnsMax) throw new Fault("requests are not answered")
       if (this.#mustRestart) await this.#crash(false)
       this.#deliver()

@@ -380,9 +380,9 @@ class WholeSimulation {
     this.#blameDisk("a read")
   }
 
-  /** Until every request is answered or given up. */
+  /** Until every request is answered or given up, and certain: what a broken log has of one shows at the next start. */
   async #drain(): Promise<void> {
-    for (let turns = 0; this.#network.length > 0 || this.#underWay.length > 0; turns++) {
+    for (let turns = 0; this.#mustRestart || this.#network.length > 0 || this.#underWay.length > 0; turns++) {
       if (turns > turnsMax) throw new Fault("requests are not answered")
       if (this.#mustRestart) await this.#recover()
       this.#deliver()
