@@ -196,7 +196,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     slotsOfData: (range, wanted) => file.slotsOfData(range, wanted),
     segments: file.segments,
     commit: (seq, group, at) => probe.around({ name: "commit", key, group }, file.commit(seq, group, at)),
-    storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),
+    storedResult: (token, since) => probe.around({ name: "storedResult", key }, file.storedResult(token, since)),
     forgetResultsBefore: (at) => file.forgetResultsBefore(at),
     events: (after, limit) => file.events(after, limit),
     forgetEvents: (before, changesKept) => file.forgetEvents(before, changesKept),

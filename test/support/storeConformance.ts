@@ -302,7 +302,9 @@ export const storeConformance = (
             const file = yield* opened(directory)
             yield* file.commit(0, [unit([], "old")], 10)
             yield* file.commit(0, [unit([], "new")], 20)
-            expect(yield* file.storedResult("old")).toEqual({ key: "old", fingerprint: "f", result: "result of old" })
+            const old = { key: "old", fingerprint: "f", result: "result of old" }
+            expect(yield* file.storedResult("old")).toEqual(old)
+            expect(yield* file.storedResult("old", 10)).toEqual(old)
             expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
             expect(yield* file.forgetResultsBefore(20)).toBe(1)
             expect(yield* file.storedResult("old")).toBeUndefined()

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -177,6 +178,20 @@ describe("an idempotency key", () => {
       expect(refused).toMatchObject({ _tag: "Conflict", code: "idempotency_conflict" })
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
+
+  it.effect("may be used again a day later, for another request, though the namespace was closed meanwhile", () => {
+    const directory = temporaryDirectory()
+    const write = (number: number, fingerprint: string) =>
+      NamespaceHost.use((host) => host.ask(key, twice(number, fingerprint))).pipe(Effect.provide(engineOf(directory)))
+    return Effect.gen(function* () {
+      yield* write(1, "first")
+      yield* TestClock.adjust(Limits.idempotencyRetentionMillis)
+      expect(yield* Effect.flip(write(2, "second"))).toMatchObject({ _tag: "Conflict" })
+      yield* TestClock.adjust(1)
+      expect((yield* write(2, "second")).created).toHaveLength(1)
+      expect(yield* Effect.flip(write(3, "third"))).toMatchObject({ _tag: "Conflict" })
+    })
+  })
 
   it.effect("returns its result after a restart, for creates, patches and removals", () => {
     const directory = temporaryDirectory()

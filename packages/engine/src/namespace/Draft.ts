@@ -104,10 +104,12 @@ export class Draft {
     return Effect.map(this.#store.slotOf(id), (slot) => slot !== undefined)
   }
 
-  /** Result stored under an idempotency key, by this group or in the file. */
+  /** Result stored under an idempotency key, by this group or in the file, as long as it is kept. */
   storedResult(key: string): Effect.Effect<StoredResult | undefined, StoreError> {
     const drafted = this.#group.find(({ idempotency }) => idempotency?.key === key)?.idempotency
-    return drafted === undefined ? this.#store.storedResult(key) : Effect.succeed(drafted)
+    // Housekeeping deletes older ones of open namespaces, each minute.
+    const keptSince = this.nowMillis - Limits.idempotencyRetentionMillis
+    return drafted === undefined ? this.#store.storedResult(key, keptSince) : Effect.succeed(drafted)
   }
 
   /** Id of a live latest memory with the kind, subject and content of `record` that lives long enough. */

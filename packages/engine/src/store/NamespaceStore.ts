@@ -104,7 +104,11 @@ export interface OpenNamespace {
     group: ReadonlyArray<CommandChanges>,
     atMillis: number
   ) => Effect.Effect<number, StoreError>
-  readonly storedResult: (idempotencyKey: string) => Effect.Effect<StoredResult | undefined, StoreError>
+  /** `sinceMillis`: not one that was stored before. */
+  readonly storedResult: (
+    idempotencyKey: string,
+    sinceMillis?: number
+  ) => Effect.Effect<StoredResult | undefined, StoreError>
   /** Deletes the results stored before `atMillis`; returns how many. */
   readonly forgetResultsBefore: (atMillis: number) => Effect.Effect<number, StoreError>
   /** Events behind a number, in order; the copy of a log follows it before. */

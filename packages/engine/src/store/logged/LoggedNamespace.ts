@@ -99,10 +99,10 @@ export class LoggedNamespace implements OpenNamespace {
     this.#line.keepLog()
   }
 
-  storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
+  storedResult(idempotencyKey: string, sinceMillis?: number): Effect.Effect<StoredResult | undefined, StoreError> {
     return Effect.suspend(() => {
       const held = this.#line.overlay.result(idempotencyKey)
-      return held === undefined ? this.#file.storedResult(idempotencyKey) : Effect.succeed(held)
+      return held === undefined ? this.#file.storedResult(idempotencyKey, sinceMillis) : Effect.succeed(held)
     })
   }
 

@@ -157,11 +157,11 @@ export class NamespaceFile implements OpenNamespace {
     )
   }
 
-  storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
+  storedResult(idempotencyKey: string, sinceMillis = 0): Effect.Effect<StoredResult | undefined, StoreError> {
     return guarded(() => {
       const row = this.#database
-        .prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ?")
-        .get(idempotencyKey)
+        .prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ? AND at >= ?")
+        .get(idempotencyKey, sinceMillis)
       return row === undefined
         ? undefined
         : { key: String(row["key"]), fingerprint: String(row["fingerprint"]), result: String(row["result"]) }
