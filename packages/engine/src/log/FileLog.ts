@@ -167,7 +167,7 @@ export class FileLog implements CommitLogShape {
 
   readonly tail = (tag: NamespaceTag, afterOrdinal: number): Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged> =>
     Effect.suspend(() => {
-      const after = Math.max(afterOrdinal, this.#index.removedThrough(tag))
+      const after = Math.max(afterOrdinal, this.removedThrough(tag))
       const lost = holeBehind(this.damage, tag, after)
       if (lost !== undefined) return Effect.fail(lostRecords(lost, tag, afterOrdinal))
       const entries = this.#index
@@ -204,7 +204,7 @@ export class FileLog implements CommitLogShape {
       })
     })
 
-  readonly removedThrough = (tag: NamespaceTag): number => this.#index.removedThrough(tag)
+  readonly removedThrough = (tag: NamespaceTag): number => this.#index.removedThrough(tag, this.#queue.syncedOrdinal)
 
   readonly rebase = (tag: NamespaceTag, ordinal: number): Effect.Effect<void> =>
     Effect.sync(() => this.#retention.rebase(tag, ordinal))

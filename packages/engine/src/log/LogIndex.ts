@@ -19,12 +19,18 @@ export interface SegmentIndex {
   readonly commits: Map<NamespaceTag, Array<number>>
 }
 
+interface Removal {
+  readonly ordinal: number
+  readonly through: number
+}
+
 export class LogIndex {
   /** Oldest first. */
   readonly #segments: Array<SegmentIndex> = []
   readonly #refused = new Map<NamespaceTag, Set<number>>()
   readonly #erasedThrough = new Map<NamespaceTag, number>()
-  readonly #removedThrough = new Map<NamespaceTag, number>()
+  /** The last two of each namespace: the last one may not be synced yet. */
+  readonly #removals = new Map<NamespaceTag, ReadonlyArray<Removal>>()
   #firstKept = 1
 
   get segments(): ReadonlyArray<SegmentIndex> {
@@ -59,7 +65,10 @@ export class LogIndex {
         this.#firstKept = Math.max(this.#firstKept, fromSeq)
         return
       case recordKinds.erased:
-        if (changes === removesAll) this.#removedThrough.set(tag, fromSeq)
+        if (changes === removesAll) {
+          const before = this.#removals.get(tag)?.slice(-1) ?? []
+          this.#removals.set(tag, [...before, { ordinal, through: fromSeq }])
+        }
         return this.#noteErased(tag, fromSeq)
     }
   }
@@ -103,9 +112,9 @@ export class LogIndex {
     return this.#erasedThrough.get(tag) ?? 0
   }
 
-  /** Commits up to this ordinal were of a namespace that is gone; 0: there were none. */
-  removedThrough(tag: NamespaceTag): number {
-    return this.#removedThrough.get(tag) ?? 0
+  /** Commits up to this ordinal were of a namespace that is gone, as the records up to `ordinal` say; 0: there were none. */
+  removedThrough(tag: NamespaceTag, ordinal = Infinity): number {
+    return this.#removals.get(tag)?.findLast((removal) => removal.ordinal <= ordinal)?.through ?? 0
   }
 
   get erasures(): Iterable<readonly [tag: NamespaceTag, throughOrdinal: number]> {

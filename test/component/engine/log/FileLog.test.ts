@@ -1,6 +1,6 @@
 /** The commit log in files: order, durability, fencing, reopening, erasure. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import fs, { cpSync, existsSync, readFileSync, readlinkSync } from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { join } from "node:path"
@@ -258,6 +258,24 @@ describe("the commit log", () => {
         const { ordinal } = yield* log.append(logCommit(1, 0))
         yield* log.whenSynced(ordinal)
         expect(log.syncs - before).toBe(2)
+      })
+    )
+  )
+
+  it.live("says of no namespace that it was removed until that is synced", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        // The second one of the same name must not hide the first.
+        for (const round of upTo(2)) {
+          yield* fillLog(log, [1], 1)
+          const before = log.removedThrough(logTag(1))
+          const removal = yield* Effect.forkChild(log.remove(logTag(1), 5), { startImmediately: true })
+          expect(log.syncedOrdinal()).toBeLessThan(log.status.lastOrdinal)
+          expect(log.removedThrough(logTag(1)), `${round}`).toBe(before)
+          yield* Fiber.join(removal)
+          expect(log.removedThrough(logTag(1))).toBeGreaterThan(before)
+          expect(yield* log.tail(logTag(1), 0)).toEqual([])
+        }
       })
     )
   )
