@@ -305,6 +305,7 @@ export const storeConformance = (
             const old = { key: "old", fingerprint: "f", result: "result of old" }
             expect(yield* file.storedResult("old")).toEqual(old)
             expect(yield* file.storedResult("old", 10)).toEqual(old)
+            expect(yield* file.storedResult("old", 11)).toBeUndefined()
             expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
             expect(yield* file.forgetResultsBefore(20)).toBe(1)
             expect(yield* file.storedResult("old")).toBeUndefined()

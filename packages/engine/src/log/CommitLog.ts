@@ -113,7 +113,7 @@ export interface CommitLogShape extends NamespaceLog<LogEntry> {
   ) => Effect.Effect<number, LogFull | LogFault>
   /** Forgets a namespace that is erased as a whole: its bodies become zeros, and no `tail` has its commits again. */
   readonly remove: (tag: NamespaceTag, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
-  /** Commits up to this ordinal were of a namespace that was removed, which is synced; 0: none. */
+  /** Commits up to this ordinal were of a namespace whose removal is synced; 0: none. */
   readonly removedThrough: (tag: NamespaceTag) => number
   /** Tells that the copy holds everything up to `ordinal` durably, also after a power cut: the log need not keep it. */
   readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
