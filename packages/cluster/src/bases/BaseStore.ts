@@ -14,7 +14,7 @@ export interface BaseContent {
 export interface BaseStoreShape {
   /** Keeps the file. Names are parts of letters, digits, `_`, `-` and `.`, with `/` between them. */
   readonly put: (name: string, file: string) => Effect.Effect<BaseContent, BaseExists | BaseFault>
-  /** Writes the base to `file`, which appears whole and synced or not at all. */
+  /** Writes the base to `file`, which appears whole or not at all; it is not synced: a node throws its copies away. */
   readonly get: (name: string, file: string) => Effect.Effect<BaseContent, BaseAbsent | BaseDamaged | BaseFault>
   /** Names that begin with the prefix, ascending; also of bases that are not whole. */
   readonly list: (prefix: string) => Effect.Effect<ReadonlyArray<string>, BaseFault>

@@ -6,7 +6,6 @@
  */
 import { createHash } from "node:crypto"
 import { type FileHandle, open, rename, rm } from "node:fs/promises"
-import { dirname } from "node:path"
 import { promisify } from "node:util"
 import { zstdCompress, zstdDecompress } from "node:zlib"
 import { Effect, Layer, Schema, type Scope } from "effect"
@@ -80,11 +79,7 @@ class PackedBases {
       }
       if (written !== bytes || digest.digest("hex") !== sha256)
         return yield* new BaseDamaged({ name, reason: "its bytes are not those that its list names" })
-      yield* attempt(name, async () => {
-        await copy.sync()
-        await rename(aside, file)
-        await syncFolder(dirname(file))
-      })
+      yield* attempt(name, () => rename(aside, file))
       return { bytes, sha256 }
     }).pipe(Effect.scoped)
 
@@ -163,14 +158,5 @@ const writePart = async (target: FileHandle, part: Buffer, at: number): Promise<
   for (let done = 0; done < part.byteLength;) {
     const { bytesWritten } = await target.write(part, done, part.byteLength - done, at + done)
     done += bytesWritten
-  }
-}
-
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, "r")
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
