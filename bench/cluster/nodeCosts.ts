@@ -18,11 +18,13 @@ const options = readOptions({
 
 Processor time of three nodes over a real PostgreSQL, and of one machine, at rest and for a write. Linux.
 
-  --idle-seconds N  length of the rest that is measured, 1 to 3600 (20)
-  --writes N        writes that are measured, after as many to warm up, 1 to 1000000 (600)
-  --callers N       callers at once, 1 to 256 (8)
-  --help            this text`,
+  --settle-seconds N  between the writes that warm up and the rest, 1 to 3600 (60)
+  --idle-seconds N    length of the rest that is measured, 1 to 3600 (20)
+  --writes N          writes that are measured, after as many to warm up, 1 to 1000000 (600)
+  --callers N         callers at once, 1 to 256 (8)
+  --help              this text`,
   numbers: {
+    "settle-seconds": { default: 60, min: 1, max: 3_600 },
     "idle-seconds": { default: 20, min: 1, max: 3_600 },
     writes: { default: 600, min: 1, max: 1_000_000 },
     callers: { default: 8, min: 1, max: 256 }
@@ -32,8 +34,8 @@ Processor time of three nodes over a real PostgreSQL, and of one machine, at res
 const idleMillis = options["idle-seconds"] * 1_000
 const { callers, writes } = options
 
-/** Until shards are divided and modules are compiled. */
-const settleMillis = 8_000
+/** Until shards are divided, modules are compiled, and files and bases have what was written. */
+const settleMillis = options["settle-seconds"] * 1_000
 /** Of a write that is answered 503, and the pause before the next. */
 const attemptsMax = 60
 const againMillis = 500
