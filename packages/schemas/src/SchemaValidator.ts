@@ -100,8 +100,8 @@ const largestData = (measured: ReadonlyArray<Measured>): ReadonlyMap<string, num
   return largest
 }
 
-/** Invalid built-in kinds are a defect. The check also compiles the meta-schemas (80 ms) before the first request. */
-const checkBuiltinKinds = () => {
+/** Invalid built-in kinds are a defect. The first check also compiles the meta-schemas (80 ms), before the first request. */
+export const checkBuiltinKinds = () => {
   for (const { schema } of builtinKinds) Result.getOrThrow(checkSchema(schema))
   Result.getOrThrow(checkSchema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`))
 }

@@ -96,7 +96,6 @@ export interface Ground<Control, Namespaces, Directory, Copies> {
   readonly bytes: Layer.Layer<StoredBytes, Namespaces>
   readonly directory: Layer.Layer<DataDirectory, Directory>
   readonly embedder: Layer.Layer<Embedder>
-  readonly schemas: Layer.Layer<SchemaValidator>
   /** For `muniment backup`. */
   readonly copies: Layer.Layer<FileCopies, Copies, NamespaceHost>
   readonly keepKeys?: (text: string) => Effect.Effect<void>
@@ -121,7 +120,6 @@ const filesGround = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
       )
     ),
     embedder: embedderLayer(config),
-    schemas: SchemaValidator.layer,
     copies: copiesLayer(config)
   }
 }
@@ -143,7 +141,7 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
     ),
     Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
-    Layer.provideMerge(Layer.mergeAll(engineLayer(ground), ground.embedder, ground.schemas)),
+    Layer.provideMerge(Layer.mergeAll(engineLayer(ground), ground.embedder, SchemaValidator.layer)),
     Layer.provideMerge(
       trustLayer(config, ground.keepKeys).pipe(
         Layer.provideMerge(controlLayer(config, ground.control)),

@@ -33,7 +33,7 @@ import { AgentArrival } from "@muniment/control/accounts/NamespaceDirectory"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { Embedder } from "@muniment/models/Embedder"
-import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { checkBuiltinKinds } from "@muniment/schemas/SchemaValidator"
 import { keyFileName } from "@muniment/trust/KeyRing"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { localOrigin, type ServerConfig } from "../Config.ts"
@@ -123,8 +123,6 @@ interface Node {
   readonly namespaces: NodeGround["namespaces"]
   readonly bytes: NodeGround["bytes"]
   readonly embedder: Embedder["Service"]
-  /** Before this node is an owner: callers wait while the next owner starts, 130 ms longer if it compiled meta-schemas. */
-  readonly schemas: SchemaValidator["Service"]
   /** Before a planned end, while it still serves its agents; once. */
   readonly handOver: Effect.Effect<void>
   /** Its agents go to other nodes; after its end as the owner of `control.db`. */
@@ -137,6 +135,8 @@ const openNode = Effect.fnUntraced(function* (
   hnswlib: HnswlibModule | undefined
 ) {
   const { dataDirectory } = config
+  // Callers wait while the next owner starts, 130 ms longer if it compiles the meta-schemas then.
+  yield* Effect.sync(checkBuiltinKinds)
   yield* demandNodeDirectory(dataDirectory)
   yield* demandFreeAddress(config)
   const log = yield* openPostgresLog({ url: settings.databaseUrl, node: nodeName(settings) })
@@ -179,7 +179,7 @@ const openNode = Effect.fnUntraced(function* (
       Layer.provide(tracing(config.otlpUrl, config.serviceName)),
       Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
       Layer.provideMerge(shards),
-      Layer.provideMerge(Layer.merge(embedderLayer(config), SchemaValidator.layer))
+      Layer.provideMerge(embedderLayer(config))
     )
   ).pipe(Scope.provide(membership))
   const { handOver: published } = Context.get(context, StoreHandOver)
@@ -195,7 +195,6 @@ const openNode = Effect.fnUntraced(function* (
     namespaces: clusterHostLayer.pipe(Layer.provide(own)),
     bytes: clusterBytesLayer.pipe(Layer.provide(own)),
     embedder: Context.get(context, Embedder),
-    schemas: Context.get(context, SchemaValidator),
     handOver,
     leave: leaving(handOver, membership)
   } satisfies Node
@@ -311,7 +310,6 @@ const groundOf = (
   bytes: node.bytes,
   directory: Layer.succeed(DataDirectory, node.directory),
   embedder: Layer.succeed(Embedder, node.embedder),
-  schemas: Layer.succeed(SchemaValidator, node.schemas),
   copies: noCopies,
   // Without the database nothing is signed with a key that the next owner would not have.
   keepKeys: (text) => Effect.orDie(node.secrets.set(keyFileName, text))
