@@ -25,6 +25,10 @@ const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
     effects: ["setImmediate"],
     reason: "orders work within a turn of the event loop; no time passes, and tests give their own"
   },
+  "packages/server/src/http/LoopDelay.ts": {
+    effects: ["performance", "performance.now", "setTimeout"],
+    reason: "measures the event loop itself: a fiber's own turns would be measured with it, another clock has no loop"
+  },
   "packages/engine/src/log/LogWorker.ts": {
     effects: ["setImmediate"],
     reason: "a worker thread without Effect, which lets messages that have arrived share a sync; no time passes"

@@ -4,7 +4,6 @@
  * a search in the engine.
  */
 import { statfsSync } from "node:fs"
-import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import type { LogStatus } from "@muniment/engine/log/CommitLog"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -28,6 +27,7 @@ import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { type Admission } from "../admission/Admission.ts"
 import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
 import { countRequests } from "./Envelope.ts"
+import { LoopDelay } from "./LoopDelay.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
 
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
@@ -141,15 +141,9 @@ const refreshLog = ({ bytes, damage, lastOrdinal, syncs }: LogStatus): Effect.Ef
     { discard: true }
   )
 
-const delayResolutionMillis = 10
-
 /** Brings the gauges up to date; called before each reading of `/metrics`. */
 export class ProcessGauges {
-  readonly #delay = monitorEventLoopDelay({ resolution: delayResolutionMillis })
-
-  constructor() {
-    this.#delay.enable()
-  }
+  readonly #delay = new LoopDelay()
 
   get refresh(): Effect.Effect<
     void,
@@ -198,14 +192,14 @@ export class ProcessGauges {
       if (backupAgeMillis !== undefined) yield* Metric.update(backupAge, backupAgeMillis / 1e3)
       yield* refreshScrub
       yield* refreshControl
-      yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
-      yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
-      this.#delay.reset()
+      const { maxSeconds, p99Seconds } = this.#delay.read()
+      yield* Metric.update(loopDelay, p99Seconds)
+      yield* Metric.update(loopDelayMax, maxSeconds)
     })
   }
 
   close(): void {
-    this.#delay.disable()
+    this.#delay.close()
   }
 }
 
@@ -272,6 +266,3 @@ const refreshWebhooks = Effect.gen(function* () {
   yield* Metric.update(hooksAge, ofAccounts.oldestSeconds)
   yield* Metric.update(hooksFailed, ofAccounts.failed)
 })
-
-/** Node measures from tick to tick, so an idle loop reports the resolution, which is not a delay. */
-const secondsLate = (tickNanos: number): number => Math.max(0, tickNanos / 1e9 - delayResolutionMillis / 1e3)

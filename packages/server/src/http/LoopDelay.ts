@@ -1,0 +1,59 @@
+/**
+ * How late the event loop runs what is due, measured by ticks. Node has a monitor of it, whose timer wakes a machine at
+ * rest a hundred times a second; here a loop that is at rest ticks ten times a second, and counts as on time in between.
+ * So the percentiles stay those of ticks every 10 ms. Only a turn of less than 100 ms can go unseen, after a rest.
+ */
+import { createHistogram, performance } from "node:perf_hooks"
+
+const tickMillis = 10
+const restingTickMillis = 100
+/** How long a loop at work ticks before it is asked again whether it rests. */
+const busyMillis = 1_000
+/** Of its time, in which a loop at rest does something: the ticks at work take some .01. */
+const restingShareMax = 0.05
+/** The histogram takes no 0. */
+const onTimeNanos = 1
+
+export class LoopDelay {
+  readonly #late = createHistogram()
+  #utilization = performance.eventLoopUtilization()
+  #isResting = false
+  #ticksUntilAsked = busyMillis / tickMillis
+  #dueMillis = 0
+  #timer = this.#wait()
+
+  /** Seconds by which ticks were late since the last reading, at the 99th percentile and at most; 0 before the first. */
+  read(): { readonly p99Seconds: number; readonly maxSeconds: number } {
+    const { count, max } = this.#late
+    const read = { p99Seconds: this.#late.percentile(99) / 1e9, maxSeconds: max / 1e9 }
+    this.#late.reset()
+    return count === 0 ? { p99Seconds: 0, maxSeconds: 0 } : read
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #wait(): NodeJS.Timeout {
+    const millis = this.#isResting ? restingTickMillis : tickMillis
+    this.#dueMillis = performance.now() + millis
+    return setTimeout(() => this.#tick(), millis).unref()
+  }
+
+  #tick(): void {
+    const lateMillis = performance.now() - this.#dueMillis
+    this.#late.record(Math.max(onTimeNanos, Math.round(lateMillis * 1e6)))
+    if (this.#isResting) {
+      for (let unseen = tickMillis; unseen < restingTickMillis; unseen += tickMillis) this.#late.record(onTimeNanos)
+    }
+    if (this.#isResting || --this.#ticksUntilAsked === 0) this.#ask()
+    this.#timer = this.#wait()
+  }
+
+  #ask(): void {
+    const now = performance.eventLoopUtilization()
+    this.#isResting = performance.eventLoopUtilization(now, this.#utilization).utilization < restingShareMax
+    this.#utilization = now
+    this.#ticksUntilAsked = busyMillis / tickMillis
+  }
+}
