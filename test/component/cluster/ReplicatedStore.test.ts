@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync } 
 import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { expect, it } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
+import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
@@ -11,8 +11,10 @@ import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { replicatedStore, StoreHandOver } from "@muniment/cluster/store/ReplicatedStore"
-import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
-import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceStore, type NamespaceKey, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
+import { StoreFull } from "@muniment/engine/store/StoreError"
+import { axisVector, creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
@@ -98,6 +100,32 @@ const slotsIn = (file: OpenNamespace) =>
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at)
 const basesIn = (directory: string) => globSync("bases/namespaces/*/*/list", { cwd: directory })
 const counted = { atMillis: Number.MAX_SAFE_INTEGER, createdBefore: 0 }
+
+it.live(
+  "an opening on a full disk does not wait for the place of its first attempt",
+  () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      let openings = 0
+      const onFullDisk = Layer.effect(
+        NamespaceStore,
+        Effect.map(NamespaceStore, (store) => ({
+          ...store,
+          open: (opened: NamespaceKey) =>
+            Effect.tap(store.open(opened), () =>
+              ++openings === 1 ? Effect.fail(new StoreFull({ cause: "the ballast was not released yet" })) : Effect.void
+            )
+        }))
+      ).pipe(Layer.provide(nodeLayer(directory)))
+      const host = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(Layer.provide(onFullDisk))
+      const write = NamespaceHost.use((opened) => opened.ask(key, creating([newMemory(memoryRecord(1, "narwhal"))])))
+      // An opening that waits for itself cannot be interrupted.
+      const written = yield* Effect.forkDetach(Effect.provide(write, host))
+      expect(yield* Effect.timeoutOption(Fiber.join(written), 20_000)).toMatchObject({ _tag: "Some" })
+      expect(openings).toBe(2)
+    }),
+  30_000
+)
 
 it.live("the next owner has everything, by the log alone, or by a base and what came after", () =>
   Effect.scoped(

@@ -7,7 +7,7 @@
  * opened until a restart: moving it away and starting with an empty one would lose memories silently.
  */
 import { join } from "node:path"
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Exit, Scope } from "effect"
 import { InsufficientStorage } from "@muniment/domain/Errors"
 import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "../namespace/Namespace.ts"
@@ -67,7 +67,7 @@ export class FileGuard {
   ): Effect.Effect<Namespace, StoreError, R | Scope.Scope> {
     return Effect.suspend(() => {
       const refusal = this.refusal(key)
-      return refusal === undefined ? open : Effect.fail(refusal)
+      return refusal === undefined ? undoneIfFailed(open) : Effect.fail(refusal)
     }).pipe(
       this.retrying("StoreFull"),
       Effect.tapError((error) => Effect.sync(() => this.setAside(key, error))),
@@ -156,6 +156,13 @@ export class FileGuard {
     )
   }
 }
+
+/** What a failed opening holds is given back before the next one, which would wait for it. */
+const undoneIfFailed = <A, E, R>(open: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const own = yield* Scope.fork(yield* Effect.scope)
+    return yield* Effect.onError(Scope.provide(open, own), (cause) => Scope.close(own, Exit.failCause(cause)))
+  })
 
 /** The ballast, old segments of the commit log, its spare. */
 const reservesMax = 3
