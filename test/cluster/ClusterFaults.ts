@@ -107,8 +107,18 @@ const percentile = (values: ReadonlyArray<number>, at: number): number => {
 interface Client {
   readonly name: string
   readonly key: string
-  agent: string
+  /** Undefined: it takes another one. */
+  agent: string | undefined
   readonly written: Map<string, Array<string>>
+}
+
+/** For its next write. */
+const agentOf = (client: Client): string => {
+  const known = client.agent
+  if (known !== undefined && client.written.get(known)!.length < memoriesPerAgentMax) return known
+  const taken = `${client.name}-${client.written.size}`
+  client.written.set(taken, [])
+  return (client.agent = taken)
 }
 
 interface PersistentCall {
@@ -220,7 +230,7 @@ class FaultRun {
     const { newAccount } = serverCalls((await this.#serving()).url, operatorToken)
     const keys = await Promise.all(Array.from({ length: accounts }, (_, at) => newAccount(`account ${at}`, "owner")))
     for (let at = 0; at < clientCount; at++)
-      this.#clients.push({ name: `client-${at}`, key: keys[at % accounts]!, agent: "", written: new Map() })
+      this.#clients.push({ name: `client-${at}`, key: keys[at % accounts]!, agent: undefined, written: new Map() })
     const writing = Promise.all(this.#clients.map((client) => this.#write(client)))
     try {
       // Slices of other seeds begin with other faults.
@@ -235,24 +245,20 @@ class FaultRun {
 
   async #write(client: Client): Promise<void> {
     while (!this.#isOver) {
-      const ids = client.written.get(client.agent)
-      if (ids === undefined || ids.length >= memoriesPerAgentMax) {
-        client.agent = `${client.name}-${client.written.size}`
-        client.written.set(client.agent, [])
-      }
+      const agent = agentOf(client)
+      const written = client.written.get(agent)!
       const number = ++this.#writes
       const begunMillis = performance.now()
       const answer = await this.#persistently(client, "POST", "/v1/memories", {
-        body: { agentId: client.agent, memories: [fact(client.agent, `fact ${number}`)] },
+        body: { agentId: agent, memories: [fact(agent, `fact ${number}`)] },
         headers: { "idempotency-key": `write ${number}` }
       })
       if (answer?.status !== 200) continue
       this.#acknowledgements.push({ client: client.name, begunMillis, atMillis: performance.now() })
-      const written = client.written.get(client.agent)!
       written.push(answer.body.created[0].id)
-      const listed = await this.#listed(client, client.agent)
+      const listed = await this.#listed(client, agent)
       const missing = written.filter((id) => !listed.includes(id))
-      if (missing.length > 0) this.#stale.push(`${client.agent}: ${missing.length} of ${written.length}`)
+      if (missing.length > 0) this.#stale.push(`${agent}: ${missing.length} of ${written.length}`)
       if (written.length % writesPerRemoval === 0) await this.#forgetOldest(client, written)
       await pause(pauseMillis)
     }
@@ -334,6 +340,9 @@ class FaultRun {
       means: this.#means,
       servingNow: () => this.#serving(),
       builds: this.#builds,
+      newAgents: () => {
+        for (const client of this.#clients) client.agent = undefined
+      },
       away: () => pause(this.#random.between(...awayMillis)),
       object: (text) => void this.#refused.push(text)
     }

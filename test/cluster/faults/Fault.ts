@@ -42,6 +42,8 @@ export interface Scene {
   readonly servingNow: () => Promise<NodeProcess>
   /** Files of two command lines; nodes begin with the first one. */
   readonly builds: ReadonlyArray<string>
+  /** Every client's next write is the first of another agent. */
+  readonly newAgents: () => void
   /** Begins now: longer than a lease of 5 s, and sometimes than locks of 15 s. */
   readonly away: () => Promise<unknown>
   /** Counts as an answer that is neither right nor "again". */
