@@ -24,10 +24,9 @@ export class LoopDelay {
 
   /** Seconds by which ticks were late since the last reading, at the 99th percentile and at most; 0 before the first. */
   read(): { readonly p99Seconds: number; readonly maxSeconds: number } {
-    const { count, max } = this.#late
-    const read = { p99Seconds: this.#late.percentile(99) / 1e9, maxSeconds: max / 1e9 }
+    const read = { p99Seconds: this.#late.percentile(99) / 1e9, maxSeconds: this.#late.max / 1e9 }
     this.#late.reset()
-    return count === 0 ? { p99Seconds: 0, maxSeconds: 0 } : read
+    return read
   }
 
   close(): void {
