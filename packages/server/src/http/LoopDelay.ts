@@ -7,8 +7,8 @@ import { createHistogram, performance } from "node:perf_hooks"
 
 const tickMillis = 10
 const restingTickMillis = 100
-/** How long a loop at work ticks before it is asked again whether it rests. */
-const busyMillis = 1_000
+/** Of a loop at work, before it is asked again whether it rests. */
+const busyTicks = 100
 /** Of its time, in which a loop at rest does something: the ticks at work take some .01. */
 const restingShareMax = 0.05
 /** The histogram takes no 0. */
@@ -18,7 +18,7 @@ export class LoopDelay {
   readonly #late = createHistogram()
   #utilization = performance.eventLoopUtilization()
   #isResting = false
-  #ticksUntilAsked = busyMillis / tickMillis
+  #ticksUntilAsked = busyTicks
   #dueMillis = 0
   #timer = this.#wait()
 
@@ -53,6 +53,6 @@ export class LoopDelay {
     const now = performance.eventLoopUtilization()
     this.#isResting = performance.eventLoopUtilization(now, this.#utilization).utilization < restingShareMax
     this.#utilization = now
-    this.#ticksUntilAsked = busyMillis / tickMillis
+    this.#ticksUntilAsked = busyTicks
   }
 }
