@@ -30,6 +30,7 @@ export const floors: Readonly<Record<string, number>> = {
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
   "console -> domain": "types",
+  "worker -> domain": "all",
   "cluster -> backup": "all",
   "cluster -> control": "all",
   "cluster -> engine": "all",

@@ -35,6 +35,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   diskCheck(status.disk),
   backupCheck(status.backup),
   scrubCheck(status.scrub),
+  roundsCheck(status.rounds),
   ...configurationChecks(status.warnings)
 ]
 
@@ -250,6 +251,23 @@ const scrubCheck = ({ ageSeconds, damaged, files, isRunning }: ServiceStatus["sc
     name: "scrubber",
     verdict: "ok",
     detail: `${last}; ${files} files read${mended}${isRunning ? ", reading" : ""}`
+  }
+}
+
+const roundsCheck = (rounds: ServiceStatus["rounds"]): Check => {
+  const failing = rounds.filter(({ isFailing }) => isFailing)
+  const failures = rounds.reduce((sum, round) => sum + round.failures, 0)
+  if (failing.length === 0)
+    return {
+      name: "background work",
+      verdict: "ok",
+      detail: `${rounds.length} kinds, ${failures} failures since the start`
+    }
+  return {
+    name: "background work",
+    verdict: "warn",
+    detail: failing.map(({ lastFailure, name }) => `${name}: ${lastFailure?.reason ?? "failed"}`).join("; "),
+    remedy: "it is tried again by itself; if it stays, read the service's log"
   }
 }
 

@@ -210,6 +210,11 @@ export const Limits = {
   jobAccountsConcurrent: 4,
   jobCatchUpDaysMax: 31,
   clockSeenMillis: 1_800_000,
+  /** Pauses of background work that fails, each twice the one before. */
+  roundRetryMillisMin: 1_000,
+  roundRetryMillisMax: 300_000,
+  /** What runs in the background when the service stops may end within this time, all of it together. */
+  roundStopMillisMax: 1_000,
 
   keysPerAccountMax: 1_000,
   /** Keys whose callers are kept in memory: some 500 bytes each. */
@@ -265,6 +270,8 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ],
   ["a crowd of bodies rests longer than one", Limits.bodyRestMillisMax <= Limits.crowdedBodyRestMillis],
   ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
+  ["background work that fails goes on", Limits.roundRetryMillisMin <= Limits.roundRetryMillisMax],
+  ["a shutdown outlives background work", Limits.roundStopMillisMax * 4 <= Limits.shutdownDrainMillis],
   ["a shutdown has time for what arrives last", Limits.lastArrivalsMillis * 4 <= Limits.shutdownDrainMillis],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis],
   ["an idle connection outlives a slow request", Limits.requestTimeoutMillis < Limits.connectionIdleMillis]

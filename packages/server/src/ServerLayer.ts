@@ -47,6 +47,7 @@ import { layerRpc } from "@muniment/trust/ContractWallets"
 import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { RoundBook } from "@muniment/worker/RoundBook"
 import { leaveLane } from "./admission/Gate.ts"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { storeLayers } from "./CommitLogs.ts"
@@ -129,7 +130,8 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
   hnswlib: HnswlibModule | undefined,
   ground: Ground<Control, Namespaces, Directory, Copies>
 ) =>
-  callsLayer(config, hnswlib, ground.copies).pipe(
+  stopsFirst.pipe(
+    Layer.provideMerge(callsLayer(config, hnswlib, ground.copies)),
     Layer.provideMerge(moneyLayer(config)),
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
@@ -148,8 +150,12 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
         Layer.provide(SecureRandom.layerWebCrypto)
       )
     ),
-    Layer.provideMerge(ground.directory)
+    Layer.provideMerge(ground.directory),
+    Layer.provideMerge(RoundBook.layer())
   )
+
+/** Background work ends before what it works with, all of it within one bound. */
+const stopsFirst = Layer.effectDiscard(Effect.flatMap(RoundBook.current, ({ stop }) => Effect.addFinalizer(() => stop)))
 
 /** By the request that waits for the language model, if it is one that waits. */
 const placeGivenUp = Layer.succeed(

@@ -84,6 +84,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   commitLog: null,
   control: { behind: 0, checkedSeconds: 7_200 },
   scrub: { ageSeconds: 86_400, isRunning: false, files: 3, damaged: [] },
+  rounds: [{ name: "housekeeping", open: 1, running: 0, failures: 0, isFailing: false, lastFailure: null }],
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []
 }

@@ -155,6 +155,13 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
     : status.scrub.ageSeconds === null
       ? { tone: "good", text: "All files are being read for the first time." }
       : { tone: "good", text: `All files were read ${duration(status.scrub.ageSeconds)} ago.` },
+  ...status.rounds
+    .filter(({ isFailing }) => isFailing)
+    .map(({ name }): Check => ({
+      tone: "warn",
+      text: `Background work fails and is tried again: ${name}.`,
+      more: linkTo("system")
+    })),
   status.clockStep === null
     ? { tone: "good", text: "The clock goes on evenly." }
     : { tone: "bad", text: "The clock has jumped: the daily job waits until you confirm the time." },

@@ -68,6 +68,7 @@ const State = () => {
             <Card title="Disk and backups">{diskFacts(value)}</Card>
             <Card title="Log">{logFacts(value)}</Card>
             <Card title="Reading of all files">{scrubFacts(value)}</Card>
+            <Card title="Background work">{roundFacts(value)}</Card>
           </div>
           <section class="stack">
             <h3>Queues</h3>
@@ -152,6 +153,19 @@ const scrubFacts = ({ scrub }: ServiceStatus): ReadonlyArray<Fact> => [
     ({ file, isMended, reason }) => [file, `${reason}${isMended ? " (mended)" : " (not mended)"}`] as const
   )
 ]
+
+const roundFacts = ({ rounds }: ServiceStatus): ReadonlyArray<Fact> => {
+  const failed = rounds.filter(({ failures }) => failures > 0)
+  const failing = failed.filter(({ isFailing }) => isFailing)
+  return [
+    ["Kinds", count(rounds.length)],
+    ["State", failing.length === 0 ? badge("good", "goes on") : badge("warn", `${count(failing.length)} fail`)],
+    ...failed.map(
+      ({ failures, lastFailure, name }) =>
+        [name, `${count(failures)} failures since the start, the last: ${lastFailure?.reason ?? ""}`] as const
+    )
+  ]
+}
 
 interface Queue {
   readonly work: string

@@ -174,6 +174,18 @@ export const ServiceStatus = Schema.Struct({
       Schema.Struct({ file: Schema.String, reason: Schema.String, isMended: Schema.Boolean })
     ).annotate({ description: "What that round has found; at most the last 100." })
   }),
+  rounds: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      open: Schema.Int.annotate({ description: "How many there are, such as one for each open file." }),
+      running: Schema.Int.annotate({ description: "At work now; the others wait." }),
+      failures: Schema.Int.annotate({ description: "Since the start; each is a line of the log." }),
+      isFailing: Schema.Boolean.annotate({ description: "The last attempt failed; the next one comes after a pause." }),
+      lastFailure: Schema.NullOr(Schema.Struct({ at: Schema.Int, reason: Schema.String })).annotate({
+        description: "Time in milliseconds; classes and codes of errors, and the line of the code."
+      })
+    })
+  ).annotate({ description: "Background work." }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

@@ -33,6 +33,7 @@ import { type Comparison, ControlDatabase } from "@muniment/control/database/Con
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { Payments } from "@muniment/payments/Payments"
+import { RoundBook } from "@muniment/worker/RoundBook"
 import { type PaymentHealth, paymentHealth } from "../credits/PaymentHealth.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clockStepText, JobClock } from "../jobs/JobClock.ts"
@@ -100,6 +101,7 @@ interface Parts {
   readonly backup: LastBackup["Service"]
   readonly scrubber: Scrubber["Service"]
   readonly comparison: Comparison | undefined
+  readonly rounds: RoundBook
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -127,6 +129,7 @@ const make = Effect.fnUntraced(function* (options: {
     backup: yield* LastBackup,
     scrubber: yield* Scrubber,
     comparison: (yield* ControlDatabase).comparison,
+    rounds: yield* RoundBook.current,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -195,6 +198,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
       files: scrub.files,
       damaged: scrub.damaged
     },
+    rounds: parts.rounds.states.map((state) => ({ ...state, lastFailure: state.lastFailure ?? null })),
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,
