@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { BenchServer } from "../http/BenchServer.ts"
 import type { Field } from "./Field.ts"
+import { division, keepTo } from "./Processors.ts"
 import { viewOf } from "./ServiceView.ts"
 import type { Target } from "./Wire.ts"
 
@@ -23,8 +24,11 @@ export const onOwnService = async <Result>(
 ): Promise<Result> => {
   const { environment, profileDirectory, seconds } = options
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-bench-abuse-"))
+  const divided = division()
+  if (divided !== undefined) keepTo(divided.load)
   const server = await BenchServer.start({
     dataDirectory,
+    processors: divided?.service,
     profileDirectory,
     environment: { MUNIMENT_PUBLIC_URL: "https://memory.example.com", ...environment }
   })

@@ -1,6 +1,6 @@
 /**
  * The load generator: a process of its own (`generatorProcess.ts`), so that a flood delays no measurement that is taken
- * beside it. It keeps to one processor (`Processors.ts`); what it could not send in time shows as its lag.
+ * beside it. What it could not send in time shows as its lag.
  */
 import { fork, type ChildProcess } from "node:child_process"
 import { once } from "node:events"

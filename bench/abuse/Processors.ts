@@ -1,16 +1,30 @@
 /**
- * The load generator keeps to one processor, the last one: the service's main thread then has another to itself, when the
- * capacity is measured and in a flood alike. Its worker threads share the generator's where there are only two.
+ * Load and service have processors of their own, when the capacity is measured and in a flood alike: the load the last
+ * one, the service all others. What the load needs then never decides what the service reaches.
  */
 import { execFileSync } from "node:child_process"
-import { availableParallelism } from "node:os"
+import { cpus } from "node:os"
 
-/** False where there is only one processor, or no `taskset`. */
-export const keepToLastProcessor = (pid: number): boolean => {
-  const count = availableParallelism()
-  if (process.platform !== "linux" || count < 2) return false
+/** The load's, and the service's, as `taskset -c` takes them; undefined where they cannot be told apart. */
+interface Division {
+  readonly load: string
+  readonly service: string
+}
+
+export const division = (): Division | undefined => {
+  const count = cpus().length
+  if (count < 2 || !hasTaskset()) return undefined
+  return { load: String(count - 1), service: `0-${count - 2}` }
+}
+
+/** All threads of this process, and the processes that it starts. */
+export const keepTo = (processors: string): void =>
+  void execFileSync("taskset", ["-acp", processors, String(process.pid)], { stdio: "ignore" })
+
+const hasTaskset = (): boolean => {
+  if (process.platform !== "linux") return false
   try {
-    execFileSync("taskset", ["-acp", String(count - 1), String(pid)], { stdio: "ignore" })
+    execFileSync("taskset", ["-p", String(process.pid)], { stdio: "ignore" })
     return true
   } catch {
     return false

@@ -122,7 +122,7 @@ const reportOf = (
   command,
   machine,
   notes: [
-    "The load generator is a process of its own on this machine's last processor. Times count from the writing of a request; `generator's lag` is how late it was written, `starved` the share of the time in which the service's main thread was ready and had no processor. High ones say that the machine was too small or busy, not the service.",
+    "The load runs on this machine's last processor, the service on all others. Times count from the writing of a request; `generator's lag` is how late it was written, `starved` the share of the time in which the service's main thread was ready and had no processor. High ones say that the machine was too small or busy, not the service.",
     `Capacity is the best of five closed loops; goodput counts both accounts. Floods of one account arrive evenly for ${seconds} s and wait for no answer. Beside them a second account sends a tenth of its half; its idle p99 was measured alone at the same rate. Times in milliseconds.`
   ],
   tables: [

@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly profileDirectory?: string | undefined
   /** Modules that are loaded before the service. */
   readonly preload?: ReadonlyArray<string>
+  /** As in `ChildOptions`. */
+  readonly processors?: string | undefined
 }
 
 export class BenchServer extends ChildServer {
@@ -36,6 +38,7 @@ export class BenchServer extends ChildServer {
       options.profileDirectory === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileDirectory}`]
     const preload = (options.preload ?? []).flatMap((path) => ["--import", path])
     const process = await started({
+      processors: options.processors,
       arguments: [...profiling, ...preload, join(options.checkout ?? repository, "packages/cli/src/bin.ts"), "serve"],
       environment: (port) => ({
         MUNIMENT_PORT: String(port),

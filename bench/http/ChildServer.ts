@@ -26,6 +26,8 @@ export interface ChildOptions {
   readonly environment: (port: number) => Readonly<Record<string, string>>
   /** True once it takes requests; a rejection means not yet. */
   readonly isReady: (port: number) => Promise<boolean>
+  /** Those that it runs on, as `taskset -c` takes them; undefined: all. */
+  readonly processors?: string | undefined
 }
 
 /** Processor time since the process began, in milliseconds. */
@@ -122,7 +124,9 @@ export const started = async (
 ): Promise<{ readonly child: ChildProcess; readonly port: number; readonly startMillis: number }> => {
   const port = await freePort()
   const startedMillis = performance.now()
-  const child = spawn(process.execPath, [...options.arguments], {
+  const kept = options.processors === undefined ? [] : ["taskset", "-c", options.processors]
+  const [command = "", ...words] = [...kept, process.execPath, ...options.arguments]
+  const child = spawn(command, words, {
     cwd: repository,
     env: { ...process.env, ...options.environment(port) },
     stdio: ["ignore", "pipe", "inherit"]
