@@ -19,6 +19,7 @@ import { type ByteBound, Bytes } from "./Bytes.ts"
 import { CalmAccounts } from "./CalmAccounts.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import type { PlainRequest } from "./PlainRequest.ts"
+import { ProcessorWait } from "./ProcessorWait.ts"
 import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refusal.ts"
 import { Refusals, type RefusedCount, type RefusedLines, type RequestHead } from "./Refusals.ts"
 import { announcedBytes, discardBody, receiveBody } from "./RequestBody.ts"
@@ -89,13 +90,16 @@ export class Gate {
   /** Bodies that have not arrived, and since when; oldest first. */
   readonly #receiving = new Map<Passage, number>()
   readonly #refusals = new Refusals()
+  readonly #processorWait: ProcessorWait
 
   constructor(options: GateOptions) {
     this.#options = options
+    this.#processorWait = new ProcessorWait(options.nowMillis())
+    const waitingShare = () => this.#processorWait.share
     this.#lanes = new Map(
       workKinds.map((kind) => {
         // Payments wait for chains, and have bounds of their own (package payments): time says nothing of our load.
-        const limit = kind === "payment" ? new WorkLimit({ least: Limits.workMax }) : new WorkLimit()
+        const limit = new WorkLimit(kind === "payment" ? { least: Limits.workMax } : { waitingShare })
         return [kind, new Lane(kind, { limit, queueWaitMillis: options.queueWaitMillis })]
       })
     )
@@ -156,7 +160,7 @@ export class Gate {
 
   /** Of a request whose body has arrived, if it would be refused at once: counted, and to be sent. */
   refusalOf(request: PlainRequest, remoteAddress: string | undefined): RefusedAnswer | undefined {
-    if ([...this.#lanes.values()].every(({ hasPlace }) => hasPlace)) return undefined
+    if (this.#isOpen) return undefined
     const { body, headers, method = "", url = "" } = request
     const sender = { remoteAddress: Option.fromNullishOr(remoteAddress), headers }
     if (this.#options.isExempt(sender, pathOf(url))) return undefined
@@ -184,11 +188,17 @@ export class Gate {
     return this.#refusals.takeLines()
   }
 
-  /** For a round in the background. */
+  /** For a round in the background: refuses what has waited too long. */
   refuseOverdue(): void {
     const nowMillis = this.#options.nowMillis()
+    if (!this.#isOpen) this.#processorWait.look(nowMillis)
     for (const lane of this.#lanes.values()) lane.refuseOverdue(nowMillis)
     this.#unsent.cutOverdue(nowMillis)
+  }
+
+  /** Whether any request would begin at once. */
+  get #isOpen(): boolean {
+    return [...this.#lanes.values()].every(({ hasPlace }) => hasPlace)
   }
 
   #askerOf(sender: Sender): Asker {

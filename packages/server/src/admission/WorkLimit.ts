@@ -4,7 +4,8 @@
  * the limit follows what is measured: it grows while requests wait and what it has gained in throughput, compared with
  * few in work, is worth the longer time that each takes; else it shrinks (additive increase, multiplicative decrease).
  * Work that only shares the event loop gains nothing and gets few places, writes that share commits get many. The time
- * with few in work is measured anew every few seconds of full load (as BBR does with its least round trip).
+ * with few in work is measured anew every few seconds of full load (as BBR does with its least round trip). Time without
+ * a processor is taken off before anything is compared: it comes from other processes, not from the number in work.
  */
 import { Limits } from "@muniment/domain/Limits"
 
@@ -38,10 +39,13 @@ interface Window {
 export interface WorkLimitOptions {
   /** Places that are always there; default `Limits.workMin`. */
   readonly least?: number
+  /** Share of the time, lately, in which work had no processor (`ProcessorWait.ts`); default none. */
+  readonly waitingShare?: () => number
 }
 
 export class WorkLimit {
   readonly #least: number
+  readonly #waitingShare: () => number
   #limit: number
   #inWork = 0
   #wasFull = false
@@ -53,8 +57,9 @@ export class WorkLimit {
   /** "emptying": those from before the probe have to end first. */
   #probe: "none" | "emptying" | "measuring" = "none"
 
-  constructor({ least = Limits.workMin }: WorkLimitOptions = {}) {
+  constructor({ least = Limits.workMin, waitingShare = () => 0 }: WorkLimitOptions = {}) {
     this.#least = least
+    this.#waitingShare = waitingShare
     this.#limit = Math.max(firstLimit, least)
   }
 
@@ -99,9 +104,13 @@ export class WorkLimit {
 
   #look(nowMillis: number): void {
     const mean = this.#window.millis / this.#window.cost
+    const worked = mean * (1 - this.#waitingShare())
     if (this.#probe === "emptying") this.#probe = "measuring"
-    else if (this.#probe === "measuring") this.#endProbe(mean, nowMillis)
-    else this.#adjust(mean, nowMillis)
+    else if (this.#probe === "measuring") this.#endProbe(worked, nowMillis)
+    else {
+      this.#average += (mean - this.#average) * averageShare
+      this.#adjust(worked, nowMillis)
+    }
     this.#wasFull = !this.hasRoom
     this.#window = { startedMillis: nowMillis, count: 0, cost: 0, millis: 0 }
   }
@@ -117,7 +126,6 @@ export class WorkLimit {
   }
 
   #adjust(mean: number, nowMillis: number): void {
-    this.#average += (mean - this.#average) * averageShare
     // Measured with few in work, though not by a probe: an older, shorter time would keep the limit here.
     if (this.#wasFull && this.limit === this.#least) this.#learnFew(mean, leastRiseMax)
     if (mean > Math.max(unnoticedMillis, this.#worthMillis(mean))) {

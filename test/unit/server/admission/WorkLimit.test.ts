@@ -24,3 +24,18 @@ it("finds its places again when all work takes longer than it did, for another r
   limitAfter(limit, { from: 0, seconds: 6, takes: 2 })
   expect(limitAfter(limit, { from: 6_000, seconds: 6, takes: 60 })).toBeGreaterThan(16)
 })
+
+it("keeps its places while the time in work is waiting for a processor", () => {
+  let waiting = 0
+  const limit = new WorkLimit({ waitingShare: () => waiting })
+  const quiet = limitAfter(limit, { from: 0, seconds: 4, takes: 20 })
+  waiting = 0.8
+  expect(limitAfter(limit, { from: 4_000, seconds: 4, takes: 100 })).toBeGreaterThanOrEqual(quiet)
+})
+
+it("gives up places when the work itself takes longer the more there is", () => {
+  const limit = new WorkLimit({ waitingShare: () => 0.5 })
+  limitAfter(limit, { from: 0, seconds: 4, takes: 20 })
+  const before = limit.limit
+  expect(limitAfter(limit, { from: 4_000, seconds: 4, takes: 400 })).toBeLessThan(before)
+})
