@@ -6,6 +6,7 @@
  * A suite that fails is named and the others go on; the exit code is 1 then.
  */
 import { fork } from "node:child_process"
+import { readdir, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import {
@@ -17,8 +18,9 @@ import {
   withRun,
   writeBaseline
 } from "./kit/Baseline.ts"
-import { goalsText, type SuiteReport, tableText, writeReport } from "./kit/Report.ts"
-import { answerHelp } from "./Usage.ts"
+import { goalsPage } from "./kit/GoalsPage.ts"
+import { goalsText, resultsDirectory, type SuiteReport, tableText, writeReport } from "./kit/Report.ts"
+import { answerHelp, wholeNumber } from "./Usage.ts"
 
 /** Compared with peers or a baseline; run unless others are named. */
 const comparisons = ["index", "engine", "http", "retrieval", "request"] as const
@@ -32,7 +34,8 @@ const usage = `npm run bench -- [--suite NAME]... [--long] [--check] [--update] 
   --check   compare with the runs in bench/results/<suite>.json: fail on a ratio 15 % below the least of them, or a
             goal that all of them met, if a second run of the suite says so too
   --beside  compare with what this checkout of another commit, set up, reaches on this machine: twice the time
-  --update  add this run to the baseline, which holds the last five
+  --update  add this run to the baseline, which holds the last five, and write bench/results/goals.md from all of them
+  --runs N  so many runs of each suite, one after the other (1)
   --data    folder with LoCoMo, for the retrieval suite`
 
 interface RunOptions {
@@ -53,6 +56,7 @@ const main = async (): Promise<void> => {
       check: { type: "boolean", default: false },
       beside: { type: "string", default: "" },
       update: { type: "boolean", default: false },
+      runs: { type: "string", default: "1" },
       data: { type: "string", default: "" }
     }
   })
@@ -63,17 +67,34 @@ const main = async (): Promise<void> => {
   const pathOf = (path: string): string => (path === "" ? "" : resolve(path))
   const options = { ...values, check: check || beside !== "", beside: pathOf(beside), data: pathOf(data) }
   const failures: Array<string> = []
-  for (const [index, suite] of values.suite.entries()) {
+  const runs = values.suite.flatMap((suite) => Array.from({ length: wholeNumber("runs", values.runs) }, () => suite))
+  for (const [index, suite] of runs.entries()) {
     const from = performance.now()
-    say(`[${index + 1}/${values.suite.length}] ${suite} ...`)
+    say(`[${index + 1}/${runs.length}] ${suite} ...`)
     const failure = await runSuite(suite, options).catch((cause: unknown) => reasonOf(cause))
-    say(`[${index + 1}/${values.suite.length}] ${suite}: ${seconds(from)}${failure === undefined ? "" : ", FAILED"}\n`)
+    say(`[${index + 1}/${runs.length}] ${suite}: ${seconds(from)}${failure === undefined ? "" : ", FAILED"}\n`)
     if (failure !== undefined) failures.push(`${suite}: ${failure}`)
   }
+  if (update) say(`written: ${await writeGoals()}`)
   if (failures.length > 0) {
     say(`failed:\n${failures.join("\n")}`)
     process.exitCode = 1
   }
+}
+
+/** The page of all suites that have stored runs; its path. */
+const writeGoals = async (): Promise<string> => {
+  const names = (await readdir(resultsDirectory)).filter((name) => name.endsWith(".json")).toSorted()
+  const suites = await Promise.all(
+    names.map(async (name) => {
+      const suite = name.slice(0, -".json".length)
+      const baseline = await readBaseline(suite)
+      return baseline === undefined ? [] : [{ suite, baseline }]
+    })
+  )
+  const path = join(resultsDirectory, "goals.md")
+  await writeFile(path, goalsPage(suites.flat()))
+  return path
 }
 
 /** The failure, or undefined. */

@@ -8,14 +8,20 @@ import { join } from "node:path"
 import { Schema } from "effect"
 import { figure, type Goal, resultsDirectory, type SuiteReport, type Unavailable, verdictOf } from "./Report.ts"
 
+const StoredGoal = Schema.Struct({
+  name: Schema.String,
+  bound: Schema.Literals(["at least", "at most"]),
+  wanted: Schema.Number,
+  found: Schema.Number,
+  unit: Schema.String
+})
+
 const BaselineRun = Schema.Struct({
   /** Day of the run, ISO 8601. */
   when: Schema.String,
   ratios: Schema.Record(Schema.String, Schema.Number),
-  /** Names of the goals that were met. */
-  met: Schema.Array(Schema.String),
-  /** Names of the goals that were missed; those that were not measured are in neither list. */
-  missed: Schema.Array(Schema.String)
+  /** Those that were measured. */
+  goals: Schema.Array(StoredGoal)
 })
 export type BaselineRun = (typeof BaselineRun)["Type"]
 
@@ -40,11 +46,13 @@ const regressionShareMax = 0.15
 /** How many runs a baseline holds. */
 export const baselineRunsMax = 5
 
-export const baselineRun = ({ goals, ratios }: SuiteReport, when: Date): BaselineRun => {
-  const goalsThat = (verdict: ReturnType<typeof verdictOf>): ReadonlyArray<string> =>
-    goals.filter((goal) => verdictOf(goal) === verdict).map(({ name }) => name)
-  return { when: when.toISOString().slice(0, 10), ratios, met: goalsThat("met"), missed: goalsThat("missed") }
-}
+export const baselineRun = ({ goals, ratios }: SuiteReport, when: Date): BaselineRun => ({
+  when: when.toISOString().slice(0, 10),
+  ratios,
+  goals: goals.flatMap(({ bound, found, name, unit, wanted }) =>
+    found === undefined || Number.isNaN(found) ? [] : [{ name, bound, wanted, found, unit }]
+  )
+})
 
 export const withRun = (baseline: Baseline | undefined, run: BaselineRun): Baseline => ({
   runs: [run, ...(baseline?.runs ?? []).slice(0, baselineRunsMax - 1)]
@@ -93,8 +101,9 @@ const lostGoals = (
   goals: ReadonlyArray<Goal>,
   unavailable: ReadonlyArray<Unavailable>
 ): ReadonlyArray<string> => {
-  const missed = new Set(runs.flatMap((run) => run.missed))
-  const held = [...new Set(runs.flatMap((run) => run.met))].filter((name) => !missed.has(name))
+  const stored = runs.flatMap((run) => run.goals)
+  const missed = new Set(stored.filter((goal) => verdictOf(goal) === "missed").map(({ name }) => name))
+  const held = [...new Set(stored.map(({ name }) => name))].filter((name) => !missed.has(name))
   return held.filter((name) => {
     const goal = goals.find((one) => one.name === name)
     if (goal === undefined || verdictOf(goal) === "not measured") return reasonFor(name, unavailable) === undefined
@@ -135,9 +144,12 @@ export const writeBaseline = async (
   directory = resultsDirectory
 ): Promise<string> => {
   const path = join(directory, `${name}.json`)
-  const rounded = (ratios: BaselineRun["ratios"]) =>
-    Object.fromEntries(Object.entries(ratios).map(([name, ratio]) => [name, Number(ratio.toPrecision(storedDigits))]))
-  const runs = baseline.runs.map((run) => ({ ...run, ratios: rounded(run.ratios) }))
+  const rounded = (value: number) => Number(value.toPrecision(storedDigits))
+  const runs = baseline.runs.map(({ goals, ratios, when }) => ({
+    when,
+    ratios: Object.fromEntries(Object.entries(ratios).map(([ratio, value]) => [ratio, rounded(value)])),
+    goals: goals.map((goal) => ({ ...goal, found: rounded(goal.found) }))
+  }))
   await writeFile(path, `${JSON.stringify({ runs }, undefined, 2)}\n`)
   return path
 }

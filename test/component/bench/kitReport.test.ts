@@ -15,6 +15,7 @@ import {
 } from "../../../bench/kit/Baseline.ts"
 import { machineFacts } from "../../../bench/kit/Machine.ts"
 import { isMissing, loadPeer, peerNote } from "../../../bench/kit/Peers.ts"
+import { goalsPage } from "../../../bench/kit/GoalsPage.ts"
 import { figure, type Goal, reportText, type SuiteReport, verdictOf, writeReport } from "../../../bench/kit/Report.ts"
 
 const goal = { name: "latency", wanted: 2, unit: "x" }
@@ -48,7 +49,10 @@ describe("a goal", () => {
 })
 
 describe("a baseline", () => {
-  const run: BaselineRun = { when: "2026-11-21", ratios: { a: 10, b: 10, c: 10 }, met: [], missed: [] }
+  const run: BaselineRun = { when: "2026-11-21", ratios: { a: 10, b: 10, c: 10 }, goals: [] }
+  const stored = (name: string, found: number, unit = "x"): BaselineRun["goals"][number] => {
+    return { name, bound: "at least", wanted: 10, found, unit }
+  }
   const baseline = withRun(undefined, run)
   const measured = (ratios: Readonly<Record<string, number>>, goals: ReadonlyArray<Goal> = []) => ({ ratios, goals })
 
@@ -70,7 +74,7 @@ describe("a baseline", () => {
   })
 
   it("does not fail what this machine cannot measure", () => {
-    const held = withRun(undefined, { ...run, met: ["goal of b", "goal of c"] })
+    const held = withRun(undefined, { ...run, goals: [stored("goal of b", 11), stored("goal of c", 11)] })
     const unavailable = [{ part: "b", reason: "needs --data" }]
     const { changes, regressions } = compareWithBaseline(held, { ...measured({ a: 10 }), unavailable })
     expect(changesTable(changes).map(([name, , found, , verdict]) => [name, found, verdict])).toEqual([
@@ -89,8 +93,10 @@ describe("a baseline", () => {
 
   it("loses a goal that all runs met and that is missed by more than ratios may fall, or is measured no longer", () => {
     const lost = (goals: ReadonlyArray<Goal>, met: ReadonlyArray<string>, missed: ReadonlyArray<string> = []) => {
-      const none = { when: "", ratios: {} }
-      const runs = withRun(withRun(undefined, { ...none, met: [], missed }), { ...none, met, missed: [] })
+      const runOf = (names: ReadonlyArray<string>, found: number): BaselineRun => {
+        return { when: "", ratios: {}, goals: names.map((name) => stored(name, found)) }
+      }
+      const runs = withRun(withRun(undefined, runOf(missed, 9)), runOf(met, 11))
       return compareWithBaseline(runs, { ratios: {}, goals }).regressions
     }
     const goals = (speed: number | undefined, time: number): ReadonlyArray<Goal> => [
@@ -106,15 +112,16 @@ describe("a baseline", () => {
     expect([0.99, 0.989].map((found) => lost([recall(found)], ["recall"]))).toEqual([[], ['goal "recall"']])
   })
 
-  it("takes from a report its ratios, and which goals were met, missed, or neither", () => {
+  it("takes from a report its ratios, and the goals that were measured", () => {
     const goals = [2.5, 1.5, undefined].map((found, at): Goal => {
       return { ...goal, name: `goal ${at}`, bound: "at least", found }
     })
     expect(baselineRun({ ...report, goals }, new Date(0))).toEqual({
       when: "1970-01-01",
       ratios: { latency: 2.5 },
-      met: ["goal 0"],
-      missed: ["goal 1"]
+      goals: [2.5, 1.5].map((found, at) => {
+        return { name: `goal ${at}`, bound: "at least", wanted: goal.wanted, found, unit: goal.unit }
+      })
     })
   })
 
@@ -126,8 +133,43 @@ describe("a baseline", () => {
 
   it("reads back what was written, and is undefined before", async () => {
     expect(await readBaseline("index", directory)).toBeUndefined()
-    await writeBaseline("index", withRun(undefined, { ...run, ratios: { a: 1.23456 } }), directory)
-    expect(await readBaseline("index", directory)).toEqual({ runs: [{ ...run, ratios: { a: 1.235 } }] })
+    const exact = { ...run, ratios: { a: 1.23456 }, goals: [stored("speed", 9.87654)] }
+    await writeBaseline("index", withRun(undefined, exact), directory)
+    const kept = { ...run, ratios: { a: 1.235 }, goals: [stored("speed", 9.877)] }
+    expect(await readBaseline("index", directory)).toEqual({ runs: [kept] })
+  })
+})
+
+describe("the page of goals", () => {
+  const runOf = (...found: ReadonlyArray<number>): BaselineRun => {
+    return {
+      when: "2026-11-28",
+      ratios: {},
+      goals: found.map((value, at) => {
+        return {
+          name: ["speed", "time"][at]!,
+          bound: at === 0 ? "at least" : "at most",
+          wanted: 10,
+          found: value,
+          unit: "x"
+        }
+      })
+    }
+  }
+
+  it("has the median of the runs, their least and most, and whether the median meets the goal", () => {
+    const text = goalsPage([{ suite: "index", baseline: { runs: [runOf(9, 8), runOf(14, 11), runOf(12, 12)] } }])
+    expect(text).toContain("| speed | at least 10 x | 12 | 9 to 14 | 3 | met |")
+    expect(text).toContain("| time | at most 10 x | 11 | 8 to 12 | 3 | missed |")
+  })
+
+  it("has goals that only some runs measured, and says where there are none", () => {
+    const text = goalsPage([
+      { suite: "index", baseline: { runs: [runOf(9), runOf(11, 5)] } },
+      { suite: "none", baseline: { runs: [runOf()] } }
+    ])
+    expect(text).toContain("| time | at most 10 x | 5 | 5 to 5 | 1 | met |")
+    expect(text).toContain("## none\n\n[Report](none.md), runs of 2026-11-28. No goal was measured.")
   })
 })
 

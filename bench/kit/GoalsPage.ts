@@ -1,0 +1,58 @@
+/**
+ * `bench/results/goals.md`: where each goal stands, from the stored runs of all suites. A goal is met when the median of
+ * its runs meets it; the least and the most of them stand beside it.
+ */
+import type { Baseline, BaselineRun } from "./Baseline.ts"
+import { median } from "./Measure.ts"
+import { figure, tableText, verdictOf } from "./Report.ts"
+
+export interface SuiteRuns {
+  readonly suite: string
+  readonly baseline: Baseline
+}
+
+export const goalsPage = (suites: ReadonlyArray<SuiteRuns>): string =>
+  [
+    "# Where the goals of speed stand",
+    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, and the least and the most of them. What each figure is made of, and where a peer is better, is in the report of its suite.",
+    ...suites.map(section)
+  ].join("\n\n") + "\n"
+
+const section = ({ baseline: { runs }, suite }: SuiteRuns): string => {
+  const days = [...new Set(runs.map(({ when }) => when))].toSorted().join(", ")
+  const heading = `## ${suite}\n\n[Report](${suite}.md), runs of ${days}.`
+  const goals = goalsOf(runs)
+  if (goals.length === 0) return `${heading} No goal was measured.`
+  return `${heading}\n\n${tableText(["goal", "wanted", "median", "least to most", "runs", "stands"], goals.map(row))}`
+}
+
+type StoredGoal = BaselineRun["goals"][number]
+
+interface GoalRuns {
+  /** As the newest run has it. */
+  readonly goal: StoredGoal
+  readonly found: ReadonlyArray<number>
+}
+
+/** In the order of the newest run. */
+const goalsOf = (runs: ReadonlyArray<BaselineRun>): ReadonlyArray<GoalRuns> => {
+  const byName = new Map<string, { goal: StoredGoal; found: Array<number> }>()
+  for (const goal of runs.flatMap(({ goals }) => goals)) {
+    const known = byName.get(goal.name)
+    if (known === undefined) byName.set(goal.name, { goal, found: [goal.found] })
+    else known.found.push(goal.found)
+  }
+  return [...byName.values()]
+}
+
+const row = ({ found, goal }: GoalRuns): ReadonlyArray<string> => {
+  const middle = median(found)
+  return [
+    goal.name,
+    `${goal.bound} ${figure(goal.wanted)} ${goal.unit}`.trimEnd(),
+    figure(middle),
+    `${figure(Math.min(...found))} to ${figure(Math.max(...found))}`,
+    String(found.length),
+    verdictOf({ ...goal, found: middle })
+  ]
+}
