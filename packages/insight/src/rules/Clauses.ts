@@ -4,9 +4,10 @@
  * pronoun counts only if one person can be meant.
  */
 import { adverbForms, afterthoughts, elidedVerbs, noNames, verbForms } from "./lexicon/speech.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
-import { dependents, pastForms, settings } from "./lexicon/clauses.ts"
+import { settings } from "../speech/speechWords.ts"
+import { dependents, pastForms } from "./lexicon/clauses.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 

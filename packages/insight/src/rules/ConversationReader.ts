@@ -5,7 +5,7 @@
  */
 import { statementStarts } from "./lexicon/speech.ts"
 import { bookings, signings } from "./lexicon/events.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { anywhere } from "./Pattern.ts"
 import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
 import { candidatesOf, isBuiltin } from "./Candidates.ts"
@@ -29,10 +29,12 @@ import { People } from "./People.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
-import { barred, gate, isWithdrawal, startsRolePlay, type Stop } from "./SentenceGate.ts"
-import { statementsOf } from "./Statements.ts"
+import { barred, gate, type Stop } from "./SentenceGate.ts"
+import { isWithdrawal } from "../speech/Mood.ts"
+import { statementsOf } from "../speech/Statements.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
-import { type Word, wordsOf, writtenOut } from "./Words.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { type Word, wordsOf } from "./Words.ts"
 
 const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
 
@@ -107,7 +109,8 @@ class Reader {
     this.#people.nextMessage(question)
     this.#occasion = undefined
     this.#near = undefined
-    const { omitted, sentences } = messageText(turn.content)
+    const { frames, omitted, sentences } = messageText(turn.content)
+    if (realAgain.test(turn.content)) this.#plays = false
     for (const message of omitted) this.#drop("unsupported", message, source)
     const last = sentences.length - 1
     const answer = question === undefined ? undefined : bareAnswer(question, sentences[0])
@@ -118,6 +121,7 @@ class Reader {
       if (isWithdrawal(sentence)) this.#withdraw(at === 0 ? earlier : source)
       if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
     })
+    this.#plays ||= frames.has("play")
   }
 
   /** `Just kidding`: nothing that the speaker said in that message is meant. */
@@ -145,8 +149,6 @@ class Reader {
     this.#people.nextSentence()
     const written = writtenOut(sentence)
     mentionRelatives(written, this.#people)
-    if (startsRolePlay(written)) this.#plays = true
-    if (realAgain.test(written)) this.#plays = false
     if (this.#plays) return this.#drop("unsupported", "role play", source)
     const bar = barred(written)
     if (bar !== undefined) return this.#drop(bar.reason, bar.message, source)

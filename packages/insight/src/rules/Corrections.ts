@@ -6,7 +6,7 @@
 import { eventDates } from "./EventDates.ts"
 import type { Finding } from "./Finding.ts"
 import { type CorrectionForm, correctionForms, correctionHints } from "./lexicon/corrections.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { expanded } from "./Pattern.ts"
 
 export interface Correction {

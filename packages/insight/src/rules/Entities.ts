@@ -4,7 +4,7 @@
  * conversation; fields of one entity are joined over the sentences of a request.
  */
 import { takings } from "./lexicon/speech.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import type { EventDate } from "./EventDate.ts"
 import { type Entity, speakerEntity } from "./Finding.ts"
 import { petWords, type People } from "./People.ts"

@@ -6,7 +6,7 @@
 import { dateHints } from "./lexicon/speech.ts"
 import type { EventDate } from "./EventDate.ts"
 import { datesFromAnother } from "./DatesFromAnother.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"

@@ -5,7 +5,7 @@
 import { factEnds } from "./lexicon/clauses.ts"
 import { factForms } from "./lexicon/facts.ts"
 import { noTrades, technical, trades } from "./lexicon/trades.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { entityOf, factOf, type RuleFamily, type Scene } from "./Finding.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 

@@ -1,16 +1,17 @@
 /**
- * The writer's own speech in a message: code, quoted lines, pasted documents and quotations are removed, the rest is
- * split into sentences. Bounded before the tagger runs; what is left out is counted and reported.
+ * The writer's own speech in a message: what stands in a frame (`speech/Frames.ts`) is removed, the rest is split into
+ * sentences. Bounded before the tagger runs; what is left out is reported.
  */
-import { pastedThings, pasteWords } from "./lexicon/speech.ts"
-import { oneOf } from "./OneOf.ts"
+import { type FrameType, framesOf } from "../speech/Frames.ts"
+import { plainMarks } from "../speech/WrittenOut.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
-import { plainMarks } from "./Words.ts"
 
 export interface MessageText {
   readonly sentences: ReadonlyArray<string>
   /** Why something was left out; at most one of each. */
   readonly omitted: ReadonlyArray<string>
+  /** What else stands in the message. */
+  readonly frames: ReadonlySet<FrameType>
 }
 
 export const messageText = (content: string): MessageText => {
@@ -24,58 +25,41 @@ export const messageText = (content: string): MessageText => {
   text = plainMarks(text.normalize("NFC").replace(invisible, ""))
     .replace(/(?:^|\s)[:;]['-]?[()DPp/|]+(?=\s|$)/g, ". ")
     .replace(/(\p{L})\1{2,9}/gu, "$1")
-  text = text
-    .replace(/```[\s\S]*?(?:```|$)/g, () => leave("code block", ". "))
-    .replace(/`[^`\n]*`/g, () => leave("code"))
-  text = text.replace(/<(\w+)[^<>]{0,200}>[^<>]*<\/\1>|<[^<>]{1,200}>/g, () => leave("markup"))
-  const lines = text
-    .split("\n")
-    .filter((line) => !/^\s*(?:>|\||(?:From|To|Subject|Cc):)/.test(line) || leave("quoted text") === "")
-  const own = ownLines(lines, () => void leave("pasted text"))
-  text = own.replace(/"[^"\n]{1,2000}"/g, (quotation) => keptQuotation(quotation) ?? leave("quotation", " QUOTATION "))
+  const frames = framesOf(text)
+  text = frames
+    .toReversed()
+    .reduce(
+      (rest, { end, start, type }) => rest.slice(0, start) + leave(omissions[type], placeOf(type)) + rest.slice(end),
+      text
+    )
+    .replace(/<[^<>]{1,200}>/g, () => leave("markup"))
+    // Titles and names are left in quotation marks.
+    .replace(/"([^"\n]{1,100})"/g, " $1 ")
   // A repeated sentence adds nothing.
   const sentences = [...new Set(sentencesOf(text, () => void leave("sentence is too long to be read")))]
   if (sentences.length > rulesLimits.sentencesPerMessageMax) leave("message has too many sentences")
-  return { sentences: sentences.slice(0, rulesLimits.sentencesPerMessageMax), omitted: [...omitted] }
+  return {
+    sentences: sentences.slice(0, rulesLimits.sentencesPerMessageMax),
+    omitted: [...omitted],
+    frames: new Set(frames.map(({ type }) => type))
+  }
 }
+
+const omissions: Readonly<Record<FrameType, string>> = {
+  code: "code",
+  quotation: "quotation",
+  dialogue: "words of other speakers",
+  paste: "pasted text",
+  draft: "a text to write or to work on",
+  supposition: "supposed, not stated",
+  play: "role play"
+}
+
+/** A quotation may be the object of its sentence. */
+const placeOf = (type: FrameType): string => (type === "quotation" ? " QUOTATION " : ". ")
 
 /** Zero-width, bidirectional and tag characters, which are invisible. */
 const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g
-
-/** A quoted name or title (`my dog "Rex"`) is part of the sentence; a quoted clause is not the writer's speech. */
-const keptQuotation = (quotation: string): string | undefined => {
-  const inner = quotation.slice(1, -1).trim()
-  return inner.split(/\s+/).length <= 4 && !/\b(?:I|I'm|my|we|you)\b/.test(inner) ? ` ${inner} ` : undefined
-}
-
-const pasteIntroduction = oneOf(pasteWords, {
-  before: String.raw`\b`,
-  after: String.raw`\b[^\n]{0,120}:\s*$`,
-  flags: "i"
-})
-const inlineTask =
-  /\b(?:translate|summari[sz]e|proofread|rewrite|rephrase|paraphrase|correct|fix the grammar|grammar)\b[^:\n]{0,80}:(?!\/\/)/i
-
-const inlinePaste = oneOf(pastedThings, {
-  before: String.raw`\b(?:here (?:is|are)|here's|got this|received this|this is) (?:an?|the|my|some|this)? ?(?:[\w-]+ ){0,2}`,
-  after: String.raw`\b[^:\n]{0,40}:(?!\s*\S+@)`,
-  flags: "i"
-})
-
-/** Lines before one that introduces a pasted text; a blank line after the paste ends it only if speech of the user follows. */
-const ownLines = (lines: ReadonlyArray<string>, paste: () => void): string => {
-  const own: Array<string> = []
-  for (const line of lines) {
-    const task = inlineTask.exec(line) ?? inlinePaste.exec(line)
-    if (pasteIntroduction.test(line) || task !== null) {
-      own.push(line.slice(0, task?.index ?? 0))
-      paste()
-      break
-    }
-    own.push(line)
-  }
-  return own.join("\n")
-}
 
 const sentencesOf = (text: string, tooLong: () => void): ReadonlyArray<string> =>
   text

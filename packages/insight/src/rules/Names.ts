@@ -7,8 +7,9 @@ import type { Finding } from "./Finding.ts"
 import { ownName } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
 import type { People } from "./People.ts"
-import { gate, startsRolePlay } from "./SentenceGate.ts"
-import { type Word, wordsOf, writtenOut } from "./Words.ts"
+import { gate } from "./SentenceGate.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { type Word, wordsOf } from "./Words.ts"
 
 const name = "\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+){0,2}"
 const told = new RegExp(`\\b[Mm]y (?:full |first |real |actual )?name is (?:actually |really )?(${name})`, "u")
@@ -36,12 +37,13 @@ export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => 
   let isFirst = people.speakerName === undefined
   for (const { content, name, role } of turns) {
     if (role !== "user" || name !== undefined) continue
-    for (const sentence of messageText(content).sentences) {
-      if (startsRolePlay(writtenOut(sentence))) return
+    const { frames, sentences } = messageText(content)
+    for (const sentence of sentences) {
       if (!/\b(?:name|call|here|speaking|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
       const known = nameIn(writtenOut(sentence), people.speakerName, isFirst)
       if (known !== undefined) people.speakerName = known
     }
+    if (frames.has("play")) return
     isFirst = false
   }
 }

@@ -3,7 +3,7 @@
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
 import { noRelatives } from "./lexicon/speech.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"

@@ -7,22 +7,20 @@ import {
   asides,
   attacks,
   imperatives,
-  interjections,
   keepings,
-  lastingPlays,
   mentions,
   mockeries,
   notings,
-  questionWords,
   ownSmallTalk,
   requested,
   requests,
   rolePlays,
   smallTalkForms,
-  stories,
-  suppositions
+  stories
 } from "./lexicon/sentences.ts"
-import { oneOf } from "./OneOf.ts"
+import { isHypothetical, isQuestion, isReported, isWithdrawal } from "../speech/Mood.ts"
+import { interjections } from "../speech/speechWords.ts"
+import { oneOf } from "../text/OneOf.ts"
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
 import { greeted, paraphrased } from "./Paraphrases.ts"
 
@@ -61,13 +59,6 @@ export const barred = (text: string): Stop | undefined => {
   if (story.test(text)) return stop("unsupported", "of a story or a specification")
   return rolePlay.test(text) ? stop("unsupported", "role play") : undefined
 }
-
-/** `Kidding`, `jk, mostly`: what was said before was a joke. */
-export const isWithdrawal = (text: string): boolean =>
-  /^(?:(?:lol|haha|ok|no|nah|nope|I am|I'm|im|just|only|totally),? )*(?:kidding|joking|jk)\b/i.test(text)
-
-/** Starts role play, which lasts until a message ends it. */
-export const startsRolePlay = (sentence: string): boolean => lastingPlay.test(sentence)
 
 const introductions: ReadonlyArray<RegExp> = [
   oneOf(interjections, {
@@ -145,19 +136,7 @@ const talkOfSelf = oneOf(ownSmallTalk, {
   flags: "i"
 })
 
-const lastingPlay = oneOf(lastingPlays, { before: String.raw`\b`, flags: "i" })
-const rolePlay = oneOf([...lastingPlays, ...rolePlays], { before: String.raw`\b`, flags: "i" })
-
-const questionStart = oneOf(questionWords, { before: "^", after: String.raw`\b`, flags: "i" })
-
-const isQuestion = (text: string): boolean => {
-  if (/\?["')\s]*$/.test(text)) return true
-  return (
-    questionStart.test(text) &&
-    !/^(?:when|what|where|how|why|which|who|while)\b[^,]*,? (?:I|we|my)\b/i.test(text) &&
-    !/^(?:will|may|mark|grant)\s+[a-z]+s\b/i.test(text)
-  )
-}
+const rolePlay = oneOf(rolePlays, { before: String.raw`\b`, flags: "i" })
 
 /** Orders to a system, also when attributed to another person. */
 const attack = oneOf(attacks, { flags: "i" })
@@ -168,31 +147,3 @@ const request = oneOf(requests, { before: "^", flags: "i" })
 const asks = oneOf(requested, { before: `^${wants} (?:it if )?`, after: "\\b", flags: "i" })
 
 const imperative = oneOf(imperatives, { before: "^", after: String.raw`\b`, flags: "i" })
-
-const speakers =
-  "(?:[Hh]e|[Ss]he|[Tt]hey|[Pp]eople|everyone|everybody|somebody|someone|nobody|[Mm]y [\\w-]+(?: [A-Z]\\w+)?|[Tt]he [\\w-]+(?: [\\w-]+)?|[A-Z]\\w+)"
-const reports =
-  "(?:says?|said|claims?|claimed|thinks?|thought|believes?|believed|tells? me|told me|tells? us|told us|insists?|insisted|mentions?|mentioned|complain(?:s|ed)|argues?|argued|suggests?|suggested|recommends?|recommended|wrote|writes|asked|asks|was like|is like|keeps? saying)"
-const reported = new RegExp(
-  `^(?:(?:yesterday|today|last \\w+|once|recently|the other day),? )?${speakers} (?:\\w+ly |always |just |also |once |often |keeps |recently )?${reports}\\b|\\bQUOTATION\\b|\\baccording to\\b|^(?:it|they) says?\\b`
-)
-/** `My sister says ...`. */
-export const isReported = (text: string): boolean => reported.test(text) && !/^I\b/.test(text)
-
-const supposed = oneOf(suppositions, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" })
-
-const isHypothetical = (text: string): boolean => {
-  // With a capital letter it is the month.
-  if (/\bmay (?:not )?[a-z]/.test(text)) return true
-  if (supposed.test(text)) return true
-  if (/\bif\b/i.test(text))
-    return !/\b(?:as if|if (?:possible|(?:that|it) (?:matters|helps)|relevant|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
-      text
-    )
-  // `I would like`, `I would rather` and `I would love to` state a real wish.
-  return (
-    /\b(?:would|could|should)\b/i.test(text) &&
-    !/\bwould (?:(?:really|much|rather|also|so) )*(?:like|love|rather|prefer|hate|never)\b/i.test(text) &&
-    !/\bcould not\b/i.test(text)
-  )
-}

@@ -4,9 +4,9 @@
  */
 import { capitalised } from "./Finding.ts"
 import { offers } from "./lexicon/speech.ts"
-import { oneOf } from "./OneOf.ts"
+import { oneOf } from "../text/OneOf.ts"
 import type { Turn } from "../extraction/Extractor.ts"
-import { plainMarks } from "./Words.ts"
+import { plainMarks } from "../speech/WrittenOut.ts"
 
 const answerWordsMax = 8
 const questionLengthMax = 300

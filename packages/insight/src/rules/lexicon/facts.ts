@@ -6,7 +6,7 @@
  */
 import type { FormRow } from "../Pattern.ts"
 import type { RuleName } from "../Confidence.ts"
-import { rowsOf } from "./wordSet.ts"
+import { rowsOf } from "../../text/wordSet.ts"
 
 export interface FactForm extends FormRow {
   readonly rule: RuleName

@@ -2,16 +2,7 @@
  * Alternatives of the patterns by which a sentence is judged (SentenceGate.ts): parts of regular expressions, one a line or
  * separated by ` / `.
  */
-import { phrases } from "./wordSet.ts"
-
-export const interjections = phrases(String.raw`
-  oh / well / so / ok(?:ay)? / hey / hi / hello / hiya / kia ora / hei / hej / hallo / hola / bonjour / ciao / servus
-  moin / g'day / howdy / namaste / yes / yeah / yep / yup / sure / no(?! longer| more| one) / nope / nah / right / alright / ah / aha / hmm+
-  um+ / uh / great / thanks / thank you / thx / cool / nice / good (?:morning|evening|afternoon) / anyway / also
-  plus / and / but / actually / honestly / btw / fyi / look / listen / sorry / wait / ha(?:ha)* / lol / technically
-  now / mostly / update / correction / fun fact / quick update / small correction / good news / bad news / great news
-  sad news
-`)
+import { phrases } from "../../text/wordSet.ts"
 
 export const asides = phrases(String.raw`
   by the way / out of character / back to reality / for real now / in fact / as a matter of fact / to be honest
@@ -58,7 +49,6 @@ export const mockeries = phrases(String.raw`
 
 export const stories = phrases(String.raw`
   \b(?:writing|drafting|filming|sketching) (?:a|the|my) (?:scene|chapter|story|sketch|play|script) (?:where|in which|about)\b
-  \b(?:parallel universe|another life|past life|alternate (?:universe|reality))\b
   ^(?:customer|user|client|agent|patient|interviewer|speaker|narrator|[AQ]) ?\d?:\s
   ^for the sake of (?:the )?argument / ^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b
   \b(?:in )?chapter \d / \bthe character\b
@@ -77,22 +67,10 @@ export const smallTalkForms = phrases(String.raw`
   goodbye / lol / haha / hello / hi\b / hey\b
 `)
 
-/** Last until a message ends them. */
-export const lastingPlays = phrases(String.raw`
-  role[- ]?play / pretend (?:that |to be |you|I|we) / act as an? / (?:let us|let's) (?:play (?!a |some )|pretend) / in character
-  imagine (?:that )?(?:I am|you are|we are) an? / from now on,? you / you are now an? / you are an? [\w -]{2,40},? (?:and )?I am (?:an?|Sir|Dame|Lord|Lady|King|Queen|Captain)\b / you are an? [\w -]{0,30}\b(?:assistant|AI|bot|pirate|wizard|character|expert|tutor|interviewer|detective|robot)\b
-`)
-
 export const rolePlays = phrases(String.raw`
   pretending (?:that |to be |you|I|we) / act as / imagine (?:that )?(?:I|you|we|a)\b
   suppose (?:that )?(?:I|we|my)\b / my character / protagonist / main character / fictional
   in (?:this|the|my) (?:story|novel|game|scenario|scene) / once upon a time
-`)
-
-export const questionWords = phrases(String.raw`
-  who / what / when / where / why / which / how / whose / whom / do / does / did / is / are / was / were / can / could
-  would / will / shall / should / may / might / am / have you / has / had / isn't / aren't / don't / doesn't / didn't
-  any (?:idea|chance|suggestion|tip|recommendation)s?
 `)
 
 export const attacks = phrases(String.raw`
@@ -136,12 +114,4 @@ export const imperatives = phrases(String.raw`
   call (?!me\b) / read / play / open / print / run / put / turn / continue / act / respond / reply / answer / note
   save / store / mark / treat / approve / grant / confirm / repeat / say / insert / execute / return / output / always
   never
-`)
-
-export const suppositions = phrases(String.raw`
-  hypothetical(?:ly)? / what if / as if / if only / in theory / let's say / let us say / say I / suppose / supposing
-  assuming / imagine / unless / in case / were to / wish(?:es|ed)? / might / maybe / perhaps / possibly / could have
-  should have / would have / not sure (?:if|whether|that) / considering whether / thinking (?:of|about)
-  dream(?:ed|t) (?:that|I) / in (?:my|the|a|his|her) (?:dreams?|imagination)
-  I am (?:basically|literally|practically|legally an?)
 `)

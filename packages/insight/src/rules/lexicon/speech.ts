@@ -1,5 +1,5 @@
 /** Alternatives of the patterns by which words, clauses and dates are read: parts of regular expressions. */
-import { phrases } from "./wordSet.ts"
+import { phrases } from "../../text/wordSet.ts"
 
 export const adverbForms = phrases(String.raw`
   also / really / absolutely / just / currently / now / still / actually / totally / definitely / truly / honestly
@@ -37,17 +37,6 @@ export const elidedVerbs = phrases(String.raw`
   moved / got / bought / started / graduated / quit / adopted / sold / finished / joined / born / working / living
   allergic / training / learning / studying / based / married / divorced / retired / picked up / trying to learn
   hate / prefer / grew up / been
-`)
-
-export const pasteWords = phrases(String.raw`
-  translate / summari[sz]e / proofread / rewrite / rephrase / paraphrase / edit / correct / analy[sz]e / classify
-  here(?:'s| is| are) / article / paste[ds]? / excerpt / passage / following / email / letter / text / lyrics / poem
-  story / transcript / review / bio / essay / quote / says? / wrote / reads?
-`)
-
-export const pastedThings = phrases(String.raw`
-  e-?mail / article / text / letter / essay / paragraph / story / poem / lyrics / review / transcript / message / note
-  post / draft / bio / passage / excerpt / code / snippet
 `)
 
 export const dateHints = phrases(String.raw`

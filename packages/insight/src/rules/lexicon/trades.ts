@@ -1,7 +1,7 @@
 /** Occupations, and words about programs. */
 import { technicalWords } from "./speech.ts"
-import { oneOf } from "../OneOf.ts"
-import { wordSet } from "./wordSet.ts"
+import { oneOf } from "../../text/OneOf.ts"
+import { wordSet } from "../../text/wordSet.ts"
 
 /** Occupations that do not end like one. */
 export const trades = wordSet(`

@@ -3,10 +3,9 @@
  * what another states. Reported speech and conditions reach to the next `but`; questions and scenes (`When I was young,
  * ...`) stay whole.
  */
-import { finiteForms, settings, statementJoints, statementLeads } from "./lexicon/clauses.ts"
-import { interjections } from "./lexicon/sentences.ts"
-import { oneOf } from "./OneOf.ts"
-import { isReported } from "./SentenceGate.ts"
+import { oneOf } from "../text/OneOf.ts"
+import { isReported } from "./Mood.ts"
+import { finiteForms, interjections, settings, statementJoints, statementLeads } from "./speechWords.ts"
 
 export const statementsOf = (sentence: string): ReadonlyArray<string> => {
   if (whole.test(sentence)) return [sentence]

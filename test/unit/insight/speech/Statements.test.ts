@@ -1,7 +1,7 @@
 /** Run-on sentences: each statement is judged by itself, as far as the ones before it let it. */
 import { describe, expect, it } from "@effect/vitest"
-import { statementsOf } from "@muniment/insight/rules/Statements"
-import { briefs, type Row } from "./reading.ts"
+import { statementsOf } from "@muniment/insight/speech/Statements"
+import { briefs, type Row } from "../rules/reading.ts"
 
 const rows: ReadonlyArray<Row> = [
   ["yes please, but I work from 8 to 4 so only evenings", ["user: The user works from 8 to 4"]],

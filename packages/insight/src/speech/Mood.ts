@@ -1,0 +1,101 @@
+/**
+ * How a sentence is said: stated, asked, supposed, reported of somebody else, or taken back. Whether it holds still, and
+ * whether it denies. Sentences have their contractions written out (WrittenOut.ts). Where it is in doubt it is not stated.
+ */
+import { oneOf } from "../text/OneOf.ts"
+import { textNouns } from "./frameWords.ts"
+import { endings, negators, pastStates, questionWords, suppositions } from "./speechWords.ts"
+
+export type Mood = "stated" | "asked" | "supposed" | "reported" | "withdrawn"
+
+export const moodOf = (text: string): Mood => {
+  if (isQuestion(text)) return "asked"
+  if (isWithdrawal(text) || takesItselfBack(text)) return "withdrawn"
+  if (isReported(text)) return "reported"
+  return isHypothetical(text) ? "supposed" : "stated"
+}
+
+const questionStart = oneOf(questionWords, { before: "^", after: String.raw`\b`, flags: "i" })
+
+export const isQuestion = (text: string): boolean => {
+  if (/\?["')\s]*$/.test(text)) return true
+  return (
+    questionStart.test(text) &&
+    !/^(?:when|what|where|how|why|which|who|while)\b[^,]*,? (?:I|we|my)\b/i.test(text) &&
+    !/^(?:will|may|mark|grant)\s+[a-z]+s\b/i.test(text)
+  )
+}
+
+const speakers =
+  "(?:[Hh]e|[Ss]he|[Tt]hey|[Pp]eople|everyone|everybody|somebody|someone|nobody|[Mm]y [\\w-]+(?: [A-Z]\\w+)?|[Tt]he [\\w-]+(?: [\\w-]+)?|[A-Z]\\w+)"
+const reports =
+  "(?:says?|said|claims?|claimed|thinks?|thought|believes?|believed|tells? me|told me|tells? us|told us|insists?|insisted|mentions?|mentioned|complain(?:s|ed)|argues?|argued|suggests?|suggested|recommends?|recommended|wrote|writes|asked|asks|was like|is like|keeps? saying)"
+const reported = new RegExp(
+  `^(?:(?:yesterday|today|last \\w+|once|recently|the other day),? )?${speakers} (?:\\w+ly |always |just |also |once |often |keeps |recently )?${reports}\\b|\\bQUOTATION\\b|\\b[Aa]ccording to\\b|^(?:it|they) says?\\b`
+)
+const textSays = oneOf(textNouns, {
+  before: String.raw`^(?:the|this|that|his|her|my|an?) (?:[\p{L}-]+ ){0,2}(?:`,
+  after: String.raw`) (?:says?|said|reads?|goes|went|states?|claims?|was)\b`,
+  flags: "iu"
+})
+const saidBehind = /,? said (?:no ?(?:one|body)|he|she|they|my|the|\p{Lu}\p{L}+)\b/u
+const deniedReport =
+  /\b(?:said|say|says|saying|claim(?:ed|s)?|deny|denies|doubt|refuse to (?:say|admit)) (?:that )?(?:I|we)\b/
+/** Words for somebody else to be told. */
+const relayed =
+  /^(?:(?:please|can you|could you|just),? )*(?:(?:[Tt]ell|[Tt]ext|[Aa]sk|[Ii]nform|[Ee]mail|[Mm]essage|[Ll]et) (?:my|our|him|her|them|the|\p{Lu}\p{L}+)\b|[Ss]ay (?:that )?(?:I|we|my)\b)/u
+
+/** `My sister says ...`, `Tell my boss that ...`. */
+export const isReported = (text: string): boolean =>
+  (reported.test(text) && !/^I\b/.test(text)) ||
+  relayed.test(text) ||
+  textSays.test(text) ||
+  saidBehind.test(text) ||
+  deniedReport.test(text)
+
+const supposed = oneOf(suppositions, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" })
+
+export const isHypothetical = (text: string): boolean => {
+  // With a capital letter it is the month.
+  if (/\bmay (?:not )?[a-z]/.test(text)) return true
+  if (supposed.test(text)) return true
+  if (/\bif\b/i.test(text))
+    return !/\b(?:as if|if (?:possible|(?:that|it) (?:matters|helps)|relevant|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
+      text
+    )
+  // `I would like`, `I would rather` and `I would love to` state a real wish.
+  return (
+    /\b(?:would|could|should)\b/i.test(text) &&
+    !/\bwould (?:(?:really|much|rather|also|so) )*(?:like|love|rather|prefer|hate|never)\b/i.test(text) &&
+    !/\bcould not\b/i.test(text)
+  )
+}
+
+/** `Kidding`, `jk, mostly`, `as if`: what was said before was a joke. */
+export const isWithdrawal = (text: string): boolean =>
+  /^(?:(?:lol|haha|ok|no|nah|nope|I am|I'm|im|just|only|totally),? )*(?:kidding|joking|jk)\b|^(?:as if|in my dreams|not really|I wish|yeah right|or not)[.!]*$/i.test(
+    text
+  )
+
+/** Ends with what denies it: `, not`, `(not really)`, `lol jk`. */
+const takesItselfBack = (text: string): boolean =>
+  /\s\/s\b|[,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$|\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i.test(
+    text
+  )
+
+const negation = oneOf(negators, { before: String.raw`\b(?:`, after: String.raw`)\b`, flags: "gi" })
+
+/** Words that deny or all but deny, in order: a statement with one is read only by who knows what it denies. */
+export const negatorsIn = (text: string): ReadonlyArray<string> =>
+  (text.match(negation) ?? []).map((word) => word.toLowerCase())
+
+const ended = oneOf(endings, { before: String.raw`\b(?:`, after: String.raw`)\b`, flags: "iu" })
+/** A state in the past; what one was born or diagnosed with holds. */
+const past = oneOf(pastStates, {
+  before: String.raw`\b(?:I|we|he|she|they|\p{L}[\p{L}'-]+) (?:also |just |always |never |only |once )*(?:`,
+  after: String.raw`)\b(?! (?:born|raised|brought up|diagnosed|named|called|prescribed|hired|promoted)\b)`,
+  flags: "u"
+})
+
+/** Whether it tells of a state that has ended, or that was once. */
+export const isOver = (text: string): boolean => ended.test(text) || past.test(text)
