@@ -37,8 +37,28 @@ import { anywhere, expanded, type FormRow, pattern } from "@muniment/insight/rul
 import { People } from "@muniment/insight/rules/People"
 import { gate } from "@muniment/insight/rules/SentenceGate"
 import { wordsOf } from "@muniment/insight/rules/Words"
-import * as frameWords from "@muniment/insight/speech/frameWords"
-import * as speechWords from "@muniment/insight/speech/speechWords"
+import {
+  handlingVerbs,
+  keepingLeads,
+  lastingPlays,
+  makingVerbs,
+  ownLeads,
+  speechVerbs,
+  suppositionLeads,
+  textNouns,
+  textVerbs
+} from "@muniment/insight/speech/frameWords"
+import {
+  endings,
+  finiteForms,
+  interjections,
+  negators,
+  pastStates,
+  questionWords,
+  statementJoints,
+  statementLeads,
+  suppositions
+} from "@muniment/insight/speech/speechWords"
 import { writtenOut } from "@muniment/insight/speech/WrittenOut"
 import { briefs } from "./reading.ts"
 
@@ -112,8 +132,24 @@ describe("a part of a pattern", () => {
       offers,
       statementStarts,
       technicalWords,
-      ...Object.values(frameWords),
-      ...Object.values(speechWords).filter(Array.isArray)
+      handlingVerbs,
+      keepingLeads,
+      lastingPlays,
+      makingVerbs,
+      ownLeads,
+      speechVerbs,
+      suppositionLeads,
+      textNouns,
+      textVerbs,
+      endings,
+      finiteForms,
+      interjections,
+      negators,
+      pastStates,
+      questionWords,
+      statementJoints,
+      statementLeads,
+      suppositions
     ].flat()
     const forms = [...factForms, ...tasteForms, ...rewrites].map(({ says }) => says)
     expect([...lists, ...forms].filter((part) => part.length > 200)).toEqual([])
