@@ -13,7 +13,8 @@ beforeAll(async () => {
 describe("GET /v1/account", () => {
   it("says who the credentials belong to, with the live memories of each agent", async () => {
     const alice = await accountCalls(server, "alice")
-    await alice.create("one", [fact("a", "b"), fact("c", "d"), { ...fact("e", "f"), expiresAt: 1 }])
+    await alice.create("one", [fact("a", "b"), fact("c", "d")])
+    await alice.createExpired("one", fact("e", "f"))
     await alice.create("two", [fact("a", "b")])
     const { status, body } = await alice.call("GET", "/v1/account")
     expect(status).toBe(200)

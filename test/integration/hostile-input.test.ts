@@ -97,7 +97,6 @@ describe("a field of another type", () => {
 
   it.each(fields)("is refused: %s", async (field) => {
     for (const value of wrong) {
-      if (field === "expiresAt" && ["1", "-1", "1e308"].includes(value)) continue
       if (field === "schemas" && value === "[]") continue
       const rest = { agentId: '"hostile"', memories: '[{"kind":"no_such_kind","data":{}}]', [field]: value }
       const rawBody = `{${Object.entries(rest)

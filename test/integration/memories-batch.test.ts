@@ -87,7 +87,7 @@ describe("batch/search", () => {
 describe("batch/delete by ids", () => {
   it("counts what it removed: duplicates once, unknown, foreign and expired ids not at all", async () => {
     const [one, two, kept] = await alice.create("ids", numbered(3))
-    const [expired] = await alice.create("ids", [{ ...fact("a", "b"), expiresAt: 1 }])
+    const expired = await alice.createExpired("ids", fact("a", "b"))
     const [foreign] = await bob.create("ids", numbered(1))
     const ids = [one.id, two.id, one.id, unknown, "no id", expired.id, foreign.id]
     expect((await remove({ ids })).body).toEqual({ success: true, deleted: 2 })

@@ -81,7 +81,7 @@ describe("a memory with the id of a stored one", () => {
     const [foreign] = await bob.create("agent", [fact("a", "b")])
     const [other] = await alice.create("other-agent", [fact("a", "b")])
     const [subject] = await alice.create("agent", [fact("a", "b")], { subjectId: "u1" })
-    const [expired] = await alice.create("agent", [{ ...fact("a", "b"), expiresAt: 1 }])
+    const expired = await alice.createExpired("agent", fact("a", "b"))
     const unknown = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
     for (const id of [unknown, "not an id", foreign.id, other.id, subject.id, expired.id]) {
       const { status, body } = await replace("agent", { ...fact("a", "stolen"), id }, { subjectId: "u2" })

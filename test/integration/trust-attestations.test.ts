@@ -28,7 +28,8 @@ beforeAll(async () => {
   await alice.post("/v1/schemas", contact)
   const [{ id }] = await alice.create("a", [fact("Ann", "drinks green tea")], { subjectId: "s" })
   await alice.call("PATCH", `/v1/memories/${id}`, { body: { tags: ["drink", "hot"] } })
-  await alice.create("a", [fact("Bob", "drinks coffee"), { ...fact("Cy", "drank green tea"), expiresAt: 1_000 }])
+  await alice.create("a", [fact("Bob", "drinks coffee")])
+  await alice.createExpired("a", fact("Cy", "drank green tea"))
   for (const at of [1, 2, 3]) {
     await alice.create("b", [{ kind: "contact", data: { email: "tea@example.org", note: `version ${at}` } }])
   }

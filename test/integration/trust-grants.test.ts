@@ -88,7 +88,7 @@ describe.each([
     const [newer] = await a.create("travel", [contact("kim@example.org", "tea at four")], kim)
     superseded = older.id
     granted = idsOf([...first, newer]).toSorted()
-    await a.create("travel", [{ ...fact("Kim", "an expired tea"), expiresAt: 1_000 }], kim)
+    await a.createExpired("travel", fact("Kim", "an expired tea"), kim)
     await a.create("travel", [fact("Lee", "tea with milk")], { subjectId: "lee" })
     await a.create("travel", [fact("all", "tea for everybody")])
     await a.create("work", [fact("Kim", "tea in the office")], kim)

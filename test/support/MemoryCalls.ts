@@ -11,6 +11,8 @@ export interface MemoryCalls {
   readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
   /** Creates memories, vectors included, and gives the entries of `created`; anything but 200 fails the test. */
   readonly create: (agentId: string, memories: ReadonlyArray<object>, rest?: object) => Promise<Array<Answer["body"]>>
+  /** Creates a memory that has expired when this ends, and gives its entry of `created`. */
+  readonly createExpired: (agentId: string, memory: object, rest?: object) => Promise<Answer["body"]>
   /** The memories of a search; anything but 200 fails the test. */
   readonly search: (parameters: Readonly<Record<string, string>>) => Promise<Array<Answer["body"]>>
   readonly get: (id: string) => Promise<Answer["body"]>
@@ -20,14 +22,21 @@ export interface MemoryCalls {
 export const accountCalls = async (server: ServerCalls, name: string): Promise<MemoryCalls> => {
   const key = await server.newAccount(name)
   const call: MemoryCalls["call"] = (method, path, options) => server.call(method, path, { key, ...options })
+  const create: MemoryCalls["create"] = async (agentId, memories, rest = {}) => {
+    const answer = await call("POST", "/v1/memories", { body: { agentId, memories, wait: "vectors", ...rest } })
+    expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
+    return answer.body.created
+  }
   return {
     key,
     call,
     post: (path, body, headers = {}) => call("POST", path, { body, headers }),
-    create: async (agentId, memories, rest = {}) => {
-      const answer = await call("POST", "/v1/memories", { body: { agentId, memories, wait: "vectors", ...rest } })
-      expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
-      return answer.body.created
+    create,
+    createExpired: async (agentId, memory, rest = {}) => {
+      const expiresAt = Date.now() + 1_000
+      const [entry] = await create(agentId, [{ ...memory, expiresAt }], rest)
+      await untilMoment(expiresAt)
+      return entry
     },
     search: async (parameters) => {
       const answer = await call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)

@@ -58,6 +58,12 @@ export const Limits = {
   contextMessageLengthMax: 2_000,
   durationDaysMax: 3_650,
   attestationDaysMax: 365,
+  /** How far ahead a memory, or a grant, may end. */
+  expiryYearsMax: 100,
+  /** Years of the times that requests name: numbers since the epoch, and texts. */
+  epochYearMin: 1990,
+  momentYearMin: 1900,
+  momentYearMax: 2200,
   extractionDeadlineMillis: 8_000,
   extractionWaitMillis: 50,
   conversationContextMax: 20,

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
-import { CalendarDay, Moment } from "./CalendarDay.ts"
+import { CalendarDay, ExpiresAt, Moment, RecordedAt, RecordedExpiry } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
 
@@ -72,11 +72,6 @@ export const Tags = Schema.Array(Tag)
     description: "At most 32 tags of 1 to 32 characters; duplicates are dropped in order.",
     examples: [["travel", "booking"]]
   })
-
-export const ExpiresAt = Schema.Finite.annotate({
-  description: "Explicit expiry, milliseconds since the epoch. In the past: expired at once.",
-  examples: [1_893_456_000_000]
-})
 
 /** Direct memory of a request. */
 export const DirectMemory = Schema.Struct({
@@ -420,9 +415,9 @@ export const ExportedMemory = Schema.Struct({
   mentions: Schema.Array(Mention),
   when: Schema.optionalKey(Schema.String),
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
-  createdAt: Schema.Int,
-  updatedAt: Schema.Int,
-  expiresAt: Schema.optionalKey(Schema.Finite),
+  createdAt: RecordedAt,
+  updatedAt: RecordedAt,
+  expiresAt: Schema.optionalKey(RecordedExpiry),
   uniqueKey: Schema.optionalKey(Schema.String),
   origin: MemoryOrigin,
   position: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),

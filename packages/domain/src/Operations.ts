@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
-import { CalendarDay } from "./CalendarDay.ts"
+import { CalendarDay } from "./GivenTimes.ts"
 import { Limits } from "./Limits.ts"
 import { PaymentNetwork, PaymentRequirement } from "./Payment.ts"
 

@@ -4,7 +4,7 @@
  */
 import { DateTime, Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { Moment } from "./CalendarDay.ts"
+import { IsoInstant, Moment } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 
@@ -79,14 +79,6 @@ const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Lim
   description: "Maximum results, 1 to 100; default 10."
 })
 const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
-
-/** ISO 8601 date or date-time. */
-const IsoInstant = Schema.String.check(
-  Schema.makeFilter((text: string) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), {
-    expected: "an ISO 8601 date or date-time",
-    toJsonSchema: () => ({ format: "date-time" })
-  })
-)
 
 const zoneLengthMax = 64
 

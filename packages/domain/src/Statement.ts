@@ -3,7 +3,7 @@
  * Days are UTC, both ends of a period included; amounts are credits.
  */
 import { Schema } from "effect"
-import { CalendarDay } from "./CalendarDay.ts"
+import { CalendarDay } from "./GivenTimes.ts"
 import { CreditTransaction } from "./Credits.ts"
 import type { CsvCell } from "./Csv.ts"
 import { PageCursor } from "./Ids.ts"

@@ -18,8 +18,8 @@ const recordOf = (index: number) => ({
   tags: [],
   mentions: [],
   confidence: 1,
-  createdAt: 1,
-  updatedAt: 1,
+  createdAt: 1_700_000_000_000,
+  updatedAt: 1_700_000_000_000,
   origin: "direct"
 })
 const header = {

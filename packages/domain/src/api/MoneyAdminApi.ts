@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
-import { CalendarDay } from "../CalendarDay.ts"
+import { CalendarDay } from "../GivenTimes.ts"
 import { AdjustmentCredits } from "../Credits.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"

@@ -1,0 +1,145 @@
+/**
+ * Times that callers give, each bounded on both sides (contract: Conventions): a number in another unit, or a year that
+ * nobody means, is refused, and the refusal says how it was read and what was probably meant. A text that is no time
+ * and looks like a number is read as one.
+ */
+import { Effect, Schema, SchemaGetter } from "effect"
+import { Limits } from "./Limits.ts"
+
+/** Milliseconds of one, by the names that messages use. */
+const units = { seconds: 1_000, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const
+export type TimeUnit = keyof typeof units
+
+const yearStart = (year: number): number => new Date(0).setUTCFullYear(year, 0, 1)
+const yearMillis = 31_556_952_000
+
+/** First and last moment of a time that is given as a number, whatever it is a time of. */
+const earliest = yearStart(Limits.epochYearMin)
+const latest = yearStart(Limits.momentYearMax + 1) - 1
+
+const isPlausible = (millis: number): boolean => millis >= earliest && millis <= latest
+
+/** `1970-01-21T18:53:20Z`, as far as a calendar has it. */
+export const timeText = (millis: number): string =>
+  Math.abs(millis) <= 8.64e15 ? new Date(millis).toISOString().replace(".000Z", "Z") : "beyond every calendar"
+
+/** The unit in which a number is a time of these centuries. */
+const unitOf = (value: number, isMeant = isPlausible): TimeUnit | undefined =>
+  (Object.keys(units) as ReadonlyArray<TimeUnit>).find((each) => isMeant(value * units[each]))
+
+/** Why a number is not the time that is wanted: how it was read, and in which unit it was probably meant. */
+export const misreadTime = (value: number, unit: TimeUnit, wanted: string, isMeant = isPlausible): string => {
+  const read = `expected ${wanted}; ${value} is ${timeText(value * units[unit])}`
+  const meant = unitOf(value, isMeant)
+  if (meant === undefined || meant === unit) return read
+  const millis = value * units[meant]
+  return `${read}; if it is meant in ${meant} (${timeText(millis)}), give ${Math.round(millis / units[unit])}`
+}
+
+/** Whether something may end then: in the future, and not too far ahead. */
+const isExpiry = (millis: number, nowMillis: number): boolean =>
+  millis > nowMillis && millis <= nowMillis + Limits.expiryYearsMax * yearMillis
+
+const whenExpiry = `in the future, at most ${Limits.expiryYearsMax} years ahead`
+const wantedExpiry = `whole milliseconds since the epoch, ${whenExpiry}`
+
+/** Why a memory cannot end at this time in milliseconds. */
+const whyNoExpiry = (millis: number, nowMillis: number): string | undefined => {
+  if (Number.isInteger(millis) && isExpiry(millis, nowMillis)) return undefined
+  const isMeant = (meant: number) => isExpiry(meant, nowMillis)
+  const why = misreadTime(millis, "milliseconds", wantedExpiry, isMeant)
+  return isPlausible(millis) && millis <= nowMillis ? `${why}, in the past; to remove a memory, delete it` : why
+}
+
+/** Why a grant cannot end at this time in seconds, other than that it has ended. */
+export const whyNoGrantExpiry = (seconds: number, nowMillis: number): string | undefined =>
+  seconds > 0 && seconds * units.seconds <= nowMillis + Limits.expiryYearsMax * yearMillis
+    ? undefined
+    : misreadTime(seconds, "seconds", `whole seconds since the epoch, ${whenExpiry}`)
+
+/** When a memory ends, milliseconds since the epoch. */
+export const ExpiresAt = Schema.Finite.annotate({
+  expected: wantedExpiry,
+  description: `Explicit expiry: ${wantedExpiry}.`,
+  examples: [1_893_456_000_000]
+}).pipe(
+  Schema.decode({
+    decode: SchemaGetter.checkEffect((millis: number) =>
+      Effect.clockWith((clock) => Effect.succeed(whyNoExpiry(millis, clock.currentTimeMillisUnsafe())))
+    ),
+    encode: SchemaGetter.passthrough()
+  })
+)
+
+const recordedTime = (yearMax: number) =>
+  Schema.Finite.check(
+    Schema.makeFilter((millis: number) =>
+      Number.isInteger(millis) && millis >= earliest && millis < yearStart(yearMax + 1)
+        ? undefined
+        : misreadTime(
+            millis,
+            "milliseconds",
+            `whole milliseconds since the epoch, of a year from ${Limits.epochYearMin} to ${yearMax}`
+          )
+    )
+  )
+
+/** Of a record that was stored elsewhere: when that was, milliseconds. */
+export const RecordedAt = recordedTime(Limits.momentYearMax)
+/** The same of its end, which may have passed, and may be "never" as other services write it. */
+export const RecordedExpiry = recordedTime(9_999)
+
+/** Years that a text may name: events are older than the services that keep them. */
+interface Years {
+  readonly min: number
+  readonly max: number
+}
+const saidYears: Years = { min: Limits.momentYearMin, max: Limits.momentYearMax }
+const eventYears: Years = { min: 1, max: 9_999 }
+
+/** Why a text is not the time that is wanted; a number is read as one. */
+const misreadText = (text: string, wanted: string, millis: number, { max, min }: Years): string => {
+  if (!Number.isNaN(millis)) return `expected ${wanted}, of a year from ${min} to ${max}; this is ${timeText(millis)}`
+  const number = /^-?\d{1,20}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  const meant = unitOf(number)
+  return meant === undefined
+    ? `expected ${wanted}`
+    : `expected ${wanted}; ${text} looks like ${meant} since the epoch: give ${timeText(number * units[meant])}`
+}
+
+const timeAs = (form: string, wanted: string, millisOf: (text: string) => number, years: Years) =>
+  Schema.String.annotate({ expected: wanted }).check(
+    Schema.makeFilter(
+      (text: string) => {
+        const millis = millisOf(text)
+        return millis >= yearStart(years.min) && millis < yearStart(years.max + 1)
+          ? undefined
+          : misreadText(text, wanted, millis, years)
+      },
+      { expected: wanted, toJsonSchema: () => ({ format: form }) }
+    )
+  )
+
+const dayIn = (text: string): number => {
+  const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text) ? millis : Number.NaN
+}
+
+/** `YYYY-MM-DD`, an existing day. */
+export const CalendarDay = timeAs("date", "a day of the calendar, YYYY-MM-DD", dayIn, saidYears)
+
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
+const momentIn = (text: string): number => (moment.test(text) ? Date.parse(text) : Number.NaN)
+
+/** ISO 8601 date-time with its offset. */
+export const Moment = timeAs(
+  "date-time",
+  "an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00+01:00",
+  momentIn,
+  saidYears
+)
+
+const instantIn = (text: string): number => (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN)
+
+/** ISO 8601 date or date-time. */
+export const IsoInstant = timeAs("date-time", "an ISO 8601 date or date-time", instantIn, eventYears)

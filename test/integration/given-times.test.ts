@@ -1,0 +1,136 @@
+/** Times that callers give (contract: Conventions): bounded on both sides, and refused with the unit that was meant. */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { mcpCaller } from "../support/McpCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { Answer, ServerCalls } from "../support/TestServer.ts"
+
+let server: ServerCalls
+let alice: MemoryCalls
+
+beforeAll(async () => {
+  server = await sharedServer()
+  alice = await accountCalls(server, "times")
+})
+
+const yearAheadMillis = Date.UTC(new Date().getUTCFullYear() + 1, 0, 1)
+const yearAheadSeconds = yearAheadMillis / 1_000
+const yearAhead = new Date(yearAheadMillis).toISOString().slice(0, 10)
+
+/** What is refused as the end of a memory, and what the refusal says. */
+const wrongEnds: ReadonlyArray<readonly [number, string]> = [
+  [yearAheadSeconds, `if it is meant in seconds (${yearAhead}T00:00:00Z), give ${yearAheadMillis}`],
+  [yearAheadMillis * 1_000, `if it is meant in microseconds (${yearAhead}T00:00:00Z), give ${yearAheadMillis}`],
+  [0, "0 is 1970-01-01T00:00:00Z"],
+  [-5, "-5 is 1969-12-31T23:59:59.995Z"],
+  [1.5, "whole milliseconds"],
+  [yearAheadMillis + 0.5, "whole milliseconds"],
+  [1_600_000_000_000, "is 2020-09-13T12:26:40Z, in the past; to remove a memory, delete it"],
+  [253_402_300_799_000, "at most 100 years ahead"],
+  [1e15, "at most 100 years ahead"]
+]
+
+const refusal = ({ body, status }: Answer) => [status, body.code, body.error] as const
+
+describe.each(wrongEnds)("expiresAt %d", (expiresAt, says) => {
+  it("is refused wherever a memory gets an end, and changes nothing", async () => {
+    const [{ id }] = await alice.create("ends", [fact("a", "b")])
+    const memories = [fact("c", "d")]
+    const ways: ReadonlyArray<() => Promise<Answer>> = [
+      () => alice.post("/v1/memories", { agentId: "ends", memories, expiresAt }),
+      () => alice.post("/v1/memories", { agentId: "ends", memories: [{ ...memories[0], expiresAt }] }),
+      () => alice.post("/v1/memories", { agentId: "ends", memories: [{ ...memories[0], id, expiresAt }] }),
+      () =>
+        alice.post("/v1/memories", { agentId: "ends", conversation: [{ role: "user", content: "Hello." }], expiresAt }),
+      () => alice.post("/v1/memories/batch/create", { agentId: "ends", memories, expiresAt }),
+      () => alice.call("PATCH", `/v1/memories/${id}`, { body: { expiresAt } }),
+      () => alice.post("/v1/memories/batch/update", { ids: [id], update: { expiresAt } })
+    ]
+    for (const way of ways) {
+      expect(refusal(await way())).toEqual([400, "invalid_expiry", expect.stringContaining(says)])
+    }
+    const mcp = await mcpCaller(server, alice.key)
+    for (const [tool, given] of [
+      ["memory_update", { id, expiresAt }],
+      ["memory_create", { agentId: "ends", memories, expiresAt }],
+      ["write_factual_memory", { agentId: "ends", ...memories[0]!.data, expiresAt }]
+    ] as const) {
+      expect((await mcp.call(tool, given)).json).toMatchObject({
+        code: "invalid_expiry",
+        error: expect.stringContaining(says)
+      })
+    }
+    await mcp.close()
+    expect((await alice.get(id)).metadata).not.toHaveProperty("expiresAt")
+  })
+})
+
+it("a time in the future is the end of a memory", async () => {
+  const [{ metadata }] = await alice.create("ends", [{ ...fact("a", "b"), expiresAt: yearAheadMillis }])
+  expect(metadata.expiresAt).toBe(yearAheadMillis)
+})
+
+describe("a time as text", () => {
+  const search = (name: string, value: string) =>
+    alice.call("GET", `/v1/memories/search?${new URLSearchParams({ query: "tea", [name]: value })}`)
+  const seconds = "1700000000 looks like seconds since the epoch: give 2023-11-14T22:13:20Z"
+
+  it.each([
+    ["eventDateFrom", "1700000000", seconds],
+    [
+      "eventDateTo",
+      "1700000000000",
+      "1700000000000 looks like milliseconds since the epoch: give 2023-11-14T22:13:20Z"
+    ],
+    ["eventDateFrom", "0000-01-01", "of a year from 1 to 9999"],
+    ["now", "1700000000", seconds],
+    ["now", "0001-01-01T00:00:00Z", "of a year from 1900 to 2200; this is 0001-01-01T00:00:00Z"],
+    ["now", "9999-12-31T23:59:59Z", "of a year from 1900 to 2200"]
+  ])("%s=%s of a search is refused", async (name, value, says) => {
+    expect(refusal(await search(name, value))).toEqual([400, "invalid_request", expect.stringContaining(says)])
+  })
+
+  it("may name any year of the common era in a filter", async () => {
+    expect((await search("eventDateFrom", "0001-01-01")).status).toBe(200)
+    expect((await search("eventDateTo", "9999-12-31")).status).toBe(200)
+  })
+
+  it.each(["0001-01-01", "2300-01-01", "1700000000"])("conversationDate %s is refused", async (conversationDate) => {
+    const conversation = [{ role: "user", content: "Hello." }]
+    const answer = await alice.post("/v1/memories", { agentId: "days", conversation, conversationDate })
+    expect(refusal(answer)).toEqual([400, "invalid_request", expect.stringContaining("a day of the calendar")])
+  })
+
+  it("of the operator's lists is bounded too", async () => {
+    for (const path of ["/admin/requests?from=0001-01-01", "/admin/revenue?to=9999-12-31"]) {
+      const { body, status } = await server.call("GET", path, { key: server.operatorToken })
+      expect([status, body.error]).toEqual([400, expect.stringContaining("of a year from 1900 to 2200")])
+    }
+  })
+})
+
+describe("an imported record", () => {
+  const record = {
+    id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T",
+    agentId: "moved",
+    ...fact("a", "b"),
+    tags: [],
+    mentions: [],
+    confidence: 1,
+    contentHash: `0x${"0".repeat(64)}`,
+    createdAt: 1_700_000_000_000,
+    updatedAt: 1_700_000_000_000,
+    origin: "direct"
+  }
+
+  it.each([
+    ["createdAt", 1_700_000_000],
+    ["updatedAt", 0],
+    ["expiresAt", 1_700_000_000]
+  ])("with %s %d is refused", async (name, value) => {
+    const account = (await alice.call("GET", "/v1/account")).body.account.name
+    const body = { account, records: [{ ...record, [name]: value }] }
+    const answer = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining("whole milliseconds")])
+  })
+})
