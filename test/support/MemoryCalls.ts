@@ -32,12 +32,7 @@ export const accountCalls = async (server: ServerCalls, name: string): Promise<M
     call,
     post: (path, body, headers = {}) => call("POST", path, { body, headers }),
     create,
-    createExpired: async (agentId, memory, rest = {}) => {
-      const expiresAt = Date.now() + 1_000
-      const [entry] = await create(agentId, [{ ...memory, expiresAt }], rest)
-      await untilMoment(expiresAt)
-      return entry
-    },
+    createExpired: creatingExpired(create),
     search: async (parameters) => {
       const answer = await call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)
       expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
@@ -50,6 +45,15 @@ export const accountCalls = async (server: ServerCalls, name: string): Promise<M
     }
   }
 }
+
+export const creatingExpired =
+  (create: MemoryCalls["create"]): MemoryCalls["createExpired"] =>
+  async (agentId, memory, rest = {}) => {
+    const expiresAt = Date.now() + 1_500
+    const [entry] = await create(agentId, [{ ...memory, expiresAt }], rest)
+    await untilMoment(expiresAt)
+    return entry
+  }
 
 export const fact = (subject: string, text: string) => ({ kind: "factual_memory", data: { subject, fact: text } })
 

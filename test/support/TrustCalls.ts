@@ -6,7 +6,7 @@ import { createHash, createPublicKey, verify } from "node:crypto"
 import { expect } from "vitest"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
-import type { MemoryCalls } from "./MemoryCalls.ts"
+import { creatingExpired, type MemoryCalls } from "./MemoryCalls.ts"
 import type { Answer, ServerCalls } from "./TestServer.ts"
 
 const sha256 = (input: string | Uint8Array) => createHash("sha256").update(input).digest()
@@ -75,11 +75,13 @@ export const walletCalls = (server: ServerCalls, signer: WalletSigner): Omit<Mem
     expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
     return answer.body
   }
+  const create: MemoryCalls["create"] = async (agentId, memories, rest = {}) =>
+    (await succeeding("POST", "/v1/memories", { agentId, memories, ...rest })).created
   return {
     call,
     post: (path, body, headers = {}) => call("POST", path, { body, headers }),
-    create: async (agentId, memories, rest = {}) =>
-      (await succeeding("POST", "/v1/memories", { agentId, memories, ...rest })).created,
+    create,
+    createExpired: creatingExpired(create),
     search: async (parameters) =>
       (await succeeding("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)).memories,
     get: async (id) => (await succeeding("GET", `/v1/memories/${id}`)).memory

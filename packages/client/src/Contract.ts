@@ -35,6 +35,9 @@ export interface CallOptions {
   readonly payment?: Payment | undefined
 }
 
+/** With `versions: "all"` the memory goes with its older versions; else the one before is the latest again. */
+export type DeleteOptions = CallOptions & Query<"delete">
+
 /** Of a search: what others granted the caller. */
 export interface GrantOptions {
   /** At most 10 grants, or a share code; scope `own` does not look at them. */
@@ -58,6 +61,7 @@ export interface SearchAnswers {
 
 /** A deposit takes its amount as it is, in US dollars; the mode of a search says what it answers. */
 export type ContractClient = DirectCalls & {
+  readonly delete: (id: string, options?: DeleteOptions) => Promise<Answer<"delete">>
   readonly search: <Mode extends keyof SearchAnswers = "llm">(
     query: Query<"search"> & { readonly mode?: Mode },
     options?: Options<"search">
@@ -70,7 +74,7 @@ export type ContractClient = DirectCalls & {
 
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
 type DirectCalls = {
-  readonly [Name in Exclude<EndpointName, "deposit" | "search">]: (
+  readonly [Name in Exclude<EndpointName, "delete" | "deposit" | "search">]: (
     ...input: [
       ...id: Part<Endpoints[Name]["params"], string>,
       ...query: Part<Query<Name>, Query<Name>>,

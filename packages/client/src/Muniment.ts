@@ -9,6 +9,7 @@ import type {
   Body,
   CallOptions,
   ContractClient,
+  DeleteOptions,
   Deposited,
   EndpointName,
   GrantOptions,
@@ -99,8 +100,16 @@ export class Muniment implements ContractClient {
     return this.#write("update", "PATCH", `/memories/${encodeURIComponent(id)}`, body, options)
   }
 
-  delete(id: string, options?: CallOptions): Promise<Answer<"delete">> {
-    return this.#write("delete", "DELETE", `/memories/${encodeURIComponent(id)}`, undefined, options)
+  /** One version; an older one that is the latest again then is `revived`. */
+  delete(id: string, { versions, ...options }: DeleteOptions = {}): Promise<Answer<"delete">> {
+    const query = versions === undefined ? {} : { versions }
+    const path = `/memories/${encodeURIComponent(id)}`
+    return this.#answer<"delete">({ ...options, method: "DELETE", path, query, isWrite: true })
+  }
+
+  /** Deletes a memory with all its versions, so that none of them is known any more. */
+  forget(id: string, options?: CallOptions): Promise<Answer<"delete">> {
+    return this.delete(id, { ...options, versions: "all" })
   }
 
   /** Up to 10 queries in one call. */

@@ -276,11 +276,18 @@ export const BatchSearch = Schema.Struct({
 /** Filters of a batch delete: all of them restrict, at least one must be given. */
 export const DeleteFilters = Schema.Struct(bodyFilters).check(atLeastOneOf(...Object.keys(bodyFilters)))
 
+/** Which versions of a memory go: a superseded one is the latest again when only the newer ones are gone. */
+export const RemovedVersions = Schema.Literals(["one", "all"]).annotate({
+  description:
+    "`one` (default): only the versions that are named; an older version is the latest again and stands in `revived`. `all`: the memories with all their versions."
+})
+
 /** Body of POST /memories/batch/delete: `ids` or `filters`, never both. */
 export const BatchDelete = Schema.Struct({
   ids: Schema.optionalKey(Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax))),
   filters: Schema.optionalKey(DeleteFilters),
-  dryRun: Schema.optionalKey(Schema.Boolean.annotate({ description: "Only count; delete nothing." }))
+  dryRun: Schema.optionalKey(Schema.Boolean.annotate({ description: "Only count; delete nothing." })),
+  versions: Schema.optionalKey(RemovedVersions)
 })
   .annotate({
     examples: [
@@ -293,6 +300,20 @@ export const BatchDelete = Schema.Struct({
 /** What POST /memories/batch/delete answers, apart from `success`. */
 export const DeletedMemories = Schema.Struct({
   deleted: Schema.Int,
+  revived: Schema.optionalKey(
+    Schema.Array(Schema.String).annotate({ description: "Ids of older versions that are the latest again." })
+  ),
   dryRun: Schema.optionalKey(Schema.Literal(true).annotate({ description: "They were counted, and are still there." }))
 })
 export type DeletedMemories = typeof DeletedMemories.Type
+
+/** What DELETE /memories/{id} answers, apart from `success`. */
+export const RemovedMemory = Schema.Struct({
+  deleted: Schema.optionalKey(
+    Schema.Int.annotate({ description: "With `versions=all`: how many versions there were." })
+  ),
+  revived: Schema.optionalKey(
+    Schema.String.annotate({ description: "Id of the older version that is the latest again." })
+  )
+})
+export type RemovedMemory = typeof RemovedMemory.Type

@@ -133,7 +133,7 @@ export const memoryTools = (client: Muniment, { agentId, subjectId }: MemoryScop
       execute: async ({ id }) => {
         const { memory } = await client.get(id)
         if (!isWithin(memory, scope)) return { forgotten: false }
-        await client.delete(id)
+        await client.forget(id)
         return { forgotten: true }
       }
     })

@@ -128,13 +128,13 @@ export const forget = Command.make(
       return yield* new CommandFailed({ reason: "Give the ids of memories, or filters such as --agent; not both." })
     }
     const dryRun = isFiltered && !yes
-    const selection: Body<"batchDelete"> = isFiltered ? { filters, dryRun } : { ids }
+    const selection: Body<"batchDelete"> = isFiltered ? { filters, dryRun, versions: "all" } : { ids, versions: "all" }
     const { deleted } = yield* ask((signal) => muniment.batchDelete(selection, { signal }))
     if (json) return yield* Console.log(JSON.stringify({ deleted, dryRun }))
     return yield* Console.log(dryRun ? `${deleted} would be deleted; give --yes to do it.` : `${deleted} deleted.`)
   })
 ).pipe(
-  Command.withDescription("Delete memories, by id or by filter"),
+  Command.withDescription("Delete memories with all their versions, by id or by filter"),
   Command.withExamples([
     { command: "muniment forget --subject user-42", description: "Counts what is known about a person" },
     { command: "muniment forget --subject user-42 --yes", description: "Deletes it" }

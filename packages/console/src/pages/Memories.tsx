@@ -189,7 +189,9 @@ const DeleteAll = (given: {
     )
   )
   const remove = (dryRun: boolean) =>
-    call<{ readonly deleted: number }>("POST", "/v1/memories/batch/delete", { body: { filters, dryRun } })
+    call<{ readonly deleted: number }>("POST", "/v1/memories/batch/delete", {
+      body: { filters, dryRun, versions: "all" }
+    })
   return (
     <Confirm
       title="Delete all memories that match"

@@ -101,7 +101,7 @@ const Details = (given: {
           describe={(found) => (
             <p>
               It goes for good, with its full text and its vector
-              {found > 1 && memory.context.isLatest && "; the version before it becomes the latest again"}.
+              {found > 1 && ", with its other versions"}.
             </p>
           )}
           run={async () => {

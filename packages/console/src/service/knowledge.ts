@@ -81,7 +81,7 @@ export const removeSchema = (name: string): Promise<unknown> =>
 
 /** How many memories the filters match, all versions; deletes them unless it is a dry run. */
 export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly deleted: number }> =>
-  call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun } })
+  call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun, versions: "all" } })
 
 export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
   call("GET", "/v1/memories/search", { query: { mode: "map", scope: "own", ...query }, signal })

@@ -101,7 +101,9 @@ const followed = async (
 
 const versionsMax = 50
 
-export const removeMemory = (id: string): Promise<unknown> => call("DELETE", `/v1/memories/${encodeURIComponent(id)}`)
+/** With all its versions: whoever erases something does not want the one before it back. */
+export const removeMemory = (id: string): Promise<unknown> =>
+  call("DELETE", `/v1/memories/${encodeURIComponent(id)}`, { query: { versions: "all" } })
 
 export const changeTags = async (id: string, tags: ReadonlyArray<string>): Promise<Memory> =>
   (await call<{ readonly memory: Memory }>("PATCH", `/v1/memories/${encodeURIComponent(id)}`, { body: { tags } }))

@@ -25,6 +25,8 @@ import {
   FacetParameters,
   FacetValues,
   ListParameters,
+  RemovedMemory,
+  RemovedVersions,
   SearchParameters
 } from "../Search.ts"
 import { FoundMemories, GroundedAnswer, SearchedAt, sourceAttestations, TopicMap } from "../SearchResult.ts"
@@ -131,12 +133,14 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.delete("delete", "/memories/:id", {
       params: { id },
+      query: { versions: Schema.optionalKey(RemovedVersions) },
       headers: ChangeHeaders,
-      success: Schema.Struct({ success }),
+      success: Schema.Struct({ success, ...RemovedMemory.fields }),
       error: changeErrors
     }).annotateMerge(
       operation("Delete a memory", {
-        description: "Removes the row, its full-text entry and its vector.",
+        description:
+          "Removes the row, its full-text entry and its vector. To forget a memory of a kind with uniqueOn, remove all its versions.",
         price: Prices.deleteMemory
       })
     ),

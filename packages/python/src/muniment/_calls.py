@@ -35,6 +35,7 @@ from .answers import (
     OneSchema,
     PublishedKeys,
     ReceiptOfPayment,
+    Removed,
     Repeated,
     Requests,
     Revoked,
@@ -55,6 +56,7 @@ from .payment import receipt_of
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
 MessageInput = Union[Message, Mapping[str, Any]]
 Wait = Literal["vectors", "extraction"]
+Versions = Literal["one", "all"]
 
 
 def _segment(text: str) -> str:
@@ -238,8 +240,22 @@ def update(
     return replace(call, if_match=if_match)
 
 
-def delete(id: str, *, if_match: str | None = None, idempotency_key: str | None = None) -> Call[Success]:
-    return replace(_write("DELETE", f"/memories/{_segment(id)}", Success, None, idempotency_key), if_match=if_match)
+def delete(
+    id: str,
+    *,
+    versions: Versions | None = None,
+    if_match: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Removed]:
+    """One version, or with `versions="all"` the memory with all of them. An older version that is the latest again then
+    is `revived`."""
+    call = _write("DELETE", f"/memories/{_segment(id)}", Removed, None, idempotency_key)
+    return replace(call, query=given({"versions": versions}), if_match=if_match)
+
+
+def forget(id: str, *, if_match: str | None = None, idempotency_key: str | None = None) -> Call[Removed]:
+    """Deletes a memory with all its versions, so that none of them is known any more."""
+    return delete(id, versions="all", if_match=if_match, idempotency_key=idempotency_key)
 
 
 def batch_search(
@@ -261,10 +277,11 @@ def batch_delete(
     ids: Sequence[str] | None = None,
     filters: Filters | Mapping[str, Any] | None = None,
     dry_run: bool | None = None,
+    versions: Versions | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Deleted]:
-    """By ids or by filters, never both; `dry_run` only counts."""
-    body = given({"ids": ids, "filters": filters, "dry_run": dry_run})
+    """By ids or by filters, never both; `dry_run` only counts; `versions="all"` as of `delete`."""
+    body = given({"ids": ids, "filters": filters, "dry_run": dry_run, "versions": versions})
     return _write("POST", "/memories/batch/delete", Deleted, body, idempotency_key)
 
 

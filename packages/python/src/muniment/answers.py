@@ -248,6 +248,17 @@ class Deleted:
     deleted: int
     #: True: they were counted, and are still there.
     dry_run: bool | None = None
+    #: Ids of older versions that are the latest again.
+    revived: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Removed:
+    success: Literal[True]
+    #: With all versions: how many there were.
+    deleted: int | None = None
+    #: Id of the older version that is the latest again.
+    revived: str | None = None
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,10 @@ export const memoriesHandlers = HttpApiBuilder.group(
         const ifMatch = ifMatchOf(headers["if-match"])
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
       }),
-      delete: Effect.fnUntraced(function* ({ headers, params }) {
-        yield* notedOne(memories.remove(yield* CurrentCall, params.id, ifMatchOf(headers["if-match"])))
-        return { success: true as const }
+      delete: Effect.fnUntraced(function* ({ headers, params, query: { versions = "one" } }) {
+        const ifMatch = ifMatchOf(headers["if-match"])
+        const removal = memories.remove(yield* CurrentCall, params.id, versions, ifMatch)
+        return { success: true as const, ...(yield* notedOne(removal)) }
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
         const found = yield* searches.searchBatch(yield* CurrentCall, searchBatch(payload, headers["x-grants"]))

@@ -4,7 +4,7 @@
  */
 import { Context, Effect } from "effect"
 import type { DeletionRecord } from "@muniment/domain/Operations"
-import type { BatchDelete, DeletedMemories } from "@muniment/domain/Search"
+import type { BatchDelete, DeletedMemories, RemovedMemory } from "@muniment/domain/Search"
 
 export interface KnownRequest {
   accountId?: string
@@ -40,8 +40,8 @@ export const noted = <E, R>(
   )
 
 /** As {@link noted}, of one memory by its id. */
-export const notedOne = <E, R>(deletion: Effect.Effect<void, E, R>): Effect.Effect<DeletedMemories, E, R> =>
-  noted(Effect.as(deletion, { deleted: 1 }), {})
+export const notedOne = <E, R>(deletion: Effect.Effect<RemovedMemory, E, R>): Effect.Effect<RemovedMemory, E, R> =>
+  Effect.tap(deletion, ({ deleted = 1 }) => noted(Effect.succeed({ deleted }), {}))
 
 export const logRequest = (line: {
   readonly method: string

@@ -7,7 +7,7 @@ import { Effect, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
-import { BatchDelete, DataFilter, SearchParameters } from "@muniment/domain/Search"
+import { BatchDelete, DataFilter, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
@@ -114,6 +114,15 @@ const tagList = (tags: Schema.Json | undefined): JsonObject =>
 
 const idField = { id: Schema.NonEmptyString.annotate({ description: "Id of a memory, mem_..." }) }
 const IdArguments = Schema.Struct(idField)
+/** Who forgets something does not want the version before it back. */
+const versionsField = {
+  versions: Schema.optionalKey(
+    RemovedVersions.annotate({
+      description: "`all` (default): with the older versions. `one`: an older version is the latest again."
+    })
+  )
+}
+const DeleteArguments = Schema.Struct({ ...idField, ...versionsField })
 
 const shownMemory = ({ memory, ...answer }: JsonObject): JsonObject => ({ ...answer, memories: [memory!] })
 
@@ -167,38 +176,38 @@ const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_delete",
   title: "Delete a memory",
   description:
-    "Remove one memory for good, by its id. Call it when the user asks to forget something; search first to know the id.",
+    "Remove one memory for good, with its older versions, by its id. Call it when the user asks to forget something; search first to know the id.",
   hints: { isReadOnly: false, isDestructive: true, isIdempotent: true },
-  inputSchema: inputSchemaOf(IdArguments),
+  inputSchema: inputSchemaOf(DeleteArguments),
   outputSchema: deletedOutput,
   operation: "delete",
   price: Prices.deleteMemory,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
-    const { id } = yield* decodeArguments(IdArguments, given)
-    yield* notedOne(memories.remove(call, id))
-    return {}
+    const { id, versions = "all" } = yield* decodeArguments(DeleteArguments, given)
+    return { ...(yield* notedOne(memories.remove(call, id, versions))) }
   }),
-  shown: (answer) => ({ ...answer, memories: [], deleted: 1 })
+  shown: (answer) => ({ deleted: 1, ...answer, memories: [] })
 })
 
 const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_batch_delete",
   title: "Delete many memories",
-  description: `Remove memories for good: up to ${Limits.batchIdsMax} by \`ids\`, or all, old versions too, that match every filter given (agentId, subjectId, threadId, kind, tags). Try it with \`dryRun\` first and tell the user how many there are.`,
+  description: `Remove memories for good: up to ${Limits.batchIdsMax} by \`ids\`, or all that match every filter given (agentId, subjectId, threadId, kind, tags); with their older versions. Try it with \`dryRun\` first and tell the user how many there are.`,
   hints: { isReadOnly: false, isDestructive: true, isIdempotent: true },
   inputSchema: batchDeleteInputSchema,
   outputSchema: batchDeletedOutput,
   operation: "batchDelete",
   price: Prices.batchDelete,
   run: Effect.fnUntraced(function* (call, { arguments: given, chosen }) {
-    const { dryRun, ids, ...filters } = given
+    const { dryRun, ids, versions = "all", ...filters } = given
     // Headers only narrow given filters; alone they would delete all memories of the agent.
-    if (ids === undefined && !chosen.some((name) => name !== "dryRun")) {
+    if (ids === undefined && !chosen.some((name) => !isSetting(name))) {
       return yield* invalidArgument("", "give `ids`, or at least one filter as an argument")
     }
-    const isById = ids !== undefined && !chosen.some((name) => name !== "ids" && name !== "dryRun")
+    const isById = ids !== undefined && !chosen.some((name) => name !== "ids" && !isSetting(name))
     const body = yield* decodeArguments(BatchDelete, {
       ...(dryRun !== undefined && { dryRun }),
+      versions,
       ...(ids !== undefined && { ids }),
       ...(!isById && { filters })
     })
@@ -207,8 +216,11 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   shown: (answer) => ({ ...answer, memories: [] })
 })
 
+/** Says how memories are deleted, not which. */
+const isSetting = (name: string): boolean => name === "dryRun" || name === "versions"
+
 const batchDeleteInputSchema: JsonObject = (() => {
-  const { properties } = inputSchemaOf(BatchDelete)
+  const { properties } = inputSchemaOf(Schema.Struct({ ...BatchDelete.fields, ...versionsField }))
   const { filters, ...rest } = isJsonObject(properties) ? properties : {}
   const names = isJsonObject(filters) && isJsonObject(filters["properties"]) ? filters["properties"] : {}
   return { type: "object", properties: { ...rest, ...names } }

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { CreatedMemories, type JsonObject, MemoryView } from "@muniment/domain/Memory"
-import { DeletedMemories } from "@muniment/domain/Search"
+import { DeletedMemories, RemovedMemory } from "@muniment/domain/Search"
 import { FoundMemories, GroundedAnswer, TopicMap } from "@muniment/domain/SearchResult"
 import { inputSchemaOf, withoutRequired } from "./InputSchemas.ts"
 
@@ -24,6 +24,6 @@ export const createdOutput: JsonObject = outputSchemaOf(CreatedMemories.fields)
 
 export const memoryOutput: JsonObject = outputSchemaOf({ memory: MemoryView })
 
-export const deletedOutput: JsonObject = outputSchemaOf({})
+export const deletedOutput: JsonObject = outputSchemaOf(RemovedMemory.fields)
 
 export const batchDeletedOutput: JsonObject = outputSchemaOf(DeletedMemories.fields)

@@ -16,6 +16,7 @@ import {
   type Unavailable
 } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import { Limits } from "@muniment/domain/Limits"
 import {
   type CreatedMemories,
   type CreateMemories,
@@ -26,7 +27,13 @@ import {
   waitsFor
 } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
-import type { BatchDelete, DeletedMemories, MemoryFilter } from "@muniment/domain/Search"
+import type {
+  BatchDelete,
+  DeletedMemories,
+  MemoryFilter,
+  RemovedMemory,
+  RemovedVersions
+} from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
 import {
   type FacetPage,
@@ -36,7 +43,7 @@ import {
   MemorySearch
 } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import type { ExpectedMemory } from "@muniment/engine/namespace/Commands"
+import type { ExpectedMemory, RemoveMemories } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -56,6 +63,7 @@ import { changeData } from "./DataChange.ts"
 import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
+import { latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | PayloadTooLarge | ChargeFailure
@@ -91,7 +99,13 @@ export class MemoryService extends Context.Service<
       ids: ReadonlyArray<string>,
       patch: MemoryPatch
     ) => Effect.Effect<number, WriteFailure>
-    readonly remove: (call: PricedCall, id: string, ifMatch?: IfMatch) => Effect.Effect<void, ChangeFailure>
+    /** One version, or with `all` the memory with all its versions. */
+    readonly remove: (
+      call: PricedCall,
+      id: string,
+      versions: typeof RemovedVersions.Type,
+      ifMatch?: IfMatch
+    ) => Effect.Effect<RemovedMemory, ChangeFailure>
     /** Number of memories removed, by ids or by filters; with `dryRun` those that would be. */
     readonly removeBatch: (
       call: PricedCall,
@@ -125,7 +139,7 @@ export class MemoryService extends Context.Service<
           Effect.andThen(call.reserve({ agent: query.filter.agentId }), facet(parts, call.caller, query)),
         patch: (call, id, change, ifMatch) => patchOne(parts, call, id, change, ifMatch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
-        remove: (call, id, ifMatch) => removeOne(parts, call, id, ifMatch),
+        remove: (call, id, versions, ifMatch) => removeOne(parts, call, id, versions, ifMatch),
         removeBatch: (call, request) => removeBatch(parts, call, request),
         count: (caller, filter) => count(parts, caller, filter),
         countRelevant: (caller, text, filter) => countRelevant(parts, caller, text, filter)
@@ -196,6 +210,7 @@ const requireReplaceable = Effect.fnUntraced(function* (
 })
 
 const find = ({ host }: Parts, key: NamespaceKey, id: string) => host.answer(key, { _tag: "Find", id })
+const findIn = (parts: Parts, key: NamespaceKey) => (id: string) => find(parts, key, id)
 
 const get = traced("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = parts.directory.holding(call.caller.account.id, id)
@@ -307,33 +322,71 @@ const removeOne = traced("MemoryService.remove")(function* (
   parts: Parts,
   call: PricedCall,
   id: string,
+  versions: typeof RemovedVersions.Type,
   ifMatch: IfMatch
 ) {
   const key = yield* holderOf(parts, call, id, ifMatch)
   yield* call.reserve({ changes: [key.agentId], isErasure: true })
   const expected = expectedOf(id, ifMatch)
-  const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], expected, idempotency: call.token })
+  const find = findIn(parts, key)
+  const beneath = versions === "all" ? [] : yield* versionsBeneath(find, [id])
+  const others = versions === "all" ? (yield* withAllVersions(find, [id])).filter((one) => one !== id) : []
+  // The memory that was named goes last, with the token: a repetition finds what is left.
+  const removed = yield* removeInParts(parts, key, [...others, id], { expected, idempotency: call.token })
   if (removed === 0) return yield* unchanged(parts, key, id, ifMatch)
+  const [revived] = yield* latestOf(find, beneath)
+  return { ...(versions === "all" && { deleted: removed }), ...(revived !== undefined && { revived }) }
+})
+
+/** Removes `ids` in order, a bounded number at once; the last ones only if the memory is as expected. */
+const removeInParts = Effect.fnUntraced(function* (
+  { host }: Parts,
+  key: NamespaceKey,
+  ids: ReadonlyArray<string>,
+  { expected, idempotency }: Pick<RemoveMemories, "expected" | "idempotency">
+) {
+  const most = Limits.removalsPerCommitMax
+  const first = ids.length <= most ? 0 : ids.length - most
+  let removed = 0
+  if (first > 0 && expected !== undefined) {
+    const found = yield* host.answer(key, { _tag: "Find", id: expected.id })
+    if (found === undefined || !expected.versions.includes(versionOf(found))) return 0
+  }
+  for (let at = 0; at < first; at += most) {
+    const part = ids.slice(at, Math.min(at + most, first))
+    removed += yield* host.ask(key, { _tag: "RemoveMemories", ids: part, idempotency: undefined })
+  }
+  return removed + (yield* host.ask(key, { _tag: "RemoveMemories", ids: ids.slice(first), expected, idempotency }))
 })
 
 const removeBatch = traced("MemoryService.removeBatch")(function* (
   parts: Parts,
   call: PricedCall,
-  { dryRun = false, filters, ids }: typeof BatchDelete.Type
+  { dryRun = false, filters, ids, versions = "one" }: typeof BatchDelete.Type
 ) {
   const { caller } = call
   yield* requireChange(caller, filters)
   if (ids !== undefined && filters === undefined) {
     return dryRun
-      ? { deleted: yield* countExisting(parts, call, ids), dryRun }
-      : { deleted: yield* removeAll(parts, call, ids) }
+      ? { deleted: yield* countExisting(parts, call, ids, versions), dryRun }
+      : yield* removeAll(parts, call, ids, versions)
   }
   if (filters !== undefined && ids === undefined) {
     yield* call.reserve({ agent: filters.agentId, ...(dryRun && { price: Prices.getMemory }) })
+    const chains = splitsChains(filters) ? yield* chainsOf(parts, caller, filters, versions) : []
+    const others = chains.reduce((sum, { ids: ofChain }) => sum + ofChain.length, 0)
     // As the deletion: superseded versions too.
-    return dryRun
-      ? { deleted: yield* count(parts, caller, { ...filters, includeSuperseded: true }), dryRun }
-      : { deleted: yield* removeMatching(parts, caller, filters) }
+    if (dryRun) {
+      const matching = yield* count(parts, caller, { ...filters, includeSuperseded: true })
+      return { deleted: matching + (versions === "all" ? others : 0), dryRun }
+    }
+    let deleted = 0
+    const idempotency = undefined
+    if (versions === "all") {
+      for (const chain of chains) deleted += yield* removeInParts(parts, chain.key, chain.ids, { idempotency })
+    }
+    deleted += yield* removeMatching(parts, caller, filters)
+    return { deleted, ...revivedIn(versions === "all" ? [] : yield* revivedOf(parts, chains)) }
   }
   return yield* new InvalidRequest({
     code: ids === undefined ? "invalid_request" : "invalid_filters",
@@ -341,14 +394,65 @@ const removeBatch = traced("MemoryService.removeBatch")(function* (
   })
 })
 
-const removeAll = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
+const removeAll = Effect.fnUntraced(function* (
+  parts: Parts,
+  call: PricedCall,
+  ids: ReadonlyArray<string>,
+  versions: typeof RemovedVersions.Type
+) {
   const owned = yield* changeableIds(parts, call, ids)
   yield* call.reserve({ changes: agentsOf(owned.keys()), isErasure: true })
-  let removed = 0
+  let deleted = 0
+  const beneath: Array<OfNamespace> = []
   for (const [key, here] of owned) {
-    removed += yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: here, idempotency: call.token })
+    const find = findIn(parts, key)
+    if (versions === "one") beneath.push({ key, ids: yield* versionsBeneath(find, here) })
+    const all = versions === "all" ? (yield* withAllVersions(find, here)).filter((id) => !here.includes(id)) : []
+    deleted += yield* removeInParts(parts, key, [...all, ...here], { idempotency: call.token })
   }
-  return removed
+  return { deleted, ...revivedIn(yield* revivedOf(parts, beneath)) }
+})
+
+interface OfNamespace {
+  readonly key: NamespaceKey
+  readonly ids: ReadonlyArray<string>
+}
+
+const revivedOf = ({ host }: Parts, beneath: ReadonlyArray<OfNamespace>) =>
+  Effect.map(
+    Effect.forEach(beneath, ({ ids, key }) => latestOf((id) => host.answer(key, { _tag: "Find", id }), ids)),
+    (all) => all.flat()
+  )
+
+const revivedIn = (revived: ReadonlyArray<string>) => (revived.length > 0 ? { revived } : {})
+
+/** Whether such filters may match one version of a memory and not another: all have the agent, subject and kind. */
+const splitsChains = ({ tags, threadId }: MemoryFilter): boolean => tags !== undefined || threadId !== undefined
+
+/** Of the memories that match: their other versions, or without `all` those that may become the latest. */
+const chainsOf = Effect.fnUntraced(function* (
+  parts: Parts,
+  caller: Identity,
+  filter: MemoryFilter,
+  versions: typeof RemovedVersions.Type
+) {
+  const matching: Array<string> = []
+  const every = { ...filter, includeSuperseded: true }
+  for (let after: ListedPage["after"]; ;) {
+    const page = yield* list(parts, caller, every, { after, limit: Limits.listPageMax })
+    matching.push(
+      ...page.memories.flatMap(({ id, supersededBy, supersedes }) => ((supersedes ?? supersededBy) ? [id] : []))
+    )
+    if (page.next === undefined) break
+    after = page.next
+  }
+  const chains: Array<OfNamespace> = []
+  for (const [key, here] of byNamespace(parts, caller, matching)) {
+    const find = findIn(parts, key)
+    const ids = versions === "all" ? yield* withAllVersions(find, here) : yield* versionsBeneath(find, here)
+    chains.push({ key, ids: ids.filter((id) => !here.includes(id)) })
+  }
+  return chains
 })
 
 const removeMatching = Effect.fnUntraced(function* (parts: Parts, caller: Identity, filter: MemoryFilter) {
@@ -361,11 +465,17 @@ const removeMatching = Effect.fnUntraced(function* (parts: Parts, caller: Identi
   return removed
 })
 
-const countExisting = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
+const countExisting = Effect.fnUntraced(function* (
+  parts: Parts,
+  call: PricedCall,
+  ids: ReadonlyArray<string>,
+  versions: typeof RemovedVersions.Type
+) {
   yield* call.reserve({ price: Prices.getMemory })
   let found = 0
   for (const [key, here] of yield* changeableIds(parts, call, ids)) {
-    for (const id of here) if ((yield* find(parts, key, id)) !== undefined) found++
+    const all = versions === "all" ? yield* withAllVersions(findIn(parts, key), here) : here
+    for (const id of all) if ((yield* find(parts, key, id)) !== undefined) found++
   }
   return found
 })
@@ -406,7 +516,7 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
 const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
   const { caller } = call
   yield* requireChange(caller)
-  const owned = byNamespace(parts, call, ids)
+  const owned = byNamespace(parts, caller, ids)
   if (!isBound(caller)) return owned
   const changeable = new Map<NamespaceKey, ReadonlyArray<string>>()
   for (const [key, here] of owned) {
@@ -423,7 +533,7 @@ const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCal
 /** Ids by their namespace, each once; unknown ones and those of other accounts are left out. */
 const byNamespace = (
   { directory }: Parts,
-  { caller }: PricedCall,
+  caller: Identity,
   ids: ReadonlyArray<string>
 ): ReadonlyMap<NamespaceKey, ReadonlyArray<string>> => {
   const groups = Map.groupBy(new Set(ids), (id) => directory.holding(caller.account.id, id))
