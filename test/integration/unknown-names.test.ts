@@ -123,11 +123,11 @@ describe("an unknown name in a body", () => {
   })
 
   it("is ignored otherwise, and listed in x-ignored-fields by its place, each once", async () => {
-    const conversation = ["m1", "m2"].map((id) => ({ id, role: "user", content: "hm", createdAt: 1 }))
+    const conversation = ["m1", "m2"].map((id) => ({ id, role: "user", content: "hm", mood: 1 }))
     const body = { agentId: "c", conversation, model: "m", "é,": 1, userName: "x" }
     const { status, headers } = await alice.post("/v1/memories", body)
     expect(status).toBe(200)
-    expect(headers.get("x-ignored-fields")).toBe("conversation/createdAt, model, %C3%A9%2C, userName")
+    expect(headers.get("x-ignored-fields")).toBe("conversation/mood, model, %C3%A9%2C, userName")
     const clean = await alice.post("/v1/memories", { agentId: "c", memories: [fact("a", "b")], force: true })
     expect([clean.status, clean.headers.get("x-ignored-fields")]).toEqual([200, null])
   })

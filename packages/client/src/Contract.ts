@@ -92,7 +92,7 @@ type Part<Declared, Argument> = [Declared] extends [never] ? [] : [Argument]
 type AnyLength<Fields> = [Fields] extends [never]
   ? never
   : {
-      readonly [Key in keyof Fields]: Fields[Key] extends readonly [infer Item, ...infer _Rest] | undefined
-        ? ReadonlyArray<Item> | Extract<Fields[Key], undefined>
-        : Fields[Key]
+      readonly [Key in keyof Fields]: Loose<Fields[Key]>
     }
+
+type Loose<Field> = Field extends readonly [infer Item, ...infer _Rest] ? ReadonlyArray<Item> : Field

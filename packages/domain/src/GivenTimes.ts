@@ -97,10 +97,12 @@ interface Years {
 const saidYears: Years = { min: Limits.momentYearMin, max: Limits.momentYearMax }
 const eventYears: Years = { min: 1, max: 9_999 }
 
+const numeric = /^-?\d{1,20}(?:\.\d{1,9})?$/
+
 /** Why a text is not the time that is wanted; a number is read as one. */
 const misreadText = (text: string, wanted: string, millis: number, { max, min }: Years): string => {
   if (!Number.isNaN(millis)) return `expected ${wanted}, of a year from ${min} to ${max}; this is ${timeText(millis)}`
-  const number = /^-?\d{1,20}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  const number = numeric.test(text) ? Number(text) : Number.NaN
   const meant = unitOf(number)
   return meant === undefined
     ? `expected ${wanted}`
@@ -138,6 +140,43 @@ export const Moment = timeAs(
   momentIn,
   saidYears
 )
+
+/** A text of any of these forms, or a number of seconds or milliseconds, as a text with its offset; else undefined. */
+const momentOf = (given: string | number): string | undefined => {
+  const text = String(given).trim()
+  if (numeric.test(text)) {
+    const unit = unitOf(Number(text))
+    return unit === "seconds" || unit === "milliseconds"
+      ? new Date(Math.round(Number(text) * units[unit])).toISOString()
+      : undefined
+  }
+  if (typeof given === "number") return undefined
+  const iso = text.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T")
+  const whole = /^\d{4}-\d{2}-\d{2}$/.test(iso) ? `${iso}T00:00:00Z` : /[+-]\d{2}:\d{2}$|Z$/.test(iso) ? iso : `${iso}Z`
+  return Number.isNaN(momentIn(whole)) ? undefined : whole
+}
+
+/** The moment that `AnyMoment` has let through, ISO 8601 with its offset; without one in UTC. */
+export const momentText = (given: string | number): string => momentOf(given)!
+
+const wantedMoment = "an ISO 8601 date-time, or seconds or milliseconds since the epoch"
+
+/** A moment as model APIs and chat exports name it. */
+export const AnyMoment = Schema.Union([Schema.String, Schema.Finite])
+  .annotate({ expected: wantedMoment })
+  .check(
+    Schema.makeFilter(
+      (given: string | number) => {
+        const millis = momentIn(momentOf(given) ?? "")
+        if (millis >= yearStart(saidYears.min) && millis < yearStart(saidYears.max + 1)) return undefined
+        const isNumber = numeric.test(String(given))
+        return isNumber
+          ? misreadTime(Number(given), "milliseconds", wantedMoment)
+          : misreadText(String(given), wantedMoment, millis, saidYears)
+      },
+      { expected: wantedMoment }
+    )
+  )
 
 const instantIn = (text: string): number => (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN)
 

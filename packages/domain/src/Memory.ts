@@ -5,7 +5,8 @@
 import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
-import { CalendarDay, ExpiresAt, Moment, RecordedAt, RecordedExpiry } from "./GivenTimes.ts"
+import { Conversation, LeftOutMessage } from "./Conversation.ts"
+import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
 
@@ -88,20 +89,6 @@ export const DirectMemory = Schema.Struct({
 })
 export type DirectMemory = typeof DirectMemory.Type
 
-/** Message of a conversation. */
-export const ConversationMessage = Schema.Struct({
-  id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))),
-  role: Schema.Literals(["user", "assistant", "system", "human", "ai"]),
-  name: Schema.optionalKey(
-    Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
-      description: "Who wrote it, as questions name them.",
-      examples: ["Alice"]
-    })
-  ),
-  content: Schema.String.check(Schema.isMaxCodePoints(Limits.messageLengthMax)),
-  sentAt: Schema.optionalKey(Moment.annotate({ description: "When it was sent; default `conversationDate`." }))
-})
-
 /** What is kept of a conversation: its messages and what is extracted from them, or the latter alone. */
 export const Remember = Schema.Literals(["messages", "extracted"])
 export type Remember = typeof Remember.Type
@@ -137,9 +124,7 @@ export const CreateMemories = Schema.Struct({
   agentId: AgentId,
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
-  conversation: Schema.optionalKey(
-    Schema.NonEmptyArray(ConversationMessage).check(Schema.isMaxLength(Limits.messagesPerConversationMax))
-  ),
+  conversation: Schema.optionalKey(Conversation),
   memories: Schema.optionalKey(
     Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax))
   ),
@@ -187,7 +172,7 @@ export type CreateMemories = typeof CreateMemories.Type
 
 /** Body of POST /memories/extract: a conversation that is read and not stored. */
 export const ExtractMemories = Schema.Struct({
-  conversation: CreateMemories.fields.conversation.schema,
+  conversation: Conversation,
   schemas: CreateMemories.fields.schemas,
   conversationDate: CreateMemories.fields.conversationDate
 }).annotate({
@@ -335,6 +320,12 @@ export const CreatedMemories = Schema.Struct({
     Schema.Struct({ stored: Schema.Int, known: Schema.Int }).annotate({
       description: "Messages that became memories now, and those that were before."
     })
+  ),
+  leftOut: Schema.optionalKey(
+    Schema.Array(LeftOutMessage).annotate({ description: "Messages with nothing to store, and why." })
+  ),
+  skippedParts: Schema.optionalKey(
+    Schema.Int.annotate({ description: "Images, files and other parts without text: named as `[image]`, not kept." })
   ),
   extraction: Schema.optionalKey(
     Schema.Literals(["done", "pending"]).annotate({

@@ -74,7 +74,7 @@ const messageKind: BuiltinKind = {
   schema: JSON.stringify({
     type: "object",
     properties: {
-      role: { enum: ["user", "assistant", "system"], description: "Who wrote it" },
+      role: { enum: ["user", "assistant", "system", "tool"], description: "Who wrote it" },
       name: { ...text, description: "The writer's name" },
       text: { ...text, description: "The message" },
       sentAt: { type: "string", format: "date-time", description: "When it was sent, ISO 8601" }

@@ -115,4 +115,4 @@ const messageSaid = ({ part }: Question, statement: MemoryStatement, text: strin
 }
 
 const nameOf = ({ speaker }: MemoryStatement): string =>
-  speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : "User")
+  speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : speaker?.role === "tool" ? "Tool" : "User")

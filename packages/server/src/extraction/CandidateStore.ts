@@ -20,6 +20,7 @@ import { MemoryIds } from "../memories/MemoryIds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
+import { isOfTool, turnOf } from "./ConversationMessages.ts"
 import { meaningOf } from "./SameMeaning.ts"
 import { slotKeys } from "./SlotKeys.ts"
 
@@ -127,13 +128,12 @@ const conversationCommit = Effect.fnUntraced(function* (
     scope: { subjectId: request.subjectId, threadId: request.threadId },
     processed: messages.map(({ readKey }) => readKey),
     isForced: request.force === true,
-    turns: messages.map(({ content, key, name, role, sentAt }) => ({
-      key,
-      role,
-      name,
-      content: content.slice(0, Limits.contextMessageLengthMax),
-      sentAt
-    })),
+    turns: messages.flatMap((message) => {
+      const { content, key, name, role, sentAt } = turnOf(message)
+      return isOfTool(message)
+        ? []
+        : [{ key, role, name, content: content.slice(0, Limits.contextMessageLengthMax), sentAt }]
+    }),
     summary,
     reads,
     ...(expiresAt !== undefined && { expiresAt }),

@@ -35,6 +35,7 @@ import { memoryEntry } from "../memories/MemoryViews.ts"
 import { candidateKinds } from "./candidateKinds.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
+import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
 import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
 import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { SameMessages } from "./SameMessages.ts"
@@ -116,6 +117,7 @@ interface Parts {
 interface Asked {
   readonly call: PricedCall
   readonly request: ConversationRequest
+  readonly plain: PlainConversation
   readonly messages: ReadonlyArray<KeyedMessage>
   readonly schemas: Effect.Success<ReturnType<typeof candidateKinds>>
   readonly conversationDate: string
@@ -143,23 +145,28 @@ const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
   yield* requirePlace(call.caller, request)
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, parts.kinds)
-  const messages = keyedMessages(request.conversation, request.schemas)
+  const plain = plainConversation(request.conversation)
+  const messages = keyedMessages(plain.messages, request.schemas)
+  // Nothing to store, to read or to pay for.
+  if (messages.every(({ content }) => content.trim() === "")) {
+    return answerOf(plain, "done", { ...nothingFound, read: plain.messages.length }, { stored: 0, known: 0 })
+  }
   const { agentId, subjectId, threadId } = request
   const atMillis = yield* Clock.currentTimeMillis
   const conversationDate = request.conversationDate ?? dayOf(atMillis)
   const readKeys = messages.map(({ readKey }) => readKey)
   const id = sha256Hex(JSON.stringify([subjectId ?? null, threadId ?? null, ...readKeys]))
   const key = readingKey({ account, agentId }, id)
-  const asked: Asked = { call, request, messages, schemas, conversationDate, atMillis, id, key }
+  const asked: Asked = { call, request, plain, messages, schemas, conversationDate, atMillis, id, key }
   return yield* parts.sameMessages.inTurn(key, rememberNow(parts, asked), tooManyCopies)
 })
 
 const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   const { directory, readings } = parts
-  const { call, conversationDate, id, key, messages, request, schemas } = asked
+  const { call, conversationDate, id, key, messages, plain, request, schemas } = asked
   if (!(yield* readings.isOver(key, waitsFor(request, "extraction")))) {
     const known = messages.filter(isKept).length
-    return answerOf(request, "pending", { ...nothingFound, read: known }, { stored: 0, known })
+    return answerOf(plain, "pending", { ...nothingFound, read: known }, { stored: 0, known })
   }
   const account = call.caller.account.id
   let stored: Stored = { kept: { stored: 0, known: 0 }, awaiting: 0, waitMillis: undefined }
@@ -195,16 +202,16 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   if (outcome === undefined || outcome === "failed") yield* call.release
   if (outcome === undefined) {
     const { kept } = yield* storeMessages(parts, asked, [])
-    return { ...answerOf(request, "done", nothingFound, kept), existing: yield* extractedBefore(parts, asked) }
+    return { ...answerOf(plain, "done", nothingFound, kept), existing: yield* extractedBefore(parts, asked) }
   }
   if (outcome !== "left" && outcome !== "failed") {
     readings.end(key)
-    return answerOf(request, "done", outcome, stored.kept)
+    return answerOf(plain, "done", outcome, stored.kept)
   }
   const namespace = yield* directory.ensure(account, request.agentId)
   if (outcome === "left" && !isPaid) yield* keepPaid(parts, asked, namespace)
   yield* readings.leave(namespace, key, outcome === "left")
-  return answerOf(request, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
+  return answerOf(plain, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
 })
 
 /** Mark of a conversation, beside those of its messages, that says that a reading was paid for and left. */
@@ -270,7 +277,7 @@ const extractedBefore = Effect.fnUntraced(function* ({ directory, host }: Parts,
 const nothingFound = { created: [], updated: [], rejected: [], read: 0 }
 
 const answerOf = (
-  { conversation }: ConversationRequest,
+  { leftOut, messages: given, skippedParts }: PlainConversation,
   extraction: "done" | "pending",
   {
     read,
@@ -280,7 +287,14 @@ const answerOf = (
     readonly read: number
   },
   messages: KeptMessages
-): CreatedMemories => ({ ...found, skippedMessages: conversation.length - read, messages, extraction })
+): CreatedMemories => ({
+  ...found,
+  skippedMessages: given.length - read,
+  messages,
+  ...(leftOut.length > 0 && { leftOut }),
+  ...(skippedParts > 0 && { skippedParts }),
+  extraction
+})
 
 const tooManyCopies = Effect.fail(
   new Unavailable({

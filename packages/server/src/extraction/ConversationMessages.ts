@@ -1,16 +1,18 @@
 /**
- * Messages of a request (contract: Conversations): aliases of roles resolved, and the keys under which each counts as
- * stored and as read in its thread.
+ * Messages of a request (contract: Conversations): the keys under which each counts as stored and as read in its thread.
  *
  * The key of a message is its id. Without one it is derived from the text, its writer and time, and the number of
  * earlier messages with the same: in a conversation that is sent again, or that has grown, old messages are known; the
  * same text said once more is new. Without an id, reading for other kinds is another reading.
  */
-import type { ConversationMessage } from "@muniment/domain/Memory"
+import type { MessageRole } from "@muniment/domain/Conversation"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
+import type { PlainMessage } from "./PlainMessages.ts"
 
-export interface KeyedMessage extends Turn {
+/** Its type keeps a tool's words from being read as a turn: see {@link turnOf}. */
+export interface KeyedMessage extends Omit<Turn, "role"> {
+  readonly role: MessageRole
   /** Marks the message as stored, and names it as a source. */
   readonly key: string
   /** Marks it as read. */
@@ -19,19 +21,20 @@ export interface KeyedMessage extends Turn {
 }
 
 export const keyedMessages = (
-  conversation: ReadonlyArray<typeof ConversationMessage.Type>,
+  conversation: ReadonlyArray<PlainMessage>,
   kinds: ReadonlyArray<string> | undefined
 ): ReadonlyArray<KeyedMessage> => {
   const distinct = kinds === undefined ? null : [...new Set(kinds)].toSorted()
   const said = new Map<string, number>()
   const keys = new Set<string>()
-  return conversation.flatMap(({ id, role: given, ...message }) => {
-    const words = { ...message, role: roleAliases[given] }
+  return conversation.flatMap(({ id, part, ...words }) => {
     const text = canonicalJson(words)
     const occurrence = (said.get(text) ?? 0) + 1
     said.set(text, occurrence)
     const keyOf = (read: ReadonlyArray<string> | null) =>
-      sha256Hex(canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : { id }))
+      sha256Hex(
+        canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : part === 0 ? { id } : { id, part })
+      )
     const key = keyOf(null)
     // Of two messages with one id the first counts.
     if (keys.has(key)) return []
@@ -40,19 +43,22 @@ export const keyedMessages = (
   })
 }
 
-const roleAliases = {
-  user: "user",
-  human: "user",
-  assistant: "assistant",
-  ai: "assistant",
-  system: "system"
-} as const satisfies Record<(typeof ConversationMessage.Type)["role"], Turn["role"]>
+/** As an extractor reads it: nothing of what a tool said, which is no word of the user or the assistant. */
+export const turnOf = <M extends KeyedMessage>(message: M): Omit<M, "role"> & Turn => {
+  const { role } = message
+  return role === "tool" ? { ...message, role: "system", name: undefined, content: "" } : { ...message, role }
+}
+
+export const isOfTool = ({ role }: KeyedMessage): boolean => role === "tool"
 
 /** Turns on each side of a message whose text is searched with its memories. */
 const neighboursPerSide = 2
 
 /** Texts of a memory's sources and of the turns around them, nearest first: own, one before, one after, and so on. */
-export const neighbourTexts = (turns: ReadonlyArray<Turn>, sources: ReadonlyArray<number>): ReadonlyArray<string> => {
+export const neighbourTexts = (
+  turns: ReadonlyArray<Pick<Turn, "content">>,
+  sources: ReadonlyArray<number>
+): ReadonlyArray<string> => {
   const first = Math.min(...sources)
   const last = Math.max(...sources)
   const places = new Set(sources.toSorted((left, right) => left - right))

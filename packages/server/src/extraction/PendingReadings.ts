@@ -154,7 +154,7 @@ const storedMessages = Effect.fnUntraced(function* (
 const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
   const { name, role, sentAt, text } = data
   return {
-    role: role === "assistant" ? "assistant" : "user",
+    role: role === "assistant" || role === "tool" ? role : "user",
     content: String(text),
     ...(typeof name === "string" && { name }),
     ...(typeof sentAt === "string" && { sentAt }),

@@ -12,8 +12,9 @@ import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { idsOfSources, judgeCandidates, rejection } from "./CandidateJudge.ts"
 import { candidateKinds } from "./candidateKinds.ts"
-import { keyedMessages } from "./ConversationMessages.ts"
+import { keyedMessages, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused } from "./extractInTime.ts"
+import { plainConversation } from "./PlainMessages.ts"
 
 export type ReadingTrial = (
   call: PricedCall,
@@ -44,13 +45,13 @@ const tryReading = Effect.fn("ReadingTrial.read")(function* (
 ) {
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, kinds)
-  const messages = keyedMessages(request.conversation, request.schemas)
+  const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas)
   const conversationDate = request.conversationDate ?? dayOf(yield* Clock.currentTimeMillis)
   yield* call.reserve()
   const extract = extractInTime(extractor, deadlineMillis, {
     account,
     kinds: [...schemas.values()],
-    messages,
+    messages: messages.map(turnOf),
     context: [],
     summary: undefined,
     conversationDate

@@ -20,7 +20,7 @@ import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"
 import { type CandidateStore, makeCandidateStore } from "./CandidateStore.ts"
-import type { KeyedMessage } from "./ConversationMessages.ts"
+import { isOfTool, type KeyedMessage, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused } from "./extractInTime.ts"
 import { knownName } from "./SlotKeys.ts"
 
@@ -144,7 +144,16 @@ const extracted = Effect.fnUntraced(function* <E>(
   const speakerName = yield* speakerOf(parts, directory.find(account, request.agentId), request)
   const kinds = [...schemas.values()]
   const summary = before?.summary
-  const asked = { account, kinds, messages, context, summary, speakerName, conversationDate, turnMillisMax }
+  const asked = {
+    account,
+    kinds,
+    messages: messages.map(turnOf),
+    context,
+    summary,
+    speakerName,
+    conversationDate,
+    turnMillisMax
+  }
   if (isBackground === true) yield* extractor.untilFree(account)
   return yield* extractInTime(extractor, deadlineMillis, asked).pipe(
     Effect.provideService(TokenNamespace, directory.tagOf(account, request.agentId)),
@@ -195,5 +204,6 @@ const contextOf = (
   const unread = new Set(fresh.map(({ key }) => key))
   const turns = (before?.turns ?? []).filter(({ key }) => !unread.has(key))
   const skip = new Set([...unread, ...turns.map(({ key }) => key)])
-  return [...turns, ...messages.filter(({ key }) => !skip.has(key))].slice(-Limits.conversationContextMax)
+  const read = messages.filter((message) => !skip.has(message.key) && !isOfTool(message))
+  return [...turns, ...read.map(turnOf)].slice(-Limits.conversationContextMax)
 }

@@ -1,0 +1,111 @@
+/**
+ * Messages of a conversation as callers have them (contract: Conversations): the shape of this service, and those of
+ * model APIs, whose content may be null or a list of parts, whose tool calls stand beside it, and which name time in
+ * their own way. What is said in them is decided in `server/src/extraction/PlainMessages.ts`; here is what is taken.
+ */
+import { Schema } from "effect"
+import { AnyMoment } from "./GivenTimes.ts"
+import { Limits } from "./Limits.ts"
+
+const JsonFields = Schema.Record(Schema.String, Schema.Json)
+
+/** Every name that a writer is given, and the role that it stands for. */
+export const messageRoles = {
+  user: "user",
+  human: "user",
+  assistant: "assistant",
+  ai: "assistant",
+  model: "assistant",
+  system: "system",
+  developer: "system",
+  tool: "tool",
+  function: "tool"
+} as const
+export type MessageRole = (typeof messageRoles)[keyof typeof messageRoles]
+
+const roles = Object.keys(messageRoles) as ReadonlyArray<keyof typeof messageRoles>
+
+/** A part of a message: `{type: "text", text}`, an image, a tool call or result, and whatever else an API has. */
+const Part = Schema.Union([Schema.String, JsonFields])
+const Content = Schema.Union([Schema.String, Schema.Array(Part), JsonFields])
+export type MessageContent = typeof Content.Type
+
+/** Texts of parts that somebody wrote; calls and results of tools are no part of it. */
+export const saidTexts = (content: MessageContent | null | undefined): ReadonlyArray<string> => {
+  if (content === null || content === undefined) return []
+  if (typeof content === "string") return [content]
+  const parts: ReadonlyArray<typeof Part.Type> = Array.isArray(content) ? content : [content as typeof JsonFields.Type]
+  return parts.flatMap((part) => {
+    if (typeof part === "string") return [part]
+    const { refusal, text, thought, type } = part
+    if (thought === true || type === "thinking" || type === "reasoning") return []
+    return typeof text === "string" ? [text] : typeof refusal === "string" ? [refusal] : []
+  })
+}
+
+const isToolRole = (role: string): boolean => role === "tool" || role === "function"
+
+const textBound = `at most ${Limits.messageLengthMax} characters of text`
+
+const MessageFields = Schema.Struct({
+  id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))),
+  role: Schema.Literals(roles).annotate({
+    description:
+      "Who wrote it: `user` (or `human`), `assistant` (`ai`, `model`), `system` (`developer`), `tool` (`function`)."
+  }),
+  name: Schema.optionalKey(
+    Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
+      description: "Who wrote it, as questions name them.",
+      examples: ["Alice"]
+    })
+  ),
+  content: Schema.optionalKey(
+    Schema.NullOr(Content).annotate({
+      description:
+        "A text, null, or the parts of a message as model APIs have them: text parts are joined by line ends, images and files are named as `[image]`, calls and results of tools become messages of role `tool`."
+    })
+  ),
+  parts: Schema.optionalKey(Schema.Array(Part).annotate({ description: "The same as a list in `content`." })),
+  tool_calls: Schema.optionalKey(
+    Schema.Array(JsonFields).annotate({ description: "Calls of tools, as OpenAI has them: messages of role `tool`." })
+  ),
+  tool_call_id: Schema.optionalKey(Schema.String),
+  sentAt: Schema.optionalKey(
+    AnyMoment.annotate({
+      description:
+        "When it was sent: ISO 8601, or seconds or milliseconds since the epoch; default `conversationDate`. `createdAt`, `created_at` and `timestamp` are read too."
+    })
+  ),
+  createdAt: Schema.optionalKey(AnyMoment),
+  created_at: Schema.optionalKey(AnyMoment),
+  timestamp: Schema.optionalKey(AnyMoment)
+})
+export type GivenMessage = typeof MessageFields.Type
+
+const ConversationMessage = MessageFields.check(
+  Schema.makeFilter(
+    ({ content, parts, role }: GivenMessage) =>
+      isToolRole(role) || [...[...saidTexts(content), ...saidTexts(parts)].join("\n")].length <= Limits.messageLengthMax
+        ? undefined
+        : { path: [content === undefined ? "parts" : "content"], issue: `expected ${textBound}` },
+    { expected: textBound }
+  )
+)
+
+/** The messages of a request; a text alone is a message of the user. */
+export const Conversation = Schema.Union([
+  Schema.NonEmptyArray(Schema.Union([ConversationMessage, Schema.String])).check(
+    Schema.isMaxLength(Limits.messagesPerConversationMax)
+  ),
+  Schema.String.check(Schema.isMaxCodePoints(Limits.messageLengthMax))
+]).annotate({ description: "Messages, oldest first; a text alone is one message of the user." })
+export type Conversation = typeof Conversation.Type
+
+/** Why a message of a request is not stored. */
+export const LeftOutMessage = Schema.Struct({
+  index: Schema.Int.annotate({ description: "Its place in the request, from 0." }),
+  id: Schema.optionalKey(Schema.String),
+  reason: Schema.Literals(["empty", "no_text"]),
+  message: Schema.String
+})
+export type LeftOutMessage = typeof LeftOutMessage.Type
