@@ -4,7 +4,7 @@
  * their own way. What is said in them is decided in `server/src/extraction/PlainMessages.ts`; here is what is taken.
  */
 import { Schema } from "effect"
-import { AnyMoment } from "./GivenTimes.ts"
+import { AnyMoment, SaidAt } from "./GivenTimes.ts"
 import { Limits } from "./Limits.ts"
 
 const JsonFields = Schema.Record(Schema.String, Schema.Json)
@@ -71,9 +71,9 @@ const MessageFields = Schema.Struct({
   ),
   tool_call_id: Schema.optionalKey(Schema.String),
   sentAt: Schema.optionalKey(
-    AnyMoment.annotate({
+    SaidAt.annotate({
       description:
-        "When it was sent: ISO 8601, or seconds or milliseconds since the epoch; default `conversationDate`. `createdAt`, `created_at` and `timestamp` are read too."
+        "When it was sent: ISO 8601 with its offset, or seconds or milliseconds since the epoch; default `conversationDate`. `createdAt`, `created_at` and `timestamp` are read too."
     })
   ),
   createdAt: Schema.optionalKey(AnyMoment),

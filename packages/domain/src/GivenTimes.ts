@@ -156,27 +156,34 @@ const momentOf = (given: string | number): string | undefined => {
   return Number.isNaN(momentIn(whole)) ? undefined : whole
 }
 
-/** The moment that `AnyMoment` has let through, ISO 8601 with its offset; without one in UTC. */
+/** The moment that `SaidAt` or `AnyMoment` has let through, ISO 8601 with its offset; without one in UTC. */
 export const momentText = (given: string | number): string => momentOf(given)!
 
-const wantedMoment = "an ISO 8601 date-time, or seconds or milliseconds since the epoch"
-
-/** A moment as model APIs and chat exports name it. */
-export const AnyMoment = Schema.Union([Schema.String, Schema.Finite])
-  .annotate({ expected: wantedMoment })
-  .check(
-    Schema.makeFilter(
-      (given: string | number) => {
-        const millis = momentIn(momentOf(given) ?? "")
-        if (millis >= yearStart(saidYears.min) && millis < yearStart(saidYears.max + 1)) return undefined
-        const isNumber = numeric.test(String(given))
-        return isNumber
-          ? misreadTime(Number(given), "milliseconds", wantedMoment)
-          : misreadText(String(given), wantedMoment, millis, saidYears)
-      },
-      { expected: wantedMoment }
+const anyMoment = (wanted: string, isForm: (text: string) => boolean) =>
+  Schema.Union([Schema.String, Schema.Finite])
+    .annotate({ expected: wanted })
+    .check(
+      Schema.makeFilter(
+        (given: string | number) => {
+          const isNumber = numeric.test(String(given))
+          const millis = isNumber || isForm(String(given)) ? momentIn(momentOf(given) ?? "") : Number.NaN
+          if (millis >= yearStart(saidYears.min) && millis < yearStart(saidYears.max + 1)) return undefined
+          return isNumber
+            ? misreadTime(Number(given), "milliseconds", wanted)
+            : misreadText(String(given), wanted, millis, saidYears)
+        },
+        { expected: wanted }
+      )
     )
-  )
+
+/** When something was said, as this service names it: its text has an offset. */
+export const SaidAt = anyMoment(
+  "an ISO 8601 date-time with its offset, or seconds or milliseconds since the epoch",
+  (text) => moment.test(text)
+)
+
+/** The same as model APIs and chat exports name it: a text without an offset is in UTC. */
+export const AnyMoment = anyMoment("an ISO 8601 date-time, or seconds or milliseconds since the epoch", () => true)
 
 const instantIn = (text: string): number => (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN)
 
