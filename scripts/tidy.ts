@@ -14,6 +14,7 @@ import { type Finding, findingText } from "./tidy/Finding.ts"
 import { floorFindings, type Manifest } from "./tidy/Floors.ts"
 import { importGraph } from "./tidy/ImportGraph.ts"
 import { commentsOf, paragraphsOf, type Prose } from "./tidy/Prose.ts"
+import { rawOpenFindings } from "./tidy/RawOpens.ts"
 import { manifestFindings, readmeFindings, type TextFile, textFindings } from "./tidy/Repository.ts"
 import { headerFindings, patternFindings, shareFindings, sizeFindings } from "./tidy/Sizes.ts"
 import { makeSourceFile, type SourceFile } from "./tidy/SourceFile.ts"
@@ -44,6 +45,7 @@ export const tidy = (root: string): ReadonlyArray<Finding> => {
     ...sources.flatMap(headerFindings),
     ...shareFindings(sources),
     ...sources.filter(({ path }) => !namesWhatItBans.test(path)).flatMap(banFindings),
+    ...sources.flatMap(rawOpenFindings),
     ...sources.flatMap(conventionFindings),
     ...proseOf(files, sources).flatMap((prose) => citationFindings(prose, citable)),
     ...[...manifests.values()].flatMap(manifestFindings),

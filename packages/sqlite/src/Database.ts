@@ -7,7 +7,7 @@
  * transaction at a time; errors are `SqliteError`s.
  */
 import { Effect } from "effect"
-import { closeSync, openSync, readSync } from "node:fs"
+import { accessSync, constants } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { classified, classifySqlite, SqliteError } from "./SqliteError.ts"
 import { type Statement, StatementCache } from "./Statement.ts"
@@ -134,25 +134,31 @@ export class Database {
   }
 
   /**
-   * SQLite opens a file whose header has a write version that it does not know for reading, and says so at the first write
-   * only. Its log may still have the header as it was.
+   * SQLite opens a file whose header has a write version that it does not know for reading, and says so at the first
+   * change only: one is tried and rolled back. A lock of another connection says that SQLite would have gone on.
    */
   #refuseUnknownFormat(): void {
-    const version = classified("open", () => writeVersionOf(this.filename))
-    if (version <= writeVersionMax) return
     try {
-      // BEGIN IMMEDIATE begins a reading transaction on such a file; only a change is refused.
-      this.handle.exec(`BEGIN; PRAGMA user_version=${Number(this.value("PRAGMA user_version"))}; ROLLBACK`)
+      this.handle.exec(`PRAGMA busy_timeout=0; BEGIN IMMEDIATE; PRAGMA user_version=0; ROLLBACK`)
     } catch (cause) {
       const error = classifySqlite(cause, "open")
-      if (error?.errcode !== sqliteReadonly) throw error ?? cause
-      throw new SqliteError({
-        reason: "corrupt",
-        operation: "open",
-        errcode: sqliteReadonly,
-        cause: new Error(`the header has the unknown write version ${version}`)
-      })
+      if (error?.errcode === sqliteReadonly) throw this.#readOnlyFault()
+      if (error?.reason !== "busy") throw error ?? cause
     }
+    this.exec(`PRAGMA busy_timeout=${busyTimeoutMillis}`)
+  }
+
+  /** A file that this process may not write is no damage. */
+  #readOnlyFault(): SqliteError {
+    const { filename } = this
+    // The name may be a URI, as SQLite takes it.
+    classified("open", () => accessSync(filename.startsWith("file:") ? new URL(filename) : filename, constants.W_OK))
+    return new SqliteError({
+      reason: "corrupt",
+      operation: "open",
+      errcode: sqliteReadonly,
+      cause: new Error("the header has an unknown write version")
+    })
   }
 
   /** SQLite rolls back some failed transactions by itself, as on a full disk. */
@@ -170,22 +176,7 @@ export class Database {
   }
 }
 
-/** Where a header says which journal a writer needs: 2 is the write-ahead log. An empty file has none. */
-const writeVersionAt = 18
-const writeVersionMax = 2
 const sqliteReadonly = 8
-
-const writeVersionOf = (filename: string): number => {
-  const byte = new Uint8Array(1)
-  // The name may be a URI, as SQLite takes it.
-  const file = openSync(filename.startsWith("file:") ? new URL(filename) : filename, "r")
-  try {
-    readSync(file, byte, 0, 1, writeVersionAt)
-  } finally {
-    closeSync(file)
-  }
-  return byte[0]!
-}
 
 /** Lifts a synchronous step: `SqliteError`s fail, anything else is a defect. */
 export const attempt = <A>(operation: string, step: () => A): Effect.Effect<A, SqliteError> =>

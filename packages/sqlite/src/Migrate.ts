@@ -7,8 +7,9 @@
  * database with tables is copied, checked and synced; a file of a newer release is refused and not changed.
  */
 import { Schema } from "effect"
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs"
+import { renameSync, rmSync } from "node:fs"
 import { dirname } from "node:path"
+import { syncClosed } from "./ClosedFile.ts"
 import { Database, SqliteError } from "./Database.ts"
 import { classified } from "./SqliteError.ts"
 
@@ -84,9 +85,9 @@ const writeSnapshot = (database: Database, path: string): string => {
   database.prepare("VACUUM INTO ?").run(unfinished)
   verifySnapshot(unfinished)
   classified("snapshot", () => {
-    syncPath(unfinished)
+    syncClosed(unfinished)
     renameSync(unfinished, path)
-    syncPath(dirname(path))
+    syncClosed(dirname(path))
   })
   return path
 }
@@ -104,14 +105,5 @@ const verifySnapshot = (path: string): void => {
     }
   } finally {
     copy.close()
-  }
-}
-
-const syncPath = (path: string): void => {
-  const descriptor = openSync(path, "r")
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

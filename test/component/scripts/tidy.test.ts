@@ -6,6 +6,7 @@ import { banFindings } from "../../../scripts/tidy/Bans.ts"
 import { conventionFindings } from "../../../scripts/tidy/Conventions.ts"
 import { type Finding, findingText } from "../../../scripts/tidy/Finding.ts"
 import { floorFindings } from "../../../scripts/tidy/Floors.ts"
+import { rawOpenFindings } from "../../../scripts/tidy/RawOpens.ts"
 import { manifestFindings, readmeFindings, textFindings } from "../../../scripts/tidy/Repository.ts"
 import { headerFindings, patternFindings, shareFindings, sizeFindings } from "../../../scripts/tidy/Sizes.ts"
 import { makeSourceFile } from "../../../scripts/tidy/SourceFile.ts"
@@ -54,6 +55,31 @@ describe("the floor plan", () => {
     expect(findings.map(({ message }) => message)).toEqual([
       "left-pad is not a dependency in the package's package.json"
     ])
+  })
+})
+
+describe("files that are opened without SQLite", () => {
+  const found = (text: string, path = "packages/control/src/database/Sample.ts") =>
+    rulesOf(rawOpenFindings(ofFile(text, path)))
+
+  for (const text of [
+    'import { openSync } from "node:fs"',
+    'import { readFileSync as read } from "node:fs"',
+    'import { createReadStream, statSync } from "node:fs"',
+    'import { open } from "node:fs/promises"',
+    'import { promises } from "node:fs"',
+    'import fs from "node:fs"',
+    'import * as files from "node:fs/promises"',
+    'import { Effect, FileSystem } from "effect"'
+  ])
+    it(`are refused where no one says what they are: ${text}`, () => expect(found(text)).toEqual(["raw open"]))
+
+  it("are free where they are listed, in processes beside the service, and for what needs no descriptor", () => {
+    const text = 'import { openSync } from "node:fs"'
+    for (const path of ["engine/src/log/Sample.ts", "cli/src/Sample.ts", "sqlite/src/ClosedFile.ts"])
+      expect(found(text, `packages/${path}`)).toEqual([])
+    expect(found('import { existsSync, renameSync, rmSync, statSync } from "node:fs"')).toEqual([])
+    expect(found('import type { FileHandle } from "node:fs/promises"')).toEqual([])
   })
 })
 

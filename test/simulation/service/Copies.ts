@@ -1,6 +1,6 @@
 /**
  * Copies of SQLite's files as a crash leaves them. A kill leaves all; a power cut takes commits off the end of a file
- * that is not synced at each commit: its log is cut behind what was moved into the file or synced.
+ * that is not synced at each commit: its log is cut behind what was moved into the file.
  */
 import {
   copyFileSync,
@@ -14,11 +14,11 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { ballastName } from "@muniment/engine/host/Ballast"
-import { indexOf, syncedFramesOf, writtenAt } from "./SyncedFiles.ts"
 
 const walHeaderBytes = 32
 const frameHeaderBytes = 24
-/** Places in SQLite's shared index of a log: frames moved, frames being moved. */
+/** Places in SQLite's shared index of a log: frames written, moved, being moved. */
+const writtenAt = 16
 const movedAt = 96
 const movingAt = 128
 
@@ -52,10 +52,17 @@ export const filesBelow = (directory: string): ReadonlyArray<Buffer> =>
 
 export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true })
 
+/** What SQLite's shared index of a log says at an offset; 0: there is none. */
+const indexOf = (path: string, at: number): number => {
+  const index = path.replace(/-wal$/, "-shm")
+  const shared = existsSync(index) ? readFileSync(index) : Buffer.alloc(0)
+  return shared.length < at + 4 ? 0 : shared.readUInt32LE(at)
+}
+
 const cutLog = (from: string, to: string, frames: (least: number, most: number) => number): void => {
   const bytes = readFileSync(to)
   const written = indexOf(from, writtenAt)
-  const least = Math.max(indexOf(from, movedAt), indexOf(from, movingAt), syncedFramesOf(from))
+  const least = Math.max(indexOf(from, movedAt), indexOf(from, movingAt))
   if (bytes.length <= walHeaderBytes || least >= written) return
   const frameBytes = frameHeaderBytes + bytes.readUInt32BE(8)
   writeFileSync(to, bytes.subarray(0, walHeaderBytes + frames(least, written) * frameBytes))

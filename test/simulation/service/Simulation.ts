@@ -18,7 +18,6 @@ import { cut, failAfter, forgetDisk } from "./LogDisk.ts"
 import { Model, type Write } from "./Model.ts"
 import { busyThreads, failureOf, isFenced, Service, settle, type Variant } from "./Service.ts"
 import { SimulatedClock } from "./SimulatedClock.ts"
-import { failNextSync, forgetSynced } from "./SyncedFiles.ts"
 import { Trace } from "./Trace.ts"
 
 const dayMillis = 86_400_000
@@ -377,7 +376,6 @@ class Simulation {
     if (beside !== undefined) await this.#until(beside.bury, true)
     this.#clock.forget()
     forgetDisk(before.logDirectory)
-    forgetSynced(before.directory)
     removeDirectory(before.directory)
     this.#forgetRequests()
     this.#service = after
@@ -409,10 +407,8 @@ class Simulation {
     await this.#crash(false, other)
   }
 
-  /** The log's disk, or that of the files for one sync, of which no caller hears. */
   #breakDisk(): void {
     if (this.#variant !== "log") return
-    if (this.#random.next() < 0.5) return failNextSync(this.#service.directory)
     this.#isDiskFaulty = true
     failAfter(this.#service.logDirectory, this.#random.between(0, 6), () => this.#random.next() < 0.5)
   }

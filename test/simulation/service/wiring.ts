@@ -7,7 +7,6 @@ import type { Mutation } from "./mutations.ts"
 
 const here = (name: string): string => new URL(name, import.meta.url).href
 const logModules = /\/packages\/engine\/src\/log\/[^/]+$/
-const copySync = /\/store\/sqlite\/syncCopy\.ts$/
 
 const stands = new Map([
   ["@muniment/worker/WorkerThread", here("./InlineThread.ts")],
@@ -30,8 +29,7 @@ const places: ReadonlyArray<readonly [parent: RegExp, specifier: string, stand: 
 const standOf = (specifier: string, parent: string): string | undefined => {
   const place = places.find(([module, name]) => name === specifier && module.test(parent))
   if (place !== undefined) return place[2]
-  if (logModules.test(parent)) return disks.get(specifier)
-  return copySync.test(parent) && specifier === "node:fs/promises" ? here("./SyncedFiles.ts") : undefined
+  return logModules.test(parent) ? disks.get(specifier) : undefined
 }
 
 /** Call it before the first module of the service is loaded. */

@@ -5,20 +5,10 @@
  * Not opened read-only, because SQLite would then leave its log files behind, and never created: a file that was erased
  * meanwhile stays erased.
  */
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  rmSync,
-  type BigIntStats,
-  statSync
-} from "node:fs"
+import { type BigIntStats, chmodSync, copyFileSync, existsSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { syncedBytes } from "@muniment/sqlite/ClosedFile"
 import { Database } from "@muniment/sqlite/Database"
 
 export interface CopyRequest {
@@ -147,15 +137,5 @@ const copyPlain = (path: string, to: string): Omit<Copied, "bytes" | "mark"> | u
   } catch (error) {
     if (!existsSync(path)) return undefined
     throw error
-  }
-}
-
-const syncedBytes = (path: string): number => {
-  const handle = openSync(path, "r")
-  try {
-    fsyncSync(handle)
-    return fstatSync(handle).size
-  } finally {
-    closeSync(handle)
   }
 }

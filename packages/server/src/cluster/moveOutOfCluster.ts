@@ -28,6 +28,7 @@ import { changeNumberOf } from "@muniment/control/database/followChanges"
 import { type NamespaceKey, NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { copyContent } from "@muniment/engine/store/sqlite/namespaceMeta"
 import { syncClosedCopy } from "@muniment/engine/store/sqlite/syncCopy"
+import { syncClosed } from "@muniment/sqlite/ClosedFile"
 import { Database } from "@muniment/sqlite/Database"
 import { keyFileName } from "@muniment/trust/KeyRing"
 import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/PrivateFile"
@@ -133,7 +134,9 @@ const prepare = (directory: string): void => {
 /** -> its number. */
 const copyControl = (folder: string, to: string): number => {
   Database.using(join(folder, "control", controlFile), (database) => database.prepare("VACUUM INTO ?").run(to))
-  return Database.using(to, changeNumberOf)
+  const number = Database.using(to, changeNumberOf)
+  syncClosed(to)
+  return number
 }
 
 /** Undefined: the agent holds nothing yet. */
@@ -141,6 +144,8 @@ const place = (scratch: string, directory: string, { tag }: NamespaceKey) => {
   const from = join(scratch, namespaceFile(tag))
   const { epoch, ordinal } = Database.using(from, copyContent)
   if (epoch === 0) return undefined
+  // Begun as a base that was fetched, which was not synced.
+  syncClosed(from)
   renameSync(from, join(directory, namespaceFile(tag)))
   return { ordinal, bytes: statSync(join(directory, namespaceFile(tag))).size }
 }

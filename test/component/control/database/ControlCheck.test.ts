@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { openDatabases, unlockedFiles } from "../../../support/FileLocks.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { loggedControlOf, rowsOf, syncedLog } from "../LoggedControl.ts"
 
@@ -66,6 +67,26 @@ describe("control.db with rot in a row", () => {
       )
     })
   )
+
+  it.live.skipIf(!existsSync("/proc/locks"))("keeps its locks through a check and the making of a base (Linux)", () => {
+    const directory = temporaryDirectory()
+    const demandLocks = Effect.andThen(
+      Effect.promise(() => unlockedFiles(directory, process.pid)),
+      (unlocked) => Effect.sync(() => expect(unlocked).toEqual([]))
+    )
+    return run(
+      directory,
+      Effect.gen(function* () {
+        yield* demandLocks
+        yield* addAccount("narwhal")
+        expect(yield* check).toEqual({ faults: [], isCompared: true })
+        yield* demandLocks
+        expect(openDatabases(directory, process.pid)).toBeGreaterThan(0)
+        yield* erase
+        yield* demandLocks
+      })
+    )
+  })
 
   it.live("has no base with what an erasure has removed", () =>
     Effect.gen(function* () {

@@ -15,7 +15,6 @@ import { Model } from "../Model.ts"
 import { busyThreads, settle, type Variant } from "../Service.ts"
 import type { SimulationResult } from "../Simulation.ts"
 import { SimulatedClock } from "../SimulatedClock.ts"
-import { failNextSync, forgetSynced } from "../SyncedFiles.ts"
 import { Trace } from "../Trace.ts"
 import { Books, type Movement, type Purses } from "./Books.ts"
 import {
@@ -467,7 +466,6 @@ class WholeSimulation {
     await this.#until(before.bury, true)
     this.#clock.forget()
     forgetDisk(before.logDirectory)
-    forgetSynced(before.directory)
     removeDirectory(before.directory)
     for (const { tenant } of this.#underWay) if (tenant !== undefined) tenant.writing = 0
     for (const ask of this.#underWay.splice(0)) this.#over(ask)
@@ -481,7 +479,6 @@ class WholeSimulation {
 
   #breakDisk(): void {
     if (this.#variant !== "log") return
-    failNextSync(this.#service.directory)
     this.#staleRefusals = undefined
     const isFull = this.#random.next() < 0.5
     if (isFull) {

@@ -6,20 +6,10 @@
  * Invariants: a base whose bytes are not those of its sum is none; a base appears with its sum or not at all; a
  * difference names tables and counts rows, and never says what they hold.
  */
-import { createHash } from "node:crypto"
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync
-} from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Option, Schema } from "effect"
+import { copyClosed, sha256OfClosed, syncClosed } from "@muniment/sqlite/ClosedFile"
 import { Database, type DatabaseOptions } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
@@ -62,7 +52,7 @@ export const notedBase = ({ base, baseNote }: ControlCopies): typeof BaseNote.Ty
 /** The number of the base; 0: there is none that is whole. */
 export const baseNumber = (copies: ControlCopies): number => {
   const noted = notedBase(copies)
-  return noted !== undefined && noted.sha256 === sha256Of(copies.base) ? noted.number : 0
+  return noted !== undefined && noted.sha256 === sha256OfClosed(copies.base) ? noted.number : 0
 }
 
 /** Before removed text has left the files: a base of an earlier moment has it. */
@@ -85,7 +75,7 @@ export const snapshotNumber = ({ snapshot }: ControlCopies): number =>
 /** Begins the expected file: the base, or at 0 the empty database. */
 export const beginExpected = ({ base, expected }: ControlCopies, from: number): void => {
   removeWithLogs(expected)
-  if (from > 0) return copyFileSync(base, expected)
+  if (from > 0) return copyClosed(base, expected)
   using({ filename: expected }, (database) => {
     migrate(database, controlMigrations, { snapshot: `${expected}.before-migration` })
     database.transaction(() => noteNumber(database, emptyNumber, null))
@@ -113,21 +103,21 @@ export const differencesOf = ({ expected, snapshot }: ControlCopies): ReadonlyAr
 export const adoptSnapshot = (copies: ControlCopies, checkedAt: number): void => {
   const { base, baseNote, snapshot } = copies
   const number = using({ filename: snapshot, readOnly: true }, changeNumberOf)
-  const sha256 = sha256Of(snapshot)
-  synced(snapshot)
+  const sha256 = sha256OfClosed(snapshot)
+  syncClosed(snapshot)
   removeBase(copies)
   renameSync(snapshot, base)
-  synced(dirname(base))
+  syncClosed(dirname(base))
   replacePrivateFile(baseNote, `${JSON.stringify({ number, sha256, checkedAt })}\n`)
 }
 
 /** The expected file becomes `control.db`, which nobody may have open. */
 export const adoptExpected = ({ expected, filename }: ControlCopies): void => {
   using({ filename: expected }, (database) => database.checkpoint("TRUNCATE"))
-  synced(expected)
+  syncClosed(expected)
   for (const ending of logEndings) rmSync(`${filename}${ending}`, { force: true })
   renameSync(expected, filename)
-  synced(dirname(filename))
+  syncClosed(dirname(filename))
 }
 
 /** What a check leaves, also a killed one. */
@@ -166,27 +156,4 @@ const differing = (database: Database, rows: (schema: string) => string): number
     Number(database.value(`SELECT count(*) FROM (${sql})`))
   )
   return Math.max(...counts)
-}
-
-const chunkBytes = 1_048_576
-
-const sha256Of = (path: string): string => {
-  const hash = createHash("sha256")
-  const chunk = Buffer.allocUnsafe(chunkBytes)
-  const file = openSync(path, "r")
-  try {
-    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) hash.update(chunk.subarray(0, read))
-  } finally {
-    closeSync(file)
-  }
-  return hash.digest("hex")
-}
-
-const synced = (path: string): void => {
-  const file = openSync(path, "r")
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }

@@ -36,7 +36,7 @@ import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMet
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { storedEvents } from "../sqlite/storedEvents.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
-import { syncClosedCopy, syncCopy } from "../sqlite/syncCopy.ts"
+import { syncClosedCopy, syncName } from "../sqlite/syncCopy.ts"
 import type { StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
 import { followLog } from "./followLog.ts"
@@ -333,7 +333,7 @@ class LogFirstStore {
       const open = this.#open.get(tag)
       return open === undefined
         ? Effect.tap(this.#followedClosed(tag), () => syncClosedCopy(filename))
-        : Effect.tap(open.settled, () => syncCopy(filename))
+        : Effect.tap(open.settled, () => syncName(filename))
     }).pipe(
       Effect.flatMap((ordinal) => log.rebase(tag, ordinal)),
       Effect.catch((error) =>

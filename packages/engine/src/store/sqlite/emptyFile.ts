@@ -3,9 +3,10 @@
  * takes longer than a commit.
  *
  * Invariants: the file gets its name when all of its bytes are synced, and never the name of a file that is there. The
- * name itself is synced with the first commit, or by `syncCopy`.
+ * name itself is synced with the first commit, or by `syncName`.
  */
-import { closeSync, fdatasyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
+import { closeSync, fdatasyncSync, linkSync, openSync, rmSync, writeSync } from "node:fs"
+import { readClosed } from "@muniment/sqlite/ClosedFile"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
 
 let emptyBytes: Buffer | undefined
@@ -17,7 +18,7 @@ export const placeEmptyFile = (filename: string, make: (unfinished: string) => v
     for (const suffix of ["", "-wal", "-shm"]) rmSync(`${unfinished}${suffix}`, { force: true })
     if (emptyBytes === undefined) {
       make(unfinished)
-      emptyBytes = readFileSync(unfinished)
+      emptyBytes = readClosed(unfinished)
     } else writeSynced(unfinished, emptyBytes)
     linkSync(unfinished, filename)
     return true
