@@ -25,6 +25,7 @@ const opened: Readonly<Record<string, string>> = {
   "packages/models/src/": "files of models",
   "packages/server/src/DataDirectory.ts": "the lock note and the operator's token",
   "packages/server/src/MovedDirectory.ts": "the note of a move",
+  "packages/server/src/admission/ProcessorWait.ts": "what the kernel counts of threads",
   "packages/server/src/cluster/moveIntoCluster.ts": "files of keys, and copies of databases that are closed",
   "packages/server/src/cluster/moveOutOfCluster.ts": "the mark of a move",
   "packages/server/src/console/ConsoleRoutes.ts": "files of the console",
