@@ -41,7 +41,15 @@ describe("the page on the bytes on disk", () => {
 
   it("shows a record of the commit log as the encoder writes it", () => {
     const body = { text: "[1,2]", vectors: [Float32Array.of(1, -2), Float32Array.of(0.5)] }
-    const fields = { kind: 1, flags: 1, tag: "0123456789ab", epoch: 3, changes: 2, fromSeq: 258 }
+    const fields = {
+      kind: 1,
+      flags: 1,
+      tag: "0123456789ab",
+      epoch: 3,
+      changes: 2,
+      fromSeq: 258,
+      previous: "fedcba987654"
+    }
     const bytes = Buffer.alloc(recordBytesMax(body))
     writeRecord(bytes, 0, body, { ...fields, atMillis: 1_795_000_000_000, ordinal: 77, unsynced: 5 })
     const shown = hexLines(sectionOf("Commit log"))
@@ -54,7 +62,7 @@ describe("the page on the bytes on disk", () => {
     const change = { number: 42, version: 18, atMillis: 1_795_000_000_000, changes }
     const { body, ...fields } = ledgerFields(change)
     const bytes = Buffer.alloc(recordBytesMax(body))
-    const length = writeRecord(bytes, 0, body, { ...fields, ordinal: 78, unsynced: 0 })
+    const length = writeRecord(bytes, 0, body, { ...fields, ordinal: 78, unsynced: 0, previous: "0123456789ab" })
     const shown = hexLines(sectionOf("Changes of the control database"))
     expect(shown.map(({ offset }) => offset)).toEqual([0, 8, 16, 24, 32, 40, 48, 56, 64, 72])
     for (const { hex, offset } of shown) expect(hexOf(bytes.subarray(offset, offset + 8))).toBe(hex)

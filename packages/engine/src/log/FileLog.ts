@@ -67,6 +67,7 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
     },
     catch: (cause) => new LogFault({ cause })
   })
+  if (scanned.damage.length > 0) yield* Effect.logError(damageText, toldOf(scanned.damage))
   const settings: LogThreadSettings = { directory, segmentBytes }
   const thread = yield* openWorkerThread<LogRequest, LogReply>({
     name: "log",
@@ -375,7 +376,8 @@ export class FileLog implements CommitLogShape {
 
   #write(record: NewRecord, isSync: boolean): LogEntry {
     const before = this.#index.segments.at(-1)?.segment
-    const [fields, entry] = this.#queue.put(record, (length) => this.#places.place(length), isSync)
+    const placed = { ...record, previous: this.#owners.last }
+    const [fields, entry] = this.#queue.put(placed, (length) => this.#places.place(length), isSync)
     this.#index.add(fields, entry.place)
     this.#owners.note(entry.ordinal, record.tag)
     this.#lastMillis = record.atMillis
@@ -465,6 +467,18 @@ export class FileLog implements CommitLogShape {
     return { segment, path, firstOrdinal, lastOrdinal, firstMillis, lastMillis }
   }
 }
+
+const damageText =
+  "acknowledged records of the commit log cannot be read: agents whose files lack them are set aside and answer 503, all others are served; restore those that /admin/status names from a backup"
+
+/** Of a line in the service's log. */
+const toldMax = 20
+
+const toldOf = (damage: ReadonlyArray<LogHole>) => ({
+  records: damage.slice(0, toldMax).map(holeText),
+  namespaces: [...new Set(damage.map(({ tag }) => tag ?? "any whose file ends before"))].slice(0, toldMax),
+  more: Math.max(0, damage.length - toldMax)
+})
 
 const toDamaged = (cause: unknown): LogDamaged =>
   cause instanceof LogDamaged ? cause : new LogDamaged({ reason: String(cause) })

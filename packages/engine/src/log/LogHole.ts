@@ -10,7 +10,7 @@ export interface LogHole {
   /** Where the first of them lies, or the next record if it is missing. */
   readonly segment: number
   readonly offset: number
-  /** Undefined: neither the header nor a later mark says it, it may be any namespace. */
+  /** Undefined: neither its header nor a later record says it, it may be any namespace. */
   readonly tag: NamespaceTag | undefined
   /** Bytes that may be theirs. */
   readonly places: ReadonlyArray<RecordPlace>

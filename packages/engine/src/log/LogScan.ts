@@ -18,6 +18,7 @@ import {
   headerBytes,
   isBodyWhole,
   isErased,
+  nearHeader,
   readHeader,
   recordAlign,
   recordKinds,
@@ -61,7 +62,7 @@ class LogScan {
   readonly #emptySegments: Array<number> = []
   /** Ordinals of records whose bodies are zeros. */
   readonly #erased = new Set<number>()
-  /** What the marks say of the records before them. */
+  /** What later records say: a mark of those before it, any of the one before it; and what is left of a header. */
   readonly #owners = new Map<number, NamespaceTag>()
   readonly #unlisted = new OwnerList()
   /** Highest ordinal that any record says was synced. */
@@ -90,6 +91,8 @@ class LogScan {
         if (!areZeros(bytes, at, at + recordAlign)) {
           isEmpty = false
           this.#noteStray(segment, at)
+          const near = nearHeader(bytes, at)
+          if (near !== undefined) this.#owners.set(near.ordinal, near.tag)
         }
         at += recordAlign
       }
@@ -133,7 +136,7 @@ class LogScan {
   }
 
   #record(header: RecordHeader, bytes: Buffer, place: RecordPlace): void {
-    const { kind, ordinal, tag, unsynced } = header
+    const { kind, ordinal, previous, tag, unsynced } = header
     const { offset, segment } = place
     const isWhole = isBodyWhole(bytes, offset, header)
     const expected = this.#expected ?? ordinal
@@ -143,6 +146,8 @@ class LogScan {
       const { offset: at, segment: begin } = places[0] ?? place
       this.#holes.push({ from: expected, to: ordinal - 1, segment: begin, offset: at, tag: undefined, places })
     }
+    // Also before the first record: those that were lost there are known at the end.
+    if (previous !== undefined && ordinal !== this.#expected) this.#owners.set(ordinal - 1, previous)
     this.#stray = []
     if (isWhole) this.#index.add(header, place)
     else {

@@ -14,15 +14,22 @@ const tagDigits = 12
 export class OwnerList {
   #tags: Array<NamespaceTag> = []
   #next = 0
+  #last: NamespaceTag | undefined
 
   get isLong(): boolean {
     return this.#tags.length >= ownersMax
+  }
+
+  /** Whose the newest record is; undefined: there is none, or a torn tail has taken what says it. */
+  get last(): NamespaceTag | undefined {
+    return this.#last
   }
 
   note(ordinal: number, tag: NamespaceTag): void {
     if (ordinal !== this.#next) this.#tags = []
     this.#tags.push(tag)
     this.#next = ordinal + 1
+    this.#last = tag
   }
 
   /** Forgets records from this ordinal on. */
@@ -30,6 +37,7 @@ export class OwnerList {
     if (this.#next <= fromOrdinal) return
     this.#tags.splice(Math.max(0, this.#tags.length - (this.#next - fromOrdinal)))
     this.#next = fromOrdinal
+    this.#last = this.#tags.at(-1)
   }
 
   /** What a mark behind the list says: how many records, and the text of their tags. */

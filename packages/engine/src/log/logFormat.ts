@@ -3,7 +3,7 @@
  * own, text, zeros to a multiple of 4, vectors as f32, zeros to a multiple of 64. Integers are little-endian.
  *
  * Invariants: a record begins at a multiple of 64, so that its header lies in one sector; every bit of a record is
- * covered by the magic number or by one of the two sums.
+ * covered by the magic number or by one of the two sums; a record names whose the one before it is.
  */
 import { crc32 } from "node:zlib"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -18,8 +18,11 @@ export const bodyFormat = 1
 export const processTag: NamespaceTag = "000000000000"
 
 export const recordKinds = { commit: 1, ledger: 2, mark: 3, refused: 4, rebased: 5, erased: 6 } as const
-/** `claim`: first commit of an owner. `erased`: the body is zeros, or is about to be. `sealed`: the body is encrypted. */
-export const recordFlags = { claim: 1, erased: 2, sealed: 4 } as const
+/**
+ * `claim`: first commit of an owner. `erased`: the body is zeros, or is about to be. `sealed`: the body is encrypted.
+ * `follows`: the header has the tag of the record before it, which those of earlier releases have not.
+ */
+export const recordFlags = { claim: 1, erased: 2, sealed: 4, follows: 8 } as const
 
 /** `changes` of an erased record: the namespace is gone, and a later one of the same tag begins anew. */
 export const removesAll = 1
@@ -50,6 +53,8 @@ export interface RecordFields {
   readonly ordinal: number
   /** Records before this one that were not known to be synced when it was written; at most 65,535. */
   readonly unsynced: number
+  /** Tag of the record with the ordinal before: whose it is if its own header is lost. Undefined: not known. */
+  readonly previous?: NamespaceTag | undefined
 }
 
 export interface RecordHeader extends RecordFields {
@@ -94,14 +99,15 @@ export const writeHeader = (target: Buffer, at: number, header: RecordHeader): v
   target.writeUInt32LE(header.bodySum, at + 12)
   target.writeUInt8(header.kind, at + 16)
   target.writeUInt8(header.format, at + 17)
-  target.writeUInt16LE(header.flags, at + 18)
+  target.writeUInt16LE(header.flags | (header.previous === undefined ? 0 : recordFlags.follows), at + 18)
   target.writeUInt32LE(header.textBytes, at + 20)
   target.write(header.tag, at + 24, 6, "hex")
-  target.writeUInt16LE(0, at + 30)
   target.writeUInt32LE(header.epoch, at + 32)
   target.writeUInt32LE(header.changes, at + 36)
-  writeLong(target, at + 40, header.fromSeq)
-  writeLong(target, at + 48, header.atMillis)
+  target.writeUIntLE(header.fromSeq, at + 40, 6)
+  target.writeUIntLE(header.atMillis, at + 48, 6)
+  for (const [part, offset] of previousAt.entries())
+    target.write((header.previous ?? processTag).slice(4 * part, 4 * part + 4), at + offset, 2, "hex")
   target.writeUIntLE(header.ordinal, at + 56, 6)
   target.writeUInt16LE(header.unsynced, at + 62)
   target.writeUInt32LE(headerSumOf(target, at), at + 8)
@@ -111,12 +117,14 @@ export const writeHeader = (target: Buffer, at: number, header: RecordHeader): v
 export const readHeader = (source: Buffer, at: number): RecordHeader | undefined => {
   if (at + headerBytes > source.length || source.readUInt32LE(at) !== magic) return undefined
   if (headerSumOf(source, at) !== source.readUInt32LE(at + 8)) return undefined
+  const flags = source.readUInt16LE(at + 18)
+  const previous = previousAt.map((offset) => source.toString("hex", at + offset, at + offset + 2)).join("")
   return {
     length: source.readUInt32LE(at + 4),
     bodySum: source.readUInt32LE(at + 12),
     kind: source.readUInt8(at + 16),
     format: source.readUInt8(at + 17),
-    flags: source.readUInt16LE(at + 18),
+    flags,
     textBytes: source.readUInt32LE(at + 20),
     tag: source.toString("hex", at + 24, at + 30),
     epoch: source.readUInt32LE(at + 32),
@@ -124,8 +132,25 @@ export const readHeader = (source: Buffer, at: number): RecordHeader | undefined
     fromSeq: source.readUIntLE(at + 40, 6),
     atMillis: source.readUIntLE(at + 48, 6),
     ordinal: source.readUIntLE(at + 56, 6),
-    unsynced: source.readUInt16LE(at + 62)
+    unsynced: source.readUInt16LE(at + 62),
+    previous: (flags & recordFlags.follows) === 0 ? undefined : previous
   }
+}
+
+/**
+ * The header that is one flipped bit from what is at `at`; undefined: there is none. Its sum differs from that of any
+ * header with fewer than three other bits. Only for a guess whose the record is: the bytes are not those that were written.
+ */
+export const nearHeader = (source: Buffer, at: number): RecordHeader | undefined => {
+  if (at + headerBytes > source.length || bitsOf(source.readUInt32LE(at) ^ magic) > 1) return undefined
+  const bytes = Buffer.from(source.subarray(at, at + headerBytes))
+  for (let bit = 0; bit < 8 * headerBytes; bit++) {
+    bytes[bit >>> 3]! ^= 1 << (bit & 7)
+    const header = readHeader(bytes, 0)
+    if (header !== undefined) return header
+    bytes[bit >>> 3]! ^= 1 << (bit & 7)
+  }
+  return undefined
 }
 
 /** Whether the body is what was written. That of an erased record is not looked at: it may be half overwritten. */
@@ -151,15 +176,18 @@ export const bodyOf = (
 
 const align = (bytes: number, unit: number): number => Math.ceil(bytes / unit) * unit
 
+/** Places of the previous tag, two bytes each: behind the tag and behind the two numbers of 48 bits. */
+const previousAt = [30, 46, 54]
+
+const bitsOf = (word: number): number => {
+  let count = 0
+  for (let left = word; left !== 0; left &= left - 1) count++
+  return count
+}
+
 /** Of the length and of everything behind the sum itself. */
 const headerSumOf = (source: Buffer, at: number): number =>
   crc32(source.subarray(at + 12, at + headerBytes), crc32(source.subarray(at + 4, at + 8)))
 
 const bodySumOf = (source: Buffer, at: number, length: number): number =>
   crc32(source.subarray(at + headerBytes, at + length))
-
-/** 8 bytes, of which the last two are zero: a sequence number or a time fits in 48 bits. */
-const writeLong = (target: Buffer, at: number, value: number): void => {
-  target.writeUIntLE(value, at, 6)
-  target.writeUInt16LE(0, at + 6)
-}

@@ -126,7 +126,7 @@ describe("damage", () => {
       const flip = () => editSegment(directory, segment, (bytes) => (bytes[from + (bit >> 3)]! ^= 1 << (bit & 7)))
       flip()
       const { damage, nextOrdinal } = scanLog(directory)
-      const tag = bit >= 512 ? logTag(ordinal % 3) : undefined
+      const tag = logTag(ordinal % 3)
       expect(damage, `bit ${bit}`).toMatchObject([{ from: ordinal, to: ordinal, segment, offset: from, tag }])
       expect(nextOrdinal).toBe(31)
       flip()
@@ -199,7 +199,9 @@ describe("what is left of damaged records", () => {
       { ...listed, text: owners },
       { kind: recordKinds.mark, tag: processTag, ordinal: 32 }
     ])
+    // One flipped bit leaves enough of a header to say whose it is.
     flipAt(7, 30)
+    flipAt(7, 31)
     editSegment(directory, 4, (bytes) => (bytes[at + 100]! ^= 1))
     expect(scanLog(directory).damage).toMatchObject([
       { from: 7, tag: undefined },
