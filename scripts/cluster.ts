@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { ClusterProcesses, type NodeProcess } from "./cluster/ClusterProcesses.ts"
+import { postgresPlace } from "./cluster/postgresPlace.ts"
 
 const usage = `Usage: npm run cluster -- [OPTIONS]
 
@@ -17,14 +18,17 @@ Starts PostgreSQL and nodes of one Muniment on free ports of this machine, until
   --help
 
 DIR/environment has what the nodes share, for "muniment cluster" and "muniment migrate" in a shell that reads it.
-As root the path to DIR has to be open to others: PostgreSQL then runs as the user nobody.`
+As root the path to DIR has to be open to others: PostgreSQL then runs as the user nobody. Of the default folder in a
+clone that is closed to others, PostgreSQL's part lies in /var/tmp.`
 
+const defaultDirectory = "data/cluster"
 const nodesMax = 16
 const reportMillis = 30_000
 
 interface Options {
   readonly nodes: number
   readonly directory: string
+  readonly postgresDirectory: string
   readonly isJson: boolean
 }
 
@@ -61,7 +65,7 @@ const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
     args: [...args],
     options: {
       nodes: { type: "string", default: "3" },
-      directory: { type: "string", default: "data/cluster" },
+      directory: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false }
     }
@@ -70,7 +74,9 @@ const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
   const nodes = Number(values.nodes)
   if (!/^\d+$/.test(values.nodes) || nodes > nodesMax)
     throw new Error(`--nodes is 0 to ${nodesMax}, not "${values.nodes}"`)
-  return { nodes, directory: resolve(values.directory), isJson: values.json }
+  const directory = resolve(values.directory ?? defaultDirectory)
+  const postgresDirectory = postgresPlace(directory, values.directory !== undefined)
+  return { nodes, directory, postgresDirectory, isJson: values.json }
 }
 
 /** A node answers a moment before it has printed that it is ready, and the key. */

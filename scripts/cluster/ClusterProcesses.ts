@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import { Redacted } from "effect"
 import { endWithThisProcess } from "./children.ts"
 import { freePort, isFree } from "./ports.ts"
@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** A port that nobody has; default: one of the system's. */
   readonly freePort?: () => Promise<number>
+  /** Where that lies; default: inside. */
+  readonly postgresDirectory?: string
   /** For each node where it finds a database that is there; default: a PostgreSQL of the cluster's own. */
   readonly databaseOf?: (node: string) => Redacted.Redacted
   /** Before the first start of `nodes`, which have their ports. */
@@ -51,10 +53,16 @@ export class ClusterProcesses {
 
   /** Resolves when every node takes requests. `onNode` as each does. */
   static async start(options: ClusterOptions, onNode: (node: NodeProcess) => void = () => undefined) {
-    const { directory } = options
-    mkdirSync(join(directory, "bases"), { recursive: true })
+    const { directory, postgresDirectory = join(directory, "postgres") } = options
+    const made = makeOpen(directory)
     const postgres =
-      options.databaseOf === undefined ? await PostgresServer.start({ kept: join(directory, "postgres") }) : undefined
+      options.databaseOf === undefined
+        ? await PostgresServer.start({ kept: postgresDirectory }).catch((cause: unknown) => {
+            if (made !== undefined) rmSync(made, { recursive: true, force: true })
+            throw cause
+          })
+        : undefined
+    mkdirSync(join(directory, "bases"), { recursive: true, mode: 0o700 })
     const cluster = new ClusterProcesses(options, postgres, secretOf(directory))
     try {
       const made = Array.from({ length: options.nodes }, () => cluster.#makeNode())
@@ -212,6 +220,17 @@ export class NodeProcess {
     await exited
     return ending.exitCode
   }
+}
+
+/** Makes it, to be passed through by the user of PostgreSQL whatever the umask is; the first folder that was not there. */
+const makeOpen = (directory: string): string | undefined => {
+  const made = mkdirSync(directory, { recursive: true })
+  if (made !== undefined)
+    for (let path = directory; ; path = dirname(path)) {
+      chmodSync(path, 0o711)
+      if (path === made || dirname(path) === path) break
+    }
+  return made
 }
 
 /** Made at the first start; all nodes have it. */

