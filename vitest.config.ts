@@ -6,7 +6,10 @@
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { oneBoxFiles, testNodes } from "./test/support/OneBox.ts"
+import { clearSettings } from "./test/support/OwnEnvironment.ts"
 import { SlowestFirst } from "./test/support/SlowestFirst.ts"
+
+clearSettings(process.env)
 
 const includesLong = process.env["MUNIMENT_LONG_TESTS"] === "1"
 const isCluster = testNodes > 1

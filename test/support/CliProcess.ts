@@ -44,6 +44,9 @@ export const startMuniment = (
   return { process: child, ended: once(child, "close").then(([code]) => ({ code, out, err })) }
 }
 
+/** Where a command that names no service looks for one. */
+const own = { MUNIMENT_DATA_DIR: process.env["MUNIMENT_DATA_DIR"] ?? "" }
+
 /** In this process. The text of a failure is the end of `err`. */
 export const runMuniment = async (
   args: ReadonlyArray<string>,
@@ -53,7 +56,7 @@ export const runMuniment = async (
   const exit = await Effect.runPromiseExit(
     Command.runWith(cli, { version })(args).pipe(
       Effect.provide(Layer.merge(nodeServices, LocalServer.layer)),
-      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({ ...own, ...environment })),
       Effect.provideService(Console.Console, recorded.console)
     )
   )

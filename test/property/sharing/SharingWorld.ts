@@ -18,14 +18,21 @@ import { MemoryService } from "@muniment/server/memories/MemoryService"
 import { CallerSearch } from "@muniment/server/search/CallerSearch"
 import { SharedAccess } from "@muniment/server/search/SharedAccess"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
+import { freePort } from "../../support/TestServer.ts"
 import { grantsHeader, nowSeconds, signedGrant } from "../../support/TrustCalls.ts"
 
 /** The services of a server over a directory, without its listener; words alone. */
 export const servicesOf = (directory: string) => {
-  const env = { MUNIMENT_DATA_DIR: directory, MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_INDEX: "exact" }
-  const services = Effect.map(ServerConfig.parse(ConfigProvider.fromEnv({ env })), (config) =>
-    serverLayer(config, undefined)
-  )
+  const services = Effect.gen(function* () {
+    const env = {
+      MUNIMENT_DATA_DIR: directory,
+      MUNIMENT_EMBEDDING_MODEL: "none",
+      MUNIMENT_INDEX: "exact",
+      // Looked at before anything is opened, though nothing listens there.
+      MUNIMENT_PORT: String(yield* Effect.promise(freePort))
+    }
+    return serverLayer(yield* ServerConfig.parse(ConfigProvider.fromEnv({ env })), undefined)
+  })
   return ManagedRuntime.make(
     Layer.unwrap(services).pipe(Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")))
   )
