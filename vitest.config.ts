@@ -37,7 +37,7 @@ export default defineConfig({
           include: ["test/unit/**/*.test.ts"],
           exclude,
           execArgv: ["--permission", "--allow-fs-read=*"],
-          setupFiles: ["test/support/noServer.ts"]
+          setupFiles: ["test/support/noServer.ts", "test/support/namedSeeds.ts"]
         }
       },
       {
@@ -51,6 +51,7 @@ export default defineConfig({
           exclude: isCluster
             ? [...exclude, ...Object.keys(oneBoxFiles).map((name) => `test/integration/${name}`)]
             : exclude,
+          setupFiles: ["test/support/namedSeeds.ts"],
           globalSetup: ["test/support/TemporaryFiles.ts", "test/support/SharedServers.ts"]
         }
       }

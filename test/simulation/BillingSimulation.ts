@@ -25,6 +25,8 @@ const monthlyAllowance = credits(2)
 const starterIncluded = 20
 const planTable = { ...plans, starter: { ...plans.starter, memoriesIncluded: starterIncluded } }
 const agents = ["agent 1", "agent 2"]
+/** One an hour: with one a minute ninety days took minutes of processor time, more than a busy machine gives a test. */
+const maintainMillis = 3_600_000
 
 /** What a run was made of, to be sure that it tried everything. */
 export interface BillingFigures {
@@ -271,7 +273,7 @@ class BillingSimulation {
       this.#directory = directory
       this.#scope = yield* Scope.make()
       const step = Effect.suspend(() => (this.#stepsLeft-- > 0 ? Effect.void : Effect.die(new Error("crash"))))
-      const world = storageWorld(directory, { plans: planTable, monthlyAllowance, step })
+      const world = storageWorld(directory, { plans: planTable, monthlyAllowance, step, maintainMillis })
       this.#services = yield* Layer.buildWithScope(world, this.#scope)
     }).pipe(Effect.orDie)
   }

@@ -216,6 +216,7 @@ export interface EngineOptions {
   readonly index?: IndexSettings
   readonly openMax?: number
   readonly expiresBy?: Effect.Effect<number>
+  readonly maintainMillis?: number
 }
 
 /** Host and search over a directory; providing it again is a restart. */
@@ -226,7 +227,8 @@ export const engineOf = (directory: string, options: EngineOptions = {}) =>
         dataDirectory: directory,
         index: options.index ?? exactOnly,
         ...(options.openMax !== undefined && { openMax: options.openMax }),
-        ...(options.expiresBy !== undefined && { expiresBy: options.expiresBy })
+        ...(options.expiresBy !== undefined && { expiresBy: options.expiresBy }),
+        ...(options.maintainMillis !== undefined && { maintainMillis: options.maintainMillis })
       })
     ),
     Layer.provide(probedStore(directory, options.probe ?? new StoreProbe())),

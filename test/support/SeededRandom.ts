@@ -19,5 +19,18 @@ export class SeededRandom {
   }
 }
 
-/** The seed of `MUNIMENT_TEST_SEED`, to replay a run, else a new one. */
-export const chosenSeed = (): number => Number(process.env["MUNIMENT_TEST_SEED"] ?? Date.now() % 1_000_000_007)
+const chosen = new Set<number>()
+
+/** The seed of `MUNIMENT_TEST_SEED`, to replay a run, else a new one. A test that fails names it (`namedSeeds.ts`). */
+export const chosenSeed = (): number => {
+  const seed = Number(process.env["MUNIMENT_TEST_SEED"] ?? Date.now() % 1_000_000_007)
+  chosen.add(seed)
+  return seed
+}
+
+/** Chosen since the last call: files share their process. */
+export const takeSeeds = (): ReadonlyArray<number> => {
+  const seeds = [...chosen]
+  chosen.clear()
+  return seeds
+}

@@ -51,6 +51,8 @@ export interface HostOptions {
   readonly openMax?: number
   /** Milliseconds: what expired by then is removed by housekeeping; default: the clock's time. */
   readonly expiresBy?: Effect.Effect<number>
+  /** Between two rounds of housekeeping; default `Limits.expirySweepMillis`. */
+  readonly maintainMillis?: number
 }
 
 export class NamespaceHost extends Context.Service<
@@ -127,7 +129,11 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions
     meter: yield* StorageMeter
   })
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(suspects), (key) => host.readAgain(key))))
-  yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
+  yield* host.maintain.pipe(
+    Effect.delay(options.maintainMillis ?? Limits.expirySweepMillis),
+    Effect.forever,
+    Effect.forkScoped
+  )
   return host satisfies NamespaceHost["Service"]
 })
 

@@ -42,6 +42,8 @@ export interface WorldOptions {
   /** Runs before and after each durable step of the job; a defect of it is a crash there. */
   readonly step?: Effect.Effect<void>
   readonly monthlyAllowance?: number
+  /** Of the engine: each of its rounds wakes every open namespace, and days of rounds are most of a long run. */
+  readonly maintainMillis?: number
 }
 
 /** Providing it again for the same directory is a restart: it catches up first. */
@@ -64,7 +66,12 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.provideMerge(ControlDatabase.layer(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)
   )
-  const engine = Layer.unwrap(Effect.map(JobClock, ({ expiresBy }) => engineOf(directory, { probe, expiresBy })))
+  const { maintainMillis } = options
+  const engine = Layer.unwrap(
+    Effect.map(JobClock, ({ expiresBy }) =>
+      engineOf(directory, { probe, expiresBy, ...(maintainMillis !== undefined && { maintainMillis }) })
+    )
+  )
   return StorageInsurance.layerWith({ plans: options.plans ?? plans }).pipe(
     Layer.provide(steppedLedger(options.step ?? Effect.void)),
     Layer.provideMerge(engine),
