@@ -6,7 +6,6 @@
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type MicroCredits, microCreditsPerUsdcUnit } from "@muniment/domain/Money"
 import { ControlDatabase } from "./database/ControlDatabase.ts"
 import { storageJob } from "./jobs/JobLog.ts"
@@ -14,6 +13,7 @@ import { type AccountTotals, Ledger } from "./credits/Ledger.ts"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { PaymentJournal } from "./payments/PaymentJournal.ts"
 import { refundsWithoutTransfers } from "./payments/RefundJournal.ts"
+import type { ControlFailure } from "./database/ControlFailure.ts"
 
 export interface LedgerReport {
   readonly ok: boolean
@@ -30,7 +30,7 @@ const problemsMax = 100
 export const checkPageRows = 5_000
 
 /** Flushes first. */
-export const checkLedger: Effect.Effect<LedgerReport, InsufficientStorage, Ledger | PaymentJournal | ControlDatabase> =
+export const checkLedger: Effect.Effect<LedgerReport, ControlFailure, Ledger | PaymentJournal | ControlDatabase> =
   Effect.gen(function* () {
     const { read, sql } = yield* ControlDatabase
     const ledger = yield* Ledger

@@ -4,7 +4,7 @@
  */
 import type { Effect } from "effect"
 import type { Account } from "./Account.ts"
-import type { InsufficientStorage, RateLimited } from "./Errors.ts"
+import type { InsufficientStorage, RateLimited, Unavailable } from "./Errors.ts"
 import type { KeyScope } from "./KeyScope.ts"
 import type { MicroCredits } from "./Money.ts"
 
@@ -30,5 +30,5 @@ export interface Newcomer {
   /** What the account may spend in its first month for nothing; with less than a price, a payment comes first. */
   readonly allowance: MicroCredits
   /** Makes the account, once, as the last step before a call acts; after a payment without bound. */
-  readonly open: (how: "free" | "paid") => Effect.Effect<void, RateLimited | InsufficientStorage>
+  readonly open: (how: "free" | "paid") => Effect.Effect<void, RateLimited | InsufficientStorage | Unavailable>
 }

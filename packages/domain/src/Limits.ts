@@ -200,6 +200,8 @@ export const Limits = {
   ledgerFlushMillis: 1_000,
   ledgerFlushBatch: 1_000,
   ledgerPendingMax: 20_000,
+  /** Times that a node has lost `control.db` with charges unwritten, and the database of the cluster has not heard it. */
+  leftTextsMax: 64,
   reservationRetentionMillis: 86_400_000,
   transactionsPageDefault: 50,
   transactionsPageMax: 100,

@@ -21,8 +21,10 @@ const clientStatementsMax = 256
 export interface CommitHooks {
   /** Runs before COMMIT, in the same turn of the loop; if it throws, the transaction is undone. */
   readonly seal: () => void
-  /** Runs behind COMMIT or its failure, before another transaction begins. */
-  readonly ended: (isCommitted: boolean) => Effect.Effect<void>
+  /** Runs when COMMIT has failed, before another transaction begins. */
+  readonly undone: () => void
+  /** Runs behind COMMIT, before another transaction begins; its failure is that of the transaction, which stays. */
+  readonly committed: Effect.Effect<void, Error>
 }
 
 type Mode = "rows" | "arrays"
@@ -39,7 +41,7 @@ export const makeSqliteClient = Effect.fnUntraced(function* (database: Database,
     driver: "sqlite-node",
     compiler: SqlStatement.makeCompilerSqlite(),
     beginTransaction: "BEGIN IMMEDIATE",
-    commit: hooks === undefined ? "COMMIT" : () => committed(database, hooks),
+    commit: hooks === undefined ? "COMMIT" : () => committing(database, hooks),
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     prepareTransactionControls: true,
     spanAttributes: [["db.system.name", "sqlite"]]
@@ -52,7 +54,10 @@ export const sqliteErrorOf = (error: SqlError.SqlError): SqliteError | undefined
   return cause instanceof SqliteError ? cause : undefined
 }
 
-const committed = (database: Database, { ended, seal }: CommitHooks): Effect.Effect<void, SqlError.SqlError> =>
+const committing = (
+  database: Database,
+  { committed, seal, undone }: CommitHooks
+): Effect.Effect<void, SqlError.SqlError> =>
   Effect.try({
     try: () => {
       seal()
@@ -60,8 +65,8 @@ const committed = (database: Database, { ended, seal }: CommitHooks): Effect.Eff
     },
     catch: toSqlError
   }).pipe(
-    Effect.tapCause(() => ended(false)),
-    Effect.andThen(Effect.suspend(() => ended(true)))
+    Effect.tapCause(() => Effect.sync(undone)),
+    Effect.andThen(Effect.mapError(committed, toSqlError))
   )
 
 const makeConnection = (database: Database): SqlConnection.Connection => {

@@ -200,7 +200,7 @@ it.live("an owner that was frozen acknowledges nothing more, and the next has al
       expect(yield* second.names).toEqual(upTo(20).map((number) => `told ${10 + number}`))
       const late = yield* Effect.exit(first.note("too late"))
       expect(Exit.isFailure(late)).toBe(true)
-      expect((yield* Effect.flip(first.tenure.lost))._tag).toBe("LogFenced")
+      expect((yield* Effect.flip(first.tenure.lost)).cause).toMatchObject({ _tag: "LogFenced" })
       expect(Exit.isFailure(yield* Effect.exit(first.gift("too late as well")))).toBe(true)
       yield* second.note("told 99")
       yield* second.stop

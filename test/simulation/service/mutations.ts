@@ -138,15 +138,15 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "what a crash cut off is free",
     file: "packages/server/src/credits/OpenCharges.ts",
-    from: 'happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
-    to: "ledger.void(reservation)",
+    from: 'ledger.decide(reservation, happened === "yes")',
+    to: "ledger.decide(reservation, false)",
     isWhole: true
   },
   {
     name: "what a crash prevented is charged",
     file: "packages/server/src/credits/OpenCharges.ts",
-    from: 'happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
-    to: "ledger.settle(reservation)",
+    from: 'ledger.decide(reservation, happened === "yes")',
+    to: "ledger.decide(reservation, true)",
     isWhole: true
   },
   {
@@ -187,8 +187,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a hold that a crash left is never released",
     file: "packages/server/src/credits/OpenCharges.ts",
-    from: 'yield* happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
-    to: 'if (happened === "yes") yield* ledger.settle(reservation)',
+    from: 'if (happened === "yes" || (happened === "no" && isLate))',
+    to: 'if (happened === "yes")',
     isWhole: true
   },
   {

@@ -9,9 +9,9 @@
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Context, Deferred, Effect, Layer } from "effect"
+import type { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlCopies } from "@muniment/control/database/check/ControlCopies"
-import type { LogError } from "@muniment/engine/log/LogError"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import { openSnapshotThread } from "../bases/SnapshotThread.ts"
 import type { PostgresLog } from "../log/PostgresLog.ts"
@@ -23,7 +23,7 @@ export class ControlTenure extends Context.Service<
   ControlTenure,
   {
     /** Fails when it is over: what was acknowledged stays, and nothing more is. */
-    readonly lost: Effect.Effect<never, LogError>
+    readonly lost: Effect.Effect<never, ChangeLogUnusable>
     /** Asked after a look and before its answer. */
     readonly isCurrent: () => boolean
     /** Before a planned end, while it still serves. */
@@ -55,7 +55,7 @@ export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOp
       rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       if (claim.base !== undefined) yield* bases.get(claim.base.object, copies.filename)
-      const lost = yield* Deferred.make<never, LogError>()
+      const lost = yield* Deferred.make<never, ChangeLogUnusable>()
       const snapshots = yield* openSnapshotThread("control base")
       const changes = new SharedControlLog({
         log,

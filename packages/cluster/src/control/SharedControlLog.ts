@@ -2,7 +2,7 @@
  * The log of `control.db` where several nodes share it: one node owns the tag, every change is in PostgreSQL before its
  * caller goes on, and bases in the `BaseStore` hold what the log no longer has.
  *
- * Invariants: an append that is fenced, or whose outcome is unknown, ends this ownership for good (`lost`); a record that
+ * Invariants: an append that fails, is fenced, or whose outcome is unknown, ends this ownership for good (`lost`); a record that
  * says its changes are only in a base comes after that base; an erasure puts a base without the text in the place of all
  * records and bases that have it.
  */
@@ -11,7 +11,6 @@ import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@m
 import { type ControlCopies, snapshotNumber } from "@muniment/control/database/check/ControlCopies"
 import { emptyNumber } from "@muniment/control/database/followChanges"
 import type { CopyState } from "@muniment/engine/log/CommitLog"
-import type { LogError } from "@muniment/engine/log/LogError"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import type { SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
@@ -31,7 +30,7 @@ export interface SharedControlLogOptions {
   readonly snapshots: SnapshotThread
   readonly claim: Claim
   /** Fails when this node is not the owner any more. */
-  readonly lost: Deferred.Deferred<never, LogError>
+  readonly lost: Deferred.Deferred<never, ChangeLogUnusable>
 }
 
 export class SharedControlLog implements OpenChangeLog {
@@ -66,13 +65,13 @@ export class SharedControlLog implements OpenChangeLog {
     Effect.gen({ self: this }, function* () {
       if (change.changes === "base" && change.number !== emptyNumber) yield* this.publishBase
       const commit = controlCommit(change, { ...this.#state, isClaim: this.#isClaim }, atMillis)
-      const { ordinal } = yield* this.#owning(this.#options.log.append(commit))
+      const { ordinal } = yield* Effect.mapError(this.#options.log.append(commit), unusable)
       this.#state = { epoch: this.#state.epoch + (this.#isClaim ? 1 : 0), seq: change.number }
       this.#isClaim = false
       this.#ordinal = ordinal
       this.#bytes += change.changes.length
       return ordinal
-    })
+    }).pipe(this.#ending)
 
   /** What was appended is durable. */
   readonly syncedOrdinal = (): number => this.#ordinal
@@ -90,13 +89,12 @@ export class SharedControlLog implements OpenChangeLog {
   readonly #publish: Effect.Effect<void, ChangeLogUnusable> = Effect.gen({ self: this }, function* () {
     const { bases, copies, log, snapshots } = this.#options
     const ordinal = this.#ordinal
-    const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
     yield* Effect.mapError(snapshots.ask(copies), unusable)
     const number = yield* Effect.try({ try: () => snapshotNumber(copies), catch: unusable })
     const unique = Math.abs(yield* Random.nextInt).toString(36)
     const name = `control/${this.#state.epoch}-${number}-${unique}`
     yield* Effect.mapError(bases.put(name, copies.snapshot), unusable)
-    const old = yield* this.#owning(log.rebase(controlTag, ordinal, name))
+    const old = yield* this.#ending(Effect.mapError(log.rebase(controlTag, ordinal, name), unusable))
     this.#baseOrdinal = ordinal
     this.#bytes = 0
     if (old !== undefined) yield* Effect.mapError(bases.remove(old), unusable)
@@ -114,13 +112,11 @@ export class SharedControlLog implements OpenChangeLog {
     Effect.catch((error) => Effect.logWarning("the next owner of control.db reads the log", { error: error.message }))
   )
 
-  #owning<A>(step: Effect.Effect<A, LogError>): Effect.Effect<A, ChangeLogUnusable> {
-    return step.pipe(
-      Effect.tapError((error) => Deferred.fail(this.#options.lost, error)),
-      Effect.mapError((cause) => new ChangeLogUnusable({ cause }))
-    )
-  }
+  readonly #ending = <A>(step: Effect.Effect<A, ChangeLogUnusable>): Effect.Effect<A, ChangeLogUnusable> =>
+    Effect.tapError(step, (error) => Deferred.fail(this.#options.lost, error))
 }
+
+const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
 
 /** For the loop of an owner. */
 export const publishForever = (log: SharedControlLog): Effect.Effect<never> =>

@@ -18,6 +18,7 @@ import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/R
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase, rootOf, untilDatabaseAnswers } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
+import { LeftTexts } from "./LeftTexts.ts"
 import { type Destination, markLeft } from "./MoveMarks.ts"
 import { NodeLease } from "./NodeLease.ts"
 import { NodeSignals } from "./NodeSignals.ts"
@@ -102,7 +103,8 @@ export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
   const signals = yield* NodeSignals.open(sql, listeningSql)
   const releases = yield* Releases.open(node, sql, signals)
   const lease = yield* untilDatabaseAnswers(NodeLease.open(node, leaseSql))
-  const log = new PostgresLog({ sql, lease, releases, signals }, yield* Queue.sliding<void>(1))
+  const leftTexts = yield* LeftTexts.open(node, sql)
+  const log = new PostgresLog({ sql, lease, leftTexts, releases, signals }, yield* Queue.sliding<void>(1))
   for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(log.writeNext))
   return log
 })
@@ -110,12 +112,14 @@ export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
 interface Parts {
   readonly sql: SqlClient
   readonly lease: NodeLease
+  readonly leftTexts: LeftTexts
   readonly releases: Releases
   readonly signals: NodeSignals
 }
 
 export class PostgresLog implements NamespaceLog<ReadEntry> {
   readonly signals: NodeSignals
+  readonly leftTexts: LeftTexts
   readonly #sql: SqlClient
   readonly #lease: NodeLease
   readonly #releases: Releases
@@ -124,8 +128,9 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   /** Something may be waiting that no writer has seen. */
   readonly #wake: Queue.Queue<void>
 
-  constructor({ lease, releases, signals, sql }: Parts, wake: Queue.Queue<void>) {
+  constructor({ lease, leftTexts, releases, signals, sql }: Parts, wake: Queue.Queue<void>) {
     this.signals = signals
+    this.leftTexts = leftTexts
     this.#sql = sql
     this.#lease = lease
     this.#releases = releases

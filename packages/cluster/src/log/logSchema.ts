@@ -191,6 +191,13 @@ BEGIN
     WHERE o.tag = a_tag RETURNING o.*;
 END $$`
 
+const leftTexts = `
+CREATE TABLE muniment_log.left_text (
+  id text PRIMARY KEY,
+  text text NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp()
+)`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -204,7 +211,8 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
   [3, "moves", Effect.succeed(steps([marks]))],
   [4, "erased agents", Effect.succeed(steps([erased]))],
   [5, "strays", Effect.succeed(steps(statementsOf(strays)))],
-  [6, "removals", Effect.succeed(steps([removals]))]
+  [6, "removals", Effect.succeed(steps([removals]))],
+  [7, "left texts", Effect.succeed(steps([leftTexts]))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

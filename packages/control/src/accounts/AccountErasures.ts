@@ -9,10 +9,10 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
 import type { AccountErasureReport, ErasedCounts } from "@muniment/domain/AccountErasure"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** An erasure that is not finished. */
 export interface OpenErasure {
@@ -36,12 +36,12 @@ export class AccountErasures extends Context.Service<
     readonly begin: (
       account: Account,
       what: Pick<OpenErasure, "namespaces" | "files" | "found">
-    ) => Effect.Effect<OpenErasure, InsufficientStorage>
+    ) => Effect.Effect<OpenErasure, ControlFailure>
     readonly open: Effect.Effect<ReadonlyArray<OpenErasure>>
     /** The report of the account of that name or id, if it was erased. */
     readonly reportOf: (nameOrId: string) => Effect.Effect<AccountErasureReport | undefined>
     /** Removes all rows of the account and keeps the report; then they leave the logs. */
-    readonly finish: (report: AccountErasureReport) => Effect.Effect<void, InsufficientStorage>
+    readonly finish: (report: AccountErasureReport) => Effect.Effect<void, ControlFailure>
   }
 >()("muniment/control/AccountErasures") {
   static readonly layer = Layer.effect(

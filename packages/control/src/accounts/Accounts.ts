@@ -5,11 +5,12 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Account, Plan } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { Conflict, NotFound } from "@muniment/domain/Errors"
 import type { Remember } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface AccountOptions {
   /** Default: `free`. */
@@ -22,19 +23,19 @@ export class Accounts extends Context.Service<
   Accounts,
   {
     /** Fails if the name or the id is taken. */
-    readonly create: (name: string, options?: AccountOptions) => Effect.Effect<Account, Conflict | InsufficientStorage>
+    readonly create: (name: string, options?: AccountOptions) => Effect.Effect<Account, Conflict | ControlFailure>
     /** The account of that name, created on `plan` if there is none; an existing one keeps its plan. */
-    readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, InsufficientStorage>
+    readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, ControlFailure>
     /** Takes effect on the next request; fails if there is no such account. */
-    readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | ControlFailure>
     /** What the account's conversations leave behind; undefined: as the installation says. */
     readonly setRemember: (
       id: string,
       remember: Remember | undefined
-    ) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    ) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Its keys and wallets are refused from the next request on; suspending twice keeps the first time. */
-    readonly suspend: (id: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
-    readonly resume: (id: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    readonly suspend: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
+    readonly resume: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>

@@ -12,14 +12,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
 import type { Identity } from "@muniment/domain/Identity"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
-import {
-  Conflict,
-  type InsufficientStorage,
-  InvalidRequest,
-  NotFound,
-  type PayloadTooLarge,
-  type Unauthenticated
-} from "@muniment/domain/Errors"
+import { Conflict, InvalidRequest, NotFound, type PayloadTooLarge, type Unauthenticated } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
 import { type QuotaLimits, requireQuota } from "@muniment/domain/Quotas"
@@ -39,6 +32,7 @@ import { makeLastUses } from "./LastUses.ts"
 import { removeHooks } from "../webhooks/HookRows.ts"
 import { Quotas } from "./Quotas.ts"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** Has no meaning; lets secret scanners and people recognise a key. */
 const defaultKeyPrefix = "mun_"
@@ -76,7 +70,7 @@ export class ApiKeyStore extends Context.Service<
       label: string,
       secret?: string,
       bounds?: KeyBounds
-    ) => Effect.Effect<CreatedKey, InvalidRequest | Unauthenticated | Conflict | PayloadTooLarge | InsufficientStorage>
+    ) => Effect.Effect<CreatedKey, InvalidRequest | Unauthenticated | Conflict | PayloadTooLarge | ControlFailure>
     /** Owner of the secret; undefined if it is unknown or revoked. */
     readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
     /** Whether a key is neither revoked nor at its end. */
@@ -92,7 +86,7 @@ export class ApiKeyStore extends Context.Service<
     readonly revoke: (
       id: string,
       options?: { readonly keepMade?: boolean | undefined }
-    ) => Effect.Effect<Revocation, NotFound | InsufficientStorage>
+    ) => Effect.Effect<Revocation, NotFound | ControlFailure>
   }
 >()("muniment/control/ApiKeyStore") {
   static readonly layerWith = (options: { readonly keyPrefix: string }) =>

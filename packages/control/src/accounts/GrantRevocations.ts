@@ -6,8 +6,9 @@
  * bounded.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { type InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
+import { InvalidRequest } from "@muniment/domain/Errors"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** Bounded, because every wallet has an account and chooses the expiry until which a row is kept. */
 export const revocationsPerAccountMax = 10_000
@@ -20,10 +21,10 @@ export class GrantRevocations extends Context.Service<
       grantId: string,
       accountId: string,
       expiresAtSeconds: number
-    ) => Effect.Effect<void, InvalidRequest | InsufficientStorage>
+    ) => Effect.Effect<void, InvalidRequest | ControlFailure>
     readonly isRevoked: (grantId: string) => boolean
     /** Deletes those of expired grants; returns their number. */
-    readonly sweep: Effect.Effect<number, InsufficientStorage>
+    readonly sweep: Effect.Effect<number, ControlFailure>
   }
 >()("muniment/control/GrantRevocations") {
   static readonly layer = Layer.effect(

@@ -6,10 +6,10 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { dayOf } from "@muniment/domain/CalendarDay"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface UsageQuery {
   /** Default: all accounts. */
@@ -30,9 +30,9 @@ export class ModelUsage extends Context.Service<
       account: string,
       estimate: ModelSpend,
       bounds: BudgetBounds
-    ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
+    ) => Effect.Effect<BudgetHold | undefined, ControlFailure>
     /** Replaces the hold's estimate by `used`; once per hold. */
-    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
+    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, ControlFailure>
     /** Newest day first, then by account; at most `usageRowsMax`. Calls under way count as estimated. */
     readonly usage: (query: UsageQuery) => Effect.Effect<ReadonlyArray<ModelUsageDay>>
   }

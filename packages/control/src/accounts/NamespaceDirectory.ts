@@ -10,13 +10,14 @@
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { SqlClient } from "effect/sql"
-import { Conflict, type InsufficientStorage, type PayloadTooLarge } from "@muniment/domain/Errors"
+import { Conflict, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { namespaceTagOf, type NamespaceTag } from "@muniment/domain/Ids"
 import { requireQuota } from "@muniment/domain/Quotas"
 import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** One object per namespace for the life of the directory: entries may be compared by identity. */
 export interface NamespaceEntry {
@@ -31,7 +32,7 @@ const tagDigits = 12
 const tagAttemptsMax = 16
 
 /** Runs before a new entry is written; an agent of an account that was erased may come again. Default: nothing. */
-export const AgentArrival = Context.Reference<(entry: NamespaceEntry) => Effect.Effect<void>>(
+export const AgentArrival = Context.Reference<(entry: NamespaceEntry) => Effect.Effect<void, ControlFailure>>(
   "muniment/control/AgentArrival",
   { defaultValue: () => () => Effect.void }
 )
@@ -55,21 +56,16 @@ export class NamespaceDirectory extends Context.Service<
     readonly ensure: (
       accountId: string,
       agentId: string
-    ) => Effect.Effect<NamespaceEntry, PayloadTooLarge | InsufficientStorage>
+    ) => Effect.Effect<NamespaceEntry, PayloadTooLarge | ControlFailure>
     /** What the memories of a namespace took when it was saved; undefined: not counted, or changed since. */
     readonly bytesOf: (tag: NamespaceTag) => number | undefined
-    readonly saveBytes: (
-      bytes: ReadonlyMap<NamespaceTag, number | undefined>
-    ) => Effect.Effect<void, InsufficientStorage>
+    readonly saveBytes: (bytes: ReadonlyMap<NamespaceTag, number | undefined>) => Effect.Effect<void, ControlFailure>
     /** Takes a namespace out whose files are gone; `ensure` brings it back under its tag. Unknown tags are ignored. */
-    readonly retire: (tag: NamespaceTag) => Effect.Effect<void, InsufficientStorage>
+    readonly retire: (tag: NamespaceTag) => Effect.Effect<void, ControlFailure>
     /** Removes all namespaces of an account, whose files are gone. */
-    readonly forget: (accountId: string) => Effect.Effect<void, InsufficientStorage>
+    readonly forget: (accountId: string) => Effect.Effect<void, ControlFailure>
     /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
-    readonly addAlias: (
-      tag: NamespaceTag,
-      namespaceTag: NamespaceTag
-    ) => Effect.Effect<void, Conflict | InsufficientStorage>
+    readonly addAlias: (tag: NamespaceTag, namespaceTag: NamespaceTag) => Effect.Effect<void, Conflict | ControlFailure>
   }
 >()("muniment/control/NamespaceDirectory") {
   static readonly layer = Layer.effect(

@@ -7,10 +7,10 @@
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type QuotaLimits, type QuotaName, type QuotaTier, quotaDefaults } from "@muniment/domain/Quotas"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** `null`: no limit; `"default"`: as if nothing were set here. */
 export type QuotaChanges = Readonly<Partial<Record<QuotaName, number | null | "default">>>
@@ -22,7 +22,7 @@ export class Quotas extends Context.Service<
   {
     readonly of: (account: Pick<Account, "id" | "plan">) => QuotaLimits
     readonly ofTier: (tier: QuotaTier) => QuotaLimits
-    readonly change: (subject: QuotaSubject, changes: QuotaChanges) => Effect.Effect<void, InsufficientStorage>
+    readonly change: (subject: QuotaSubject, changes: QuotaChanges) => Effect.Effect<void, ControlFailure>
     /** Of an account that is erased. */
     readonly forget: (accountId: string) => void
   }

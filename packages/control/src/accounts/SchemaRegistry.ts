@@ -7,14 +7,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import {
-  Conflict,
-  type InsufficientStorage,
-  InvalidRequest,
-  type NotFound,
-  type PayloadTooLarge,
-  schemaNotFound
-} from "@muniment/domain/Errors"
+import { Conflict, InvalidRequest, type NotFound, type PayloadTooLarge, schemaNotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemorySchema, PatchSchema, RegisterSchema } from "@muniment/domain/MemorySchema"
 import { requireQuota } from "@muniment/domain/Quotas"
@@ -22,6 +15,7 @@ import { traced } from "@muniment/domain/traced"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface SchemaTotals {
   readonly schemas: number
@@ -36,7 +30,7 @@ export class SchemaRegistry extends Context.Service<
     readonly register: (
       accountId: string,
       schema: RegisterSchema
-    ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | PayloadTooLarge | InsufficientStorage>
+    ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | PayloadTooLarge | ControlFailure>
     /** By name, in the order of its code units. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     readonly find: (accountId: string, name: string) => Effect.Effect<MemorySchema | undefined>
@@ -47,17 +41,13 @@ export class SchemaRegistry extends Context.Service<
       accountId: string,
       name: string,
       patch: PatchSchema
-    ) => Effect.Effect<MemorySchema, NotFound | PayloadTooLarge | InsufficientStorage>
-    readonly remove: (accountId: string, name: string) => Effect.Effect<void, NotFound | InsufficientStorage>
+    ) => Effect.Effect<MemorySchema, NotFound | PayloadTooLarge | ControlFailure>
+    readonly remove: (accountId: string, name: string) => Effect.Effect<void, NotFound | ControlFailure>
     /**
      * Schemas of an account that has changed none of them since `sinceMillis`, and used no key; 0 of every other. With
      * `isRemoval` they are removed.
      */
-    readonly idle: (
-      accountId: string,
-      sinceMillis: number,
-      isRemoval: boolean
-    ) => Effect.Effect<number, InsufficientStorage>
+    readonly idle: (accountId: string, sinceMillis: number, isRemoval: boolean) => Effect.Effect<number, ControlFailure>
     readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
   }
 >()("muniment/control/SchemaRegistry") {

@@ -8,12 +8,13 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account, Plan } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { Conflict, NotFound } from "@muniment/domain/Errors"
 import { traced } from "@muniment/domain/traced"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { removeHooks } from "../webhooks/HookRows.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class Wallets extends Context.Service<
   Wallets,
@@ -23,17 +24,17 @@ export class Wallets extends Context.Service<
     /** Whether a payment of this address's own account was credited. */
     readonly hasPaid: (address: string) => Effect.Effect<boolean>
     /** As `accountOf`, created on `plan` (default `free`) if there is none; an existing one keeps its plan. */
-    readonly ensureAccount: (wallet: WalletAddress, plan?: Plan) => Effect.Effect<Account, InsufficientStorage>
+    readonly ensureAccount: (wallet: WalletAddress, plan?: Plan) => Effect.Effect<Account, ControlFailure>
     /** By the operator. Linking again to the same account changes nothing; linking to another is a conflict. */
     readonly link: (
       wallet: WalletAddress,
       accountId: string
-    ) => Effect.Effect<void, Conflict | NotFound | InsufficientStorage>
+    ) => Effect.Effect<void, Conflict | NotFound | ControlFailure>
     /**
      * By the operator: the wallet opens nothing until it is linked again, and the webhooks that it made go; keys that it
      * made stay. The account that it opened.
      */
-    readonly unlink: (address: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    readonly unlink: (address: string) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Whether the operator unlinked it. */
     readonly isUnlinked: (address: string) => Effect.Effect<boolean>
     /** Addresses that open an account, oldest first. */

@@ -3,9 +3,9 @@
  * say what was changed. Append-only: the table refuses changes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { AuditDetail, AuditEvent } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface AuditFilter {
   /** Only events with a smaller id. */
@@ -27,7 +27,7 @@ export class AuditLog extends Context.Service<
       readonly action: string
       readonly subject: string | undefined
       readonly detail: AuditDetail
-    }) => Effect.Effect<void, InsufficientStorage>
+    }) => Effect.Effect<void, ControlFailure>
     /** Newest first. */
     readonly list: (page: AuditFilter) => Effect.Effect<ReadonlyArray<AuditEvent>>
   }

@@ -7,11 +7,11 @@
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
 import { accountName, equityOfAdjustments } from "./LedgerAccounts.ts"
 import { type NewTransfer, postTransfers } from "./Transfers.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** A ledger account of the account, and what it is worth to it: what is owed to it is positive. */
 export interface OwnedTotal {
@@ -27,7 +27,7 @@ export const ownedTotals = (sql: SqlClient.SqlClient, accountId: string) =>
 /** `key` names the erasure. -> What was booked out. */
 export const makeClosing =
   (books: Books["Service"], sql: SqlClient.SqlClient) =>
-  (accountId: string, key: string): Effect.Effect<ReadonlyArray<OwnedTotal>, InsufficientStorage> =>
+  (accountId: string, key: string): Effect.Effect<ReadonlyArray<OwnedTotal>, ControlFailure> =>
     Effect.andThen(
       books.queue.flush,
       books.credit(

@@ -7,11 +7,12 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
 import { accountName, equityOfAdjustments } from "./LedgerAccounts.ts"
 import { postTransfers } from "./Transfers.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface Adjustment {
   readonly account: Account
@@ -57,7 +58,7 @@ export const makeAdjustments = (books: Books["Service"], sql: SqlClient.SqlClien
         { key: adjustmentKey(key), debit, credit, amount, kind: "adjustment", operation: reason, account, at }
       ])
     )
-  return (adjustment: Adjustment): Effect.Effect<boolean, Conflict | InsufficientStorage> =>
+  return (adjustment: Adjustment): Effect.Effect<boolean, Conflict | ControlFailure> =>
     adjustment.amount > 0 ? give(adjustment) : take(adjustment)
 }
 

@@ -4,7 +4,6 @@
  * for an account cost it nothing and are not among them; those of an account on plan `owner` are, as if it paid.
  */
 import { Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -12,6 +11,7 @@ import type { Ledger } from "./Ledger.ts"
 import { accountName } from "./LedgerAccounts.ts"
 import type { Period } from "./Statements.ts"
 import { makeTransferPages, type TransferPage } from "./transferPages.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class AgentCosts extends Context.Service<
   AgentCosts,
@@ -20,7 +20,7 @@ export class AgentCosts extends Context.Service<
     readonly rows: (
       period: Period,
       accountId: string | undefined
-    ) => Effect.Effect<ReadonlyArray<AgentCost>, InsufficientStorage>
+    ) => Effect.Effect<ReadonlyArray<AgentCost>, ControlFailure>
   }
 >()("muniment/control/AgentCosts") {
   static readonly layer: Layer.Layer<AgentCosts, never, ControlDatabase | Ledger> = Layer.effect(

@@ -7,12 +7,12 @@
  * balances in the file are never negative either.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ChangeQueue } from "./ChangeQueue.ts"
 import { ControlDatabase, type WithoutSql } from "../database/ControlDatabase.ts"
 import { purseOfName } from "./LedgerAccounts.ts"
+import { EarlierOwners, leaving, takingUp } from "./LeftCharges.ts"
 import {
   allowanceExpired,
   allowanceGranted,
@@ -24,6 +24,7 @@ import {
   rolledOver,
   spend
 } from "./Purses.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class Books extends Context.Service<
   Books,
@@ -38,12 +39,12 @@ export class Books extends Context.Service<
       accountId: string,
       amountMax: MicroCredits,
       commit: (taken: MicroCredits) => Effect.Effect<Debited<A>, E, R>
-    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    ) => Effect.Effect<A, WithoutSql<E> | ControlFailure, R>
     /** Adds the amount that `commit` has made durable. */
     readonly credit: <A, E, R>(
       accountId: string,
       commit: Effect.Effect<Credited<A>, E, R>
-    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    ) => Effect.Effect<A, WithoutSql<E> | ControlFailure, R>
   }
 >()("muniment/control/Books") {
   static readonly layer = (options: BooksOptions): Layer.Layer<Books, never, ControlDatabase> =>
@@ -76,7 +77,8 @@ const make = Effect.fnUntraced(function* (options: BooksOptions) {
   const database = yield* ControlDatabase
   const purses = yield* loadPurses(database)
   const queue = new ChangeQueue(database)
-  yield* queue.writeBehind
+  const owners = yield* EarlierOwners
+  yield* queue.writeBehind(leaving(owners))
 
   const purseOf = (accountId: string): Purse => {
     const known = purses.get(accountId)
@@ -101,6 +103,8 @@ const make = Effect.fnUntraced(function* (options: BooksOptions) {
     if (transfers.length > 0) queue.add({ transfers })
     return Object.assign(purse, next.purse)
   }
+
+  yield* takingUp(owners, { purseAt, flush: queue.flush }, database)
 
   return Books.of({
     queue,

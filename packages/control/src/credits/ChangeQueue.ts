@@ -4,14 +4,15 @@
  * callers share one commit.
  *
  * Invariants: the file holds a prefix of the queue's history, so a kill never leaves a later change without an earlier
- * one; on a full disk durable changes fail, and the others are kept and retried.
+ * one; when a commit fails, its durable changes fail, and the others are kept and retried: as they were put together, and
+ * only what is not found by its keys, because the outcome of a commit that failed may be unknown.
  */
 import { type Cause, Deferred, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./ReservationRows.ts"
-import { type NewTransfer, postTransfers, together } from "./Transfers.ts"
+import { type NewTransfer, postedKeys, postTransfers, together } from "./Transfers.ts"
 
 /** Atomic; applied in this order: drops, settles, opens, transfers. */
 export interface Change {
@@ -28,12 +29,14 @@ export const retryMillis = 1_000
 interface Item {
   readonly change: Change
   /** Completed with the commit; undefined if no caller waits. */
-  readonly done: Deferred.Deferred<void, InsufficientStorage> | undefined
+  readonly done: Deferred.Deferred<void, ControlFailure> | undefined
+  /** Transfers that a commit which failed may have posted. */
+  readonly mayBePosted?: ReadonlyArray<NewTransfer>
 }
 
 export class ChangeQueue {
   /** Makes everything queued so far durable. */
-  readonly flush: Effect.Effect<void, InsufficientStorage>
+  readonly flush: Effect.Effect<void, ControlFailure>
   readonly #database: ControlDatabase["Service"]
   readonly #pending: Array<Item> = []
   readonly #turn = Semaphore.makeUnsafe(1)
@@ -58,6 +61,11 @@ export class ChangeQueue {
     return this.#pending.length >= Limits.ledgerPendingMax
   }
 
+  /** Transfers that are not known to be in the file, put together as they would be posted. */
+  get unwritten(): ReadonlyArray<NewTransfer> {
+    return transfersOf(this.#pending)
+  }
+
   /** Written within `Limits.ledgerFlushMillis`, unless the disk is full. */
   add(change: Change): void {
     this.#pending.push({ change, done: undefined })
@@ -69,9 +77,9 @@ export class ChangeQueue {
    * Succeeds when the change is durable; if it fails, the change is dropped. The background writer commits, not the
    * caller: callers taking turns would make one commit each.
    */
-  addDurable(change: Change): Effect.Effect<void, InsufficientStorage> {
+  addDurable(change: Change): Effect.Effect<void, ControlFailure> {
     return Effect.suspend(() => {
-      const done = Deferred.makeUnsafe<void, InsufficientStorage>()
+      const done = Deferred.makeUnsafe<void, ControlFailure>()
       this.#pending.push({ change, done })
       this.#filled.openUnsafe()
       this.#crowded.openUnsafe()
@@ -79,32 +87,36 @@ export class ChangeQueue {
     }).pipe(Effect.uninterruptible)
   }
 
-  /** Writes in the background until the scope closes, then writes the rest. */
-  readonly writeBehind: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() => {
-    let isFailing = false
-    const turn = Effect.gen({ self: this }, function* () {
-      yield* this.#filled.await
-      yield* Effect.race(Effect.sleep(Limits.ledgerFlushMillis), this.#crowded.await)
-      this.#filled.closeUnsafe()
-      this.#crowded.closeUnsafe()
-      const exit = yield* Effect.exit(this.flush)
-      if (Exit.isSuccess(exit)) {
-        isFailing = false
-        return
-      }
-      if (!isFailing) yield* Effect.logError("ledger changes not written; they are kept and retried", exit.cause)
-      isFailing = true
-      if (this.#pending.length === 0) return
-      yield* Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
-      this.#filled.openUnsafe()
+  /** Writes in the background until the scope closes, then writes the rest, or hands it to `leave`. */
+  readonly writeBehind = (
+    leave: (unwritten: ReadonlyArray<NewTransfer>, cause: Cause.Cause<ControlFailure>) => Effect.Effect<void>
+  ): Effect.Effect<void, never, Scope.Scope> =>
+    Effect.suspend(() => {
+      let isFailing = false
+      const turn = Effect.gen({ self: this }, function* () {
+        yield* this.#filled.await
+        yield* Effect.race(Effect.sleep(Limits.ledgerFlushMillis), this.#crowded.await)
+        this.#filled.closeUnsafe()
+        this.#crowded.closeUnsafe()
+        const exit = yield* Effect.exit(this.flush)
+        if (Exit.isSuccess(exit)) {
+          isFailing = false
+          return
+        }
+        if (!isFailing) yield* Effect.logError("ledger changes not written; they are kept and retried", exit.cause)
+        isFailing = true
+        if (this.#pending.length === 0) return
+        yield* Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
+        this.#filled.openUnsafe()
+      })
+      const last = Effect.catchCause(this.flush, (cause) => Effect.suspend(() => leave(this.unwritten, cause)))
+      return Effect.addFinalizer(() => last).pipe(
+        Effect.andThen(Effect.forkScoped(Effect.forever(turn))),
+        Effect.asVoid
+      )
     })
-    const last = Effect.catchCause(this.flush, (cause) =>
-      Effect.logError("ledger changes lost: last flush failed", { count: this.#pending.length }, cause)
-    )
-    return Effect.addFinalizer(() => last).pipe(Effect.andThen(Effect.forkScoped(Effect.forever(turn))), Effect.asVoid)
-  })
 
-  get #commitAll(): Effect.Effect<void, InsufficientStorage> {
+  get #commitAll(): Effect.Effect<void, ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       // Lets fibers that are ready add their changes to this commit.
       yield* Effect.yieldNow
@@ -112,23 +124,38 @@ export class ChangeQueue {
       let left = this.#pending.length
       while (left > 0) {
         const batch = this.#pending.slice(0, Math.min(left, Limits.ledgerFlushBatch))
-        yield* this.#database.write(carryOut(this.#database.sql, batch))
+        yield* this.#database
+          .write(carryOut(this.#database.sql, batch))
+          .pipe(Effect.tapCause((cause) => Effect.sync(() => this.#keep(batch, cause))))
         this.#pending.splice(0, batch.length)
         left -= batch.length
         for (const { done } of batch) if (done !== undefined) Deferred.doneUnsafe(done, Exit.void)
       }
-    }).pipe(Effect.tapCause((cause) => Effect.sync(() => this.#refuseWaiting(cause))))
+    })
   }
 
-  #refuseWaiting(cause: Cause.Cause<InsufficientStorage>): void {
+  /** After a failed commit of `batch`: its transfers stay what they were, whatever comes into the next one. */
+  #keep(batch: ReadonlyArray<Item>, cause: Cause.Cause<ControlFailure>): void {
+    let mayBePosted: ReadonlyArray<NewTransfer> | undefined = transfersOf(batch)
     const kept: Array<Item> = []
-    for (const item of this.#pending.splice(0)) {
-      if (item.done === undefined) kept.push(item)
-      else Deferred.doneUnsafe(item.done, Exit.failCause(cause))
+    for (const [at, item] of this.#pending.splice(0).entries()) {
+      if (item.done !== undefined) Deferred.doneUnsafe(item.done, Exit.failCause(cause))
+      else if (at >= batch.length) kept.push(item)
+      else {
+        kept.push({ change: { ...item.change, transfers: [] }, done: undefined, ...(mayBePosted && { mayBePosted }) })
+        mayBePosted = undefined
+      }
     }
+    if (mayBePosted !== undefined && mayBePosted.length > 0) kept.unshift({ change: {}, done: undefined, mayBePosted })
     this.#pending.push(...kept)
   }
 }
+
+/** What is tried again is not put together anew: its keys would stand for other amounts. */
+const transfersOf = (items: ReadonlyArray<Item>): ReadonlyArray<NewTransfer> => [
+  ...items.flatMap(({ mayBePosted }) => mayBePosted ?? []),
+  ...together(items.flatMap(({ change }) => change.transfers ?? []))
+]
 
 const carryOut = Effect.fnUntraced(function* (sql: ControlDatabase["Service"]["sql"], batch: ReadonlyArray<Item>) {
   const changes = batch.map(({ change }) => change)
@@ -144,5 +171,12 @@ const carryOut = Effect.fnUntraced(function* (sql: ControlDatabase["Service"]["s
     sql,
     changes.flatMap(({ opens }) => opens ?? [])
   )
-  yield* postTransfers(sql, together(changes.flatMap(({ transfers }) => transfers ?? [])))
+  const posted = yield* postedKeys(
+    sql,
+    batch.flatMap(({ mayBePosted }) => mayBePosted ?? [])
+  )
+  yield* postTransfers(
+    sql,
+    transfersOf(batch).filter(({ key }) => !posted.has(key))
+  )
 })

@@ -9,7 +9,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Account } from "@muniment/domain/Account"
-import type { Conflict, InsufficientStorage } from "@muniment/domain/Errors"
+import type { Conflict } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { traced } from "@muniment/domain/traced"
 import { type Adjustment, makeAdjustments } from "./Adjustments.ts"
@@ -21,6 +21,7 @@ import type { Purses } from "./Purses.ts"
 import type { ActualCost, Reservation, ReserveOptions } from "./Reservation.ts"
 import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
 import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export type { LedgerEntry } from "./LedgerEntries.ts"
 export type { Purses } from "./Purses.ts"
@@ -45,7 +46,7 @@ export class Ledger extends Context.Service<
     /** The first call of a month grants its allowance. */
     readonly purses: (account: Account) => Effect.Effect<Purses>
     /** Without `durable` no I/O. The caller must settle or void it, also when it fails or is interrupted. */
-    readonly reserve: (options: ReserveOptions) => Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage>
+    readonly reserve: (options: ReserveOptions) => Effect.Effect<Reservation, InsufficientCredits | ControlFailure>
     /**
      * Idempotent: a second call gives the same answer and charges nothing. With `actual` a part of the hold is charged,
      * under its name, and the rest is free at once; more than is held is a defect.
@@ -53,10 +54,12 @@ export class Ledger extends Context.Service<
     readonly settle: (reservation: Reservation, actual?: ActualCost) => Effect.Effect<Settled>
     /** Ends the hold; nothing is charged. */
     readonly void: (reservation: Reservation) => Effect.Effect<void>
-    /** Durable reservations of earlier processes, neither settled nor voided. */
+    /** Durable reservations of earlier processes, which are not decided and whose calls have not been repeated. */
     readonly openReservations: Effect.Effect<ReadonlyArray<Reservation>>
+    /** Settles or voids one of them; nothing happens if it is none any more. */
+    readonly decide: (reservation: Reservation, wasDone: boolean) => Effect.Effect<void>
     /** Deletes settled ones older than `Limits.reservationRetentionMillis`; returns their number. */
-    readonly sweepReservations: Effect.Effect<number, InsufficientStorage>
+    readonly sweepReservations: Effect.Effect<number, ControlFailure>
     /** Newest first. */
     readonly transactions: (accountId: string, page: TransactionsPage) => Effect.Effect<ReadonlyArray<LedgerEntry>>
     /**
@@ -65,17 +68,17 @@ export class Ledger extends Context.Service<
      */
     readonly adjust: (
       adjustment: Adjustment
-    ) => Effect.Effect<{ readonly purses: Purses; readonly isRepeat: boolean }, Conflict | InsufficientStorage>
+    ) => Effect.Effect<{ readonly purses: Purses; readonly isRepeat: boolean }, Conflict | ControlFailure>
     /** Once per account and day, with the row of the daily job. */
-    readonly chargeStorage: (charge: StorageCharge) => Effect.Effect<RunRecorded, InsufficientStorage>
+    readonly chargeStorage: (charge: StorageCharge) => Effect.Effect<RunRecorded, ControlFailure>
     /** Only the row: this account is not charged for this day. */
-    readonly recordRun: (run: RunFacts) => Effect.Effect<RunRecorded, InsufficientStorage>
+    readonly recordRun: (run: RunFacts) => Effect.Effect<RunRecorded, ControlFailure>
     /** Ledger accounts of one account that do not stand at zero; flushes first. */
-    readonly owned: (accountId: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, InsufficientStorage>
+    readonly owned: (accountId: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, ControlFailure>
     /** Books them all out, for the erasure that `key` names; returns them. */
-    readonly close: (accountId: string, key: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, InsufficientStorage>
+    readonly close: (accountId: string, key: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, ControlFailure>
     /** Makes everything charged so far durable. */
-    readonly flush: Effect.Effect<void, InsufficientStorage>
+    readonly flush: Effect.Effect<void, ControlFailure>
     /** Running totals in the file, by name. */
     readonly balances: Effect.Effect<ReadonlyArray<AccountTotals>>
   }
@@ -102,10 +105,11 @@ const make = Effect.fnUntraced(function* () {
     settle: (reservation, actual) => reservations.settle(reservation, actual),
     void: (reservation) => reservations.void(reservation),
     openReservations: reservations.open,
+    decide: (reservation, wasDone) => reservations.decide(reservation, wasDone),
     sweepReservations: reservations.sweep,
     transactions: traced("Ledger.transactions")(function* (accountId, { before, limit }) {
-      // On a full disk the newest charges are missing from the file; the older ones are listed.
-      yield* Effect.catchTag(books.queue.flush, "InsufficientStorage", () => Effect.void)
+      // While they cannot be written the newest charges are missing from the file; the older ones are listed.
+      yield* Effect.ignore(books.queue.flush)
       const rows =
         yield* read(sql<EntryRow>`${entriesOf(sql)} WHERE transfer.account = ${accountId} AND transfer.id < ${before ?? Number.MAX_SAFE_INTEGER}
         ORDER BY transfer.id DESC LIMIT ${limit}`)

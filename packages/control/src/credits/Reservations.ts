@@ -37,6 +37,7 @@ import {
 } from "./Reservation.ts"
 import { findByRequest, openRows, sweepSettled } from "./ReservationRows.ts"
 import type { NewTransfer } from "./Transfers.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** Rows dropped in one transaction. */
 const sweepPageRows = 1_000
@@ -67,7 +68,7 @@ export class Reservations {
   readonly #database: ControlDatabase["Service"]
   readonly #idPrefix: string
   /** Durable reservations of earlier processes, whose outcome only the namespaces know. */
-  readonly #leftOver: ReadonlyArray<Reservation>
+  readonly #leftOver: Set<Reservation>
   /** Open reservations by request. */
   readonly #openRequests = new Map<string, Reservation>()
   #made = 0
@@ -81,14 +82,14 @@ export class Reservations {
     this.#books = books
     this.#database = database
     this.#idPrefix = idPrefix
-    this.#leftOver = leftOver
+    this.#leftOver = new Set(leftOver)
     for (const reservation of leftOver) {
       hold(books.purseOf(reservation.accountId), reservation)
       this.#rememberRequest(reservation)
     }
   }
 
-  reserve(options: ReserveOptions): Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage> {
+  reserve(options: ReserveOptions): Effect.Effect<Reservation, InsufficientCredits | ControlFailure> {
     return atNow((now) => {
       const { isFull } = this.#books.queue
       const isUnlimited = plans[options.account.plan].isUnlimited
@@ -131,14 +132,22 @@ export class Reservations {
   }
 
   get open(): Effect.Effect<ReadonlyArray<Reservation>> {
-    return Effect.sync(() => this.#leftOver.filter(({ state }) => state === "open"))
+    return Effect.sync(() => [...this.#leftOver].filter(({ state }) => state === "open"))
+  }
+
+  /** Ends one of these, unless its call has been repeated meanwhile and goes on with it. */
+  decide(reservation: Reservation, wasDone: boolean): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!this.#leftOver.delete(reservation)) return Effect.void
+      return wasDone ? Effect.asVoid(this.settle(reservation)) : this.void(reservation)
+    })
   }
 
   purses(account: Account): Effect.Effect<Purses> {
     return atNow((now) => Effect.succeed(this.#pursesOf(account.id, plans[account.plan].isUnlimited, now)))
   }
 
-  get sweep(): Effect.Effect<number, InsufficientStorage> {
+  get sweep(): Effect.Effect<number, ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       const { sql, write } = this.#database
       const olderThan = (yield* Clock.currentTimeMillis) - Limits.reservationRetentionMillis
@@ -186,7 +195,7 @@ export class Reservations {
     options: ReserveOptions,
     durable: Durable,
     now: number
-  ): Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage> {
+  ): Effect.Effect<Reservation, InsufficientCredits | ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       const { request } = durable
       const earlier = request === undefined ? undefined : yield* this.#earlierOf(request)
@@ -213,7 +222,7 @@ export class Reservations {
       const open = this.#openRequests.get(request)
       // A key is repeated while its first call is open only after a crash; the call then continues that reservation.
       if (open !== undefined) {
-        return this.#leftOver.includes(open)
+        return this.#leftOver.delete(open)
           ? { open }
           : yield* Effect.die(new Error("one request reserves twice at once"))
       }

@@ -3,7 +3,6 @@
  * routes).
  */
 import { Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import { PaymentNetwork } from "@muniment/domain/Payment"
@@ -14,11 +13,12 @@ import { purseOfName, usdcOn } from "./LedgerAccounts.ts"
 import { entriesOf, type EntryRow } from "./LedgerEntries.ts"
 import type { Period } from "./Statements.ts"
 import { makeTransferPages } from "./transferPages.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class Revenue extends Context.Service<
   Revenue,
   {
-    readonly rows: (period: Period, by: RevenuePeriod) => Effect.Effect<ReadonlyArray<RevenueRow>, InsufficientStorage>
+    readonly rows: (period: Period, by: RevenuePeriod) => Effect.Effect<ReadonlyArray<RevenueRow>, ControlFailure>
   }
 >()("muniment/control/Revenue") {
   static readonly layer: Layer.Layer<Revenue, never, ControlDatabase | Ledger> = Layer.effect(

@@ -5,12 +5,12 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
 import { type PurgeMark, storageJob } from "../jobs/JobLog.ts"
 import { accountName, incomeFromStorage } from "./LedgerAccounts.ts"
 import { type NewTransfer, postTransfers } from "./Transfers.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** What the run did besides charging. */
 export interface RunFacts {
@@ -75,13 +75,11 @@ export const makeStorageCharges = (books: Books["Service"], sql: SqlClient.SqlCl
     chargeStorage: Effect.fn("Ledger.chargeStorage")(function* ({
       mode,
       ...run
-    }: StorageCharge): Effect.fn.Return<RunRecorded, InsufficientStorage> {
+    }: StorageCharge): Effect.fn.Return<RunRecorded, ControlFailure> {
       const price = run.memories * storageMicroCreditsPerMemoryDay
       return yield* mode === "insure" ? insure(run, price) : meter(run, price)
     }),
-    recordRun: Effect.fn("Ledger.recordRun")(function* (
-      run: RunFacts
-    ): Effect.fn.Return<RunRecorded, InsufficientStorage> {
+    recordRun: Effect.fn("Ledger.recordRun")(function* (run: RunFacts): Effect.fn.Return<RunRecorded, ControlFailure> {
       return yield* meter(run, 0)
     })
   }

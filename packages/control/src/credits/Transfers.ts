@@ -64,6 +64,19 @@ export const postTransfers = (
       FROM json_each(${JSON.stringify(transfers)}) ORDER BY json_each.key`
   })
 
+/** Which of these are posted already. */
+export const postedKeys = (
+  sql: SqlClient.SqlClient,
+  transfers: ReadonlyArray<NewTransfer>
+): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> =>
+  transfers.length === 0
+    ? Effect.succeed(new Set())
+    : Effect.map(
+        sql<{ readonly key: string }>`SELECT key FROM transfer
+          WHERE key IN (SELECT value FROM json_each(${JSON.stringify(transfers.map(({ key }) => key))}))`,
+        (rows) => new Set(rows.map(({ key }) => key))
+      )
+
 /** Merges shared charges into one transfer per purse, operation and agent; keeps the others and the order. */
 export const together = (transfers: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTransfer> => {
   const groups = new Map<string, NewTransfer>()

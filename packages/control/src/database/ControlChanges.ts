@@ -3,9 +3,10 @@
  *
  * Invariants: the log gets the changes in the order of the commits, each behind its commit and before the caller goes
  * on, so that its ordinal lies between those of what the caller saw and what the caller does next; no caller waits for
- * its sync, because `control.db` is durable by itself; where the log is shared it is durable when `append` returns, and a
- * caller whose change it does not take gets no answer but a defect. Until the log has synced a change, `control.db`
- * keeps it: a kill loses none, and a log that fails or is full gets them later.
+ * its sync, because `control.db` is durable by itself; where the log is shared it is durable when `append` returns, and
+ * the change that it does not take, or takes without an answer, is the last one: its caller fails, and whoever comes
+ * later, because this file may have what the log has not. Until the log has synced a change, `control.db` keeps it: a
+ * kill loses none, and a log that fails or is full gets them later.
  */
 import { Clock, Effect, Semaphore } from "effect"
 import { ChangeRecorder } from "@muniment/sqlite/ChangeRecorder"
@@ -43,6 +44,7 @@ export class ControlChanges implements CommitHooks {
   /** The log in use knows that the file holds this change. */
   #settled = 0
   #isFailing = false
+  #over: ChangeLogUnusable | undefined
 
   constructor(database: Database, logs: ChangeLog) {
     this.#database = database
@@ -50,6 +52,11 @@ export class ControlChanges implements CommitHooks {
     this.#recorder = new ChangeRecorder(database)
     this.#version = Number(database.value("PRAGMA user_version"))
     this.#number = changeNumberOf(database)
+  }
+
+  /** Why nothing of this file counts any more, where the log is shared: another one may go on without it. */
+  get over(): ChangeLogUnusable | undefined {
+    return this.#over
   }
 
   /** Of the last commit. */
@@ -66,6 +73,7 @@ export class ControlChanges implements CommitHooks {
   /** Last step of a transaction: numbers what it has changed. */
   readonly seal = (): void => {
     this.#sealed = undefined
+    if (this.#over !== undefined) throw this.#over
     const { changes } = this.#recorder
     if (changes === undefined) return
     const number = this.#number + 1
@@ -78,25 +86,31 @@ export class ControlChanges implements CommitHooks {
     this.#sealed = number
   }
 
-  /** The transaction has ended; it is committed, or undone. */
-  readonly ended = (isCommitted: boolean): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      if (this.#sealed === undefined) return Effect.void
-      this.#recorder.begin()
-      if (!isCommitted) return Effect.void
-      this.#number = this.#sealed
-      return this.catchUp
-    })
+  readonly undone = (): void => {
+    if (this.#sealed !== undefined) this.#recorder.begin()
+  }
 
-  /** Gives the log what it lacks; a log that cannot be used gets it later. */
-  readonly catchUp: Effect.Effect<void> = Effect.suspend(() => this.#turn.withPermit(this.#appendMissing)).pipe(
+  readonly committed: Effect.Effect<void, ChangeLogUnusable> = Effect.suspend(() => {
+    if (this.#sealed === undefined) return Effect.void
+    this.#recorder.begin()
+    this.#number = this.#sealed
+    return this.catchUp
+  })
+
+  /** Gives the log what it lacks; a log of this machine that cannot be used gets it later. */
+  readonly catchUp: Effect.Effect<void, ChangeLogUnusable> = Effect.suspend(() =>
+    this.#turn.withPermit(this.#appendMissing)
+  ).pipe(
     Effect.matchEffect({
       onSuccess: () => {
         this.#isFailing = false
         return Effect.void
       },
       onFailure: (error) => {
-        if (this.#logs.isShared === true) return Effect.die(error)
+        if (this.#logs.isShared === true) {
+          this.#over = error
+          return Effect.fail(error)
+        }
         const wasFailing = this.#isFailing
         this.#isFailing = true
         return wasFailing
@@ -119,7 +133,7 @@ export class ControlChanges implements CommitHooks {
   )
 
   /** The log need not keep what `checkpoint` makes durable in the file of `control.db`, if it succeeds with true. */
-  readonly settle = <E>(checkpoint: Effect.Effect<boolean, E>): Effect.Effect<void, E> =>
+  readonly settle = <E>(checkpoint: Effect.Effect<boolean, E>): Effect.Effect<void, E | ChangeLogUnusable> =>
     Effect.gen({ self: this }, function* () {
       yield* this.catchUp
       const [log, number, ordinal] = [this.#log, this.#inLog, this.#ordinal]

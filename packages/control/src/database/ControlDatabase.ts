@@ -1,15 +1,16 @@
 /**
  * `<dataDirectory>/control.db`: opening, migrating, reading and writing.
  *
- * Invariants: one connection and one process; every change is one durable transaction; a full disk is a typed failure of
- * writes (507), any other failure of SQLite is a defect. Only the services of this package contain SQL for it.
+ * Invariants: one connection and one process; every change is one durable transaction; a full disk (507), and a file,
+ * disk or shared log that cannot be used (503), are typed failures of writes. A read that meets them has no way on: it
+ * dies of the same error, which is its answer. What is wrong with a statement is a defect. After a change that a shared
+ * log may not have, nothing more is read or written. Only the services of this package contain SQL for it.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlError, type SqlClient } from "effect/sql"
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { InsufficientStorage } from "@muniment/domain/Errors"
 import { attempt, Database, SqliteError } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
@@ -19,6 +20,7 @@ import { controlCopies, removeBase } from "./check/ControlCopies.ts"
 import { damageOf } from "./check/damageOf.ts"
 import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
+import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"
 import { joinLog, leaveLog } from "./joinLog.ts"
 import { RowWatch, type WatchedRows } from "./RowWatch.ts"
 import { settleControl } from "./settleControl.ts"
@@ -56,18 +58,16 @@ export class ControlDatabase extends Context.Service<
   ControlDatabase,
   {
     readonly sql: SqlClient.SqlClient
-    /** Runs queries; a failure of SQLite is a defect. */
+    /** Runs queries; dies of a `ControlFailure`. */
     readonly read: <A, E, R>(query: Effect.Effect<A, E, R>) => Effect.Effect<A, WithoutSql<E>, R>
     /** Runs `change` in one transaction, rolled back if it fails or is interrupted. */
-    readonly write: <A, E, R>(
-      change: Effect.Effect<A, E, R>
-    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    readonly write: <A, E, R>(change: Effect.Effect<A, E, R>) => Effect.Effect<A, WithoutSql<E> | ControlFailure, R>
     /** Calls `notify` within each change of such rows, as long as the file is open. */
     readonly watch: (rows: ReadonlyArray<WatchedRows>, notify: () => void) => Effect.Effect<RowWatch>
     /** Part of a `write` that removes or replaces text: the next `settle` erases it from the logs. */
     readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
     /** Moves the write-ahead log into the file, and lets the commit log forget what the file has; every minute. */
-    readonly settle: Effect.Effect<void, InsufficientStorage>
+    readonly settle: Effect.Effect<void, ControlFailure>
     /** Compares the file with its base and the commit log (`check/`); undefined: there is no log. */
     readonly comparison: Comparison | undefined
   }
@@ -88,10 +88,12 @@ export class ControlDatabase extends Context.Service<
         let watches = 0
         return ControlDatabase.of({
           sql,
-          ...transactionsOf(sql, database.filename),
+          ...transactionsOf(sql, database.filename, () => changes?.over !== undefined),
           watch: (rows, notify) => Effect.sync(() => new RowWatch(database, `watch_${++watches}`, rows, notify)),
           noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
-          settle: Effect.catch(settleControl(sql, changes, forget), (error) => fullOrDefect(database.filename, error)),
+          settle: Effect.catch(settleControl(sql, changes, forget), (error) =>
+            error._tag === "ChangeLogUnusable" ? Effect.fail(controlUnavailable()) : failed(database.filename, error)
+          ),
           comparison:
             check === undefined || changes === undefined
               ? undefined
@@ -108,12 +110,26 @@ export class ControlDatabase extends Context.Service<
 
 const transactionsOf = (
   sql: SqlClient.SqlClient,
-  filename: string
+  filename: string,
+  isOver: () => boolean
 ): Pick<ControlDatabase["Service"], "read" | "write"> => ({
-  read: (query) => Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : defectIn(filename, error))),
-  write: <A, E, R>(change: Effect.Effect<A, E, R>) =>
-    Effect.catch(sql.withTransaction(change), (error): Effect.Effect<never, WithoutSql<E> | InsufficientStorage> =>
-      isOther<E>(error) ? Effect.fail(error) : fullOrDefect(filename, error)
+  read: <A, E, R>(query: Effect.Effect<A, E, R>): Effect.Effect<A, WithoutSql<E>, R> =>
+    Effect.suspend((): Effect.Effect<A, WithoutSql<E>, R> =>
+      isOver()
+        ? Effect.die(controlUnavailable())
+        : Effect.catch(query, (error): Effect.Effect<never, WithoutSql<E>> =>
+            error instanceof SqlError.SqlError
+              ? Effect.catch(failed(filename, error), Effect.die)
+              : Effect.fail(error as WithoutSql<E>)
+          )
+    ),
+  write: <A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, WithoutSql<E> | ControlFailure, R> =>
+    Effect.suspend((): Effect.Effect<A, WithoutSql<E> | ControlFailure, R> =>
+      isOver()
+        ? Effect.fail(controlUnavailable())
+        : Effect.catch(sql.withTransaction(change), (error): Effect.Effect<never, WithoutSql<E> | ControlFailure> =>
+            error instanceof SqlError.SqlError ? failed(filename, error) : Effect.fail(error as WithoutSql<E>)
+          )
     )
 })
 
@@ -178,11 +194,15 @@ const defectIn = (filename: string, error: unknown): Effect.Effect<never> => {
   return Effect.die(sqlite === undefined ? error : inFile(filename, sqlite))
 }
 
-const isOther = <E>(error: E | SqlError.SqlError): error is E & WithoutSql<E> => !(error instanceof SqlError.SqlError)
+const failed = (filename: string, error: SqlError.SqlError): Effect.Effect<never, ControlFailure> => {
+  const failure = controlFailureOf(error)
+  if (failure === undefined) return defectIn(filename, error)
+  if (failure._tag === "InsufficientStorage") return Effect.fail(failure)
+  return Effect.andThen(
+    Effect.logError("control.db cannot be used", { filename, error: messageOf(error) }),
+    Effect.fail(failure)
+  )
+}
 
-const fullOrDefect = (filename: string, error: unknown): Effect.Effect<never, InsufficientStorage> =>
-  error instanceof SqlError.SqlError && sqliteErrorOf(error)?.reason === "full"
-    ? Effect.fail(
-        new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full; free space and retry" })
-      )
-    : defectIn(filename, error)
+const messageOf = ({ reason }: SqlError.SqlError): string =>
+  reason.cause instanceof Error ? reason.cause.message : reason.message

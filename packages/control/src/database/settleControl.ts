@@ -7,6 +7,7 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { CheckpointMode } from "@muniment/sqlite/Database"
+import type { ChangeLogUnusable } from "./ChangeLog.ts"
 import type { ControlChanges } from "./ControlChanges.ts"
 
 /** `changes` undefined: there is no commit log. `forget` removes copies that may have what is to be erased. */
@@ -14,7 +15,7 @@ export const settleControl = Effect.fn("ControlDatabase.settle")(function* (
   sql: SqlClient.SqlClient,
   changes: ControlChanges | undefined,
   forget: () => void
-): Effect.fn.Return<void, SqlError.SqlError> {
+): Effect.fn.Return<void, SqlError.SqlError | ChangeLogUnusable> {
   const [due] = yield* sql<{ readonly last: number | null }>`SELECT max(id) AS last FROM erasure_due`
   if (due!.last !== null) {
     forget()

@@ -4,9 +4,9 @@
  * transaction that charges, and read here.
  */
 import { Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** The job recorded by `Ledger.chargeStorage` and `Ledger.recordRun`. */
 export const storageJob = "storage"
@@ -42,14 +42,14 @@ export class JobLog extends Context.Service<
   {
     readonly lastDay: (job: string) => Effect.Effect<string | undefined>
     /** Marks the day as finished for all accounts; an earlier day changes nothing. */
-    readonly markDay: (job: string, day: string) => Effect.Effect<void, InsufficientStorage>
+    readonly markDay: (job: string, day: string) => Effect.Effect<void, ControlFailure>
     readonly isDone: (job: string, day: string, accountId: string) => Effect.Effect<boolean>
     readonly purgeMark: (accountId: string) => Effect.Effect<PurgeMark | undefined>
     /** Milliseconds; undefined in a new directory. */
     readonly clockSeenAt: Effect.Effect<number | undefined>
-    readonly noteClock: (seenAt: number) => Effect.Effect<void, InsufficientStorage>
+    readonly noteClock: (seenAt: number) => Effect.Effect<void, ControlFailure>
     /** Notes the time as right: a job goes on from `newestDay`, if it had come further. */
-    readonly acceptClock: (seenAt: number, newestDay: string) => Effect.Effect<void, InsufficientStorage>
+    readonly acceptClock: (seenAt: number, newestDay: string) => Effect.Effect<void, ControlFailure>
     /** Newest day first. */
     readonly runs: (page: { readonly limit: number }) => Effect.Effect<ReadonlyArray<DaySums>>
   }

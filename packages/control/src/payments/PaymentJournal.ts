@@ -9,7 +9,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Plan } from "@muniment/domain/Account"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
@@ -20,6 +19,7 @@ import { type Purses, spendable } from "../credits/Purses.ts"
 import type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
 import { creditable, type PaymentFilter, PaymentRows, type RevertBudget, type Reverts } from "./PaymentRows.ts"
 import { makeRefundJournal, type RefundJournal } from "./RefundJournal.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
 
@@ -33,7 +33,7 @@ export class PaymentJournal extends Context.Service<
     /** `Taken`: the id was claimed before; `payment` is its current state. */
     readonly claim: (
       payment: NewPayment
-    ) => Effect.Effect<{ readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }, InsufficientStorage>
+    ) => Effect.Effect<{ readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }, ControlFailure>
     /**
      * Likewise, unless payments reverted after `sinceMillis` and those under way use up the budget of the payer or of the
      * account. What is under way counts once one of theirs was reverted: until then it is expected to pay.
@@ -44,19 +44,19 @@ export class PaymentJournal extends Context.Service<
     ) => Effect.Effect<
       | { readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }
       | { readonly _tag: "OverBudget"; readonly reverts: Reverts },
-      InsufficientStorage
+      ControlFailure
     >
     /** Durable when it returns. While broadcasting, a newly signed transaction replaces the previous one. */
-    readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, InsufficientStorage>
+    readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, ControlFailure>
     /** Credits the account. Idempotent. */
-    readonly settled: (id: string, hash: string) => Effect.Effect<{ readonly purses: Purses }, InsufficientStorage>
-    readonly finalized: (id: string) => Effect.Effect<void, InsufficientStorage>
+    readonly settled: (id: string, hash: string) => Effect.Effect<{ readonly purses: Purses }, ControlFailure>
+    readonly finalized: (id: string) => Effect.Effect<void, ControlFailure>
     /** Only before it settled. */
-    readonly failed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    readonly failed: (id: string, reason: string) => Effect.Effect<void, ControlFailure>
     /** After a reorganisation the chain has the payment under another hash. */
-    readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
+    readonly resettled: (id: string, hash: string) => Effect.Effect<void, ControlFailure>
     /** Its transaction was included and reverted; the first time counts. */
-    readonly reverted: (id: string) => Effect.Effect<void, InsufficientStorage>
+    readonly reverted: (id: string) => Effect.Effect<void, ControlFailure>
     /** Payments reverted after `sinceMillis`: of this payer, of this account, and the time of the first of them. */
     readonly revertsOf: (
       payment: Pick<NewPayment, "account" | "network" | "payer">,
@@ -65,7 +65,7 @@ export class PaymentJournal extends Context.Service<
     /** Id of the account that a wallet's own money belongs to, whether or not that account exists yet. */
     readonly walletAccount: (payer: string) => Effect.Effect<string>
     /** A reorganisation removed the payment: what the account has left of it is taken back. */
-    readonly reversed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    readonly reversed: (id: string, reason: string) => Effect.Effect<void, ControlFailure>
     /** Verified, broadcasting and settled payments after `after`, oldest first, at most `unfinishedPageMax`. */
     readonly unfinished: (after?: JournalledPayment) => Effect.Effect<ReadonlyArray<JournalledPayment>>
     /** Newest first. */

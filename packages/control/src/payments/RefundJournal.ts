@@ -6,7 +6,7 @@
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict } from "@muniment/domain/Errors"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import type { Books } from "../credits/Books.ts"
@@ -21,6 +21,7 @@ import {
   type NewPayment,
   type PaymentTransaction
 } from "./JournalledPayment.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** `payer` is who sends the refund; `account` and `network` are those of the payment. */
 export interface NewRefund extends NewPayment {
@@ -38,13 +39,13 @@ export interface RefundJournal {
   readonly find: (id: string) => Effect.Effect<JournalledRefund | undefined>
   readonly unfinished: Effect.Effect<ReadonlyArray<JournalledRefund>>
   /** Takes the credits; -> the refund, or the one that the payment has. Fails as `insufficient_balance` if they are spent. */
-  readonly claim: (refund: NewRefund) => Effect.Effect<JournalledRefund, Conflict | InsufficientStorage>
-  readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, InsufficientStorage>
-  readonly settled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
-  readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
-  readonly finalized: (id: string) => Effect.Effect<void, InsufficientStorage>
+  readonly claim: (refund: NewRefund) => Effect.Effect<JournalledRefund, Conflict | ControlFailure>
+  readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, ControlFailure>
+  readonly settled: (id: string, hash: string) => Effect.Effect<void, ControlFailure>
+  readonly resettled: (id: string, hash: string) => Effect.Effect<void, ControlFailure>
+  readonly finalized: (id: string) => Effect.Effect<void, ControlFailure>
   /** Gives the credits back. */
-  readonly failed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+  readonly failed: (id: string, reason: string) => Effect.Effect<void, ControlFailure>
   /** Nothing is counted: the operator paid for a transaction of their own. */
   readonly reverted: (id: string) => Effect.Effect<void>
 }

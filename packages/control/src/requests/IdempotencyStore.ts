@@ -8,11 +8,11 @@
  * kept never serves a second request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export type Claim =
   /** The key is new: do the work, then `complete` or `forget`. */
@@ -38,11 +38,11 @@ export class IdempotencyStore extends Context.Service<
       status: number,
       body: string,
       accountId: string
-    ) => Effect.Effect<void, InsufficientStorage>
+    ) => Effect.Effect<void, ControlFailure>
     /** Ends a claim whose request failed: the key is free again. */
     readonly forget: (key: string) => Effect.Effect<void>
     /** Deletes answers stored before `olderThanMillis`; returns their number. */
-    readonly sweep: (olderThanMillis: number) => Effect.Effect<number, InsufficientStorage>
+    readonly sweep: (olderThanMillis: number) => Effect.Effect<number, ControlFailure>
   }
 >()("muniment/control/IdempotencyStore") {
   static readonly layer = Layer.effect(

@@ -9,7 +9,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HookChange, HookDelivery, HookRecord, NewHook } from "@muniment/domain/AccountWebhooks"
-import { type InsufficientStorage, type InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
+import { type InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
 import type { WebhookState } from "@muniment/domain/Webhooks"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -22,6 +22,7 @@ import {
   HookRows,
   removeHooks
 } from "./HookRows.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class AccountHooks extends Context.Service<
   AccountHooks,
@@ -29,7 +30,7 @@ export class AccountHooks extends Context.Service<
     readonly add: (
       account: string,
       hook: NewHook & { readonly secret: string; readonly cursor: string; readonly madeBy: string | undefined }
-    ) => Effect.Effect<HookRecord, InvalidRequest | Unauthenticated | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, InvalidRequest | Unauthenticated | ControlFailure>
     /** Oldest first. */
     readonly list: (account: string) => Effect.Effect<ReadonlyArray<HookRecord>>
     readonly get: (place: HookPlace) => Effect.Effect<HookRecord, NotFound>
@@ -38,24 +39,21 @@ export class AccountHooks extends Context.Service<
       place: HookPlace,
       change: HookChange,
       madeBy: string | undefined
-    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | ControlFailure>
     /** The one before is kept for `Limits.hookSecretOverlapMillis`; the webhook counts as made by who did it. */
     readonly replaceSecret: (
       place: HookPlace,
       secret: string,
       madeBy: string | undefined
-    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | InsufficientStorage>
-    readonly remove: (place: HookPlace) => Effect.Effect<void, NotFound | InsufficientStorage>
+    ) => Effect.Effect<HookRecord, NotFound | Unauthenticated | ControlFailure>
+    readonly remove: (place: HookPlace) => Effect.Effect<void, NotFound | ControlFailure>
     /** Newest first. */
     readonly deliveries: (
       place: HookPlace,
       filter: { readonly state?: WebhookState | undefined; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<HookDelivery>, NotFound>
     /** Makes a message that was given up due, or all of them; -> how many. */
-    readonly repeat: (
-      place: HookPlace,
-      message: string | undefined
-    ) => Effect.Effect<number, NotFound | InsufficientStorage>
+    readonly repeat: (place: HookPlace, message: string | undefined) => Effect.Effect<number, NotFound | ControlFailure>
     /** Active ones of accounts that are not suspended. */
     readonly active: Effect.Effect<ReadonlyArray<HookPlace>>
     /** Ids of those that have a message to send now. */
@@ -68,12 +66,12 @@ export class AccountHooks extends Context.Service<
       hook: HookPlace,
       messages: ReadonlyArray<NewMessage>,
       cursor: string
-    ) => Effect.Effect<void, InsufficientStorage>
+    ) => Effect.Effect<void, ControlFailure>
     readonly dueMessages: (id: string) => Effect.Effect<ReadonlyArray<DueMessage>>
     /** Writes down what became of attempts; -> how many messages were given up. */
-    readonly attempted: (id: string, attempts: ReadonlyArray<Attempt>) => Effect.Effect<number, InsufficientStorage>
+    readonly attempted: (id: string, attempts: ReadonlyArray<Attempt>) => Effect.Effect<number, ControlFailure>
     /** Events cannot be read. */
-    readonly noteReason: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    readonly noteReason: (id: string, reason: string) => Effect.Effect<void, ControlFailure>
     readonly counts: Effect.Effect<HookCounts>
   }
 >()("muniment/control/AccountHooks") {

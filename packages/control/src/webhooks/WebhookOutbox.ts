@@ -6,11 +6,12 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookEventType, WebhookRecord, WebhookState } from "@muniment/domain/Webhooks"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { deliveryOf, type DeliveryRow } from "./DeliveryRow.ts"
+import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface DueWebhook {
   readonly id: string
@@ -32,22 +33,22 @@ export class WebhookOutbox extends Context.Service<
   {
     /** Oldest first. */
     readonly due: (limit: number) => Effect.Effect<ReadonlyArray<DueWebhook>>
-    readonly delivered: (id: string) => Effect.Effect<void, InsufficientStorage>
+    readonly delivered: (id: string) => Effect.Effect<void, ControlFailure>
     /** An attempt failed: tried again after the delay, or given up; -> which. */
     readonly missed: (
       id: string,
       options: { readonly reason: string; readonly delayMillis: number }
-    ) => Effect.Effect<"pending" | "failed", InsufficientStorage>
+    ) => Effect.Effect<"pending" | "failed", ControlFailure>
     /** Newest first. */
     readonly list: (filter: {
       readonly state?: WebhookState | undefined
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<WebhookRecord>>
     /** Makes a message due now, or all that were given up; -> how many. */
-    readonly resend: (id: string | undefined) => Effect.Effect<number, NotFound | InsufficientStorage>
+    readonly resend: (id: string | undefined) => Effect.Effect<number, NotFound | ControlFailure>
     readonly counts: Effect.Effect<WebhookCounts>
     /** Removes what was delivered longer ago than it is kept. */
-    readonly sweep: Effect.Effect<void, InsufficientStorage>
+    readonly sweep: Effect.Effect<void, ControlFailure>
   }
 >()("muniment/control/WebhookOutbox") {
   static readonly layer: Layer.Layer<WebhookOutbox, never, ControlDatabase> = Layer.effect(

@@ -53,7 +53,7 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("suspend", "/accounts/suspend", {
       payload: OneAccount,
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Suspend an account", {
         description:
@@ -63,7 +63,7 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("resume", "/accounts/resume", {
       payload: OneAccount,
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("End the suspension of an account", {})),
     HttpApiEndpoint.post("erase", "/accounts/erase", {
       payload: Schema.Struct({ account: AccountName, dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({
@@ -82,7 +82,7 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
         address: WalletAddressText
       }).annotate({ examples: [{ address: "0x1950290aa52781dd6c4255467bbbeb9f773c1936" }] }),
       success: Schema.Struct({ success, wallet: LinkedWallet }),
-      error: [InvalidRequest, NotFound, InsufficientStorage]
+      error: [InvalidRequest, NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Part a wallet from its account", {
         description:
@@ -107,7 +107,7 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
         .annotate({ examples: [{ account: "research", limits: { bytes: 1_073_741_824, keys: "default" } }] })
         .check(exactlyOneOf("account", "tier")),
       success: ShownQuotas,
-      error: [InvalidRequest, NotFound, InsufficientStorage]
+      error: [InvalidRequest, NotFound, InsufficientStorage, Unavailable]
     })
       .annotateMerge(
         operation("Set quotas of a tier or of an account", {

@@ -50,7 +50,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.get("costs", "/account/costs", {
       query: AgentCostQuery,
       success: Schema.Struct({ success: Schema.Literal(true), ...AgentCosts.fields }),
-      error: [InvalidRequest, Forbidden, InsufficientStorage]
+      error: [InvalidRequest, Forbidden, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("What each agent cost", {
         description:

@@ -278,7 +278,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)))
       }).annotate({ examples: [{ name: "research", plan: "pro" }] }),
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [InvalidRequest, Conflict, InsufficientStorage]
+      error: [InvalidRequest, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Create an account", {})),
     HttpApiEndpoint.get("listAccounts", "/accounts", {
       success: Schema.Struct({ success, accounts: Schema.Array(AccountRecord) })
@@ -288,7 +288,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         examples: [{ account: "research", remember: "extracted" }]
       }),
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Choose what an account's conversations leave behind", {
         description: "Null: as the installation says. Acts on the next request; requests may say otherwise."
@@ -303,7 +303,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         expiresIn: Schema.optionalKey(DurationText)
       }).annotate({ examples: [{ account: "research", plan: "pro", label: "laptop" }] }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
-      error: [InvalidRequest, Conflict, InsufficientStorage]
+      error: [InvalidRequest, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Create a key", {
         description:
@@ -319,7 +319,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { id: Schema.String.annotate({ examples: ["key_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] }) },
       query: RevocationQuery,
       success: RevokedKey,
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Revoke a key", { description: "With the keys that it made, unless `keepMade`." })),
     HttpApiEndpoint.post("linkWallet", "/wallets", {
       payload: Schema.Struct({
@@ -327,7 +327,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         address: WalletAddressText
       }).annotate({ examples: [{ account: "research", address: "0x1950290aa52781dd6c4255467bbbeb9f773c1936" }] }),
       success: Schema.Struct({ success, wallet: LinkedWallet }),
-      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
+      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Link a wallet to an account", {
         description: "Its signature opens that account from then on. A wallet opens one account, until it is unlinked."
@@ -335,7 +335,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     ),
     HttpApiEndpoint.post("rotateAttestationKey", "/attestation-keys/rotate", {
       success: Schema.Struct({ success, ...AttestationKeys.fields }),
-      error: InsufficientStorage
+      error: [InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Sign attestations with a new key", {
         description: "The public half of the earlier key stays published, so that what it signed still verifies."
@@ -351,7 +351,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         })
       }).annotate({ examples: [{ publicKey: `0x${"5a".repeat(32)}` }] }),
       success: Schema.Struct({ success, ...AttestationKeys.fields }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Revoke a key that signed attestations", {
         description:

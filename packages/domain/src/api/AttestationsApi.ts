@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Attestation, CreateAttestation } from "../Attestation.ts"
-import { Forbidden, InsufficientStorage, InvalidRequest } from "../Errors.ts"
+import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { RevokeGrant } from "../Grant.ts"
 import { Prices } from "../Prices.ts"
 import {
@@ -47,7 +47,7 @@ export class AttestationsApi extends HttpApiGroup.make("attestations")
       headers: WriteHeaders,
       payload: RevokeGrant,
       success: Schema.Struct({ success, revoked: Schema.Literal(true) }),
-      error: [InvalidRequest, Forbidden, InsufficientStorage]
+      error: [InvalidRequest, Forbidden, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Revoke a grant", { description: "By its grantor: the payload is refused from then on, everywhere." })
     )

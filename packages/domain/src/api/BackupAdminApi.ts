@@ -87,7 +87,7 @@ export class BackupAdminApi extends HttpApiGroup.make("backups")
     HttpApiEndpoint.post("noteBackup", "/backups", {
       payload: Schema.Struct({ id: BackupId }).annotate({ examples: [{ id: "20261122T220000123Z-5f3a" }] }),
       success: Schema.Struct({ success }),
-      error: [Conflict, InsufficientStorage]
+      error: [Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Note that a backup is complete", { description: "`doctor` and the metrics tell its age." })
     )

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { DurationText } from "../Durations.ts"
-import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
+import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { keyScopeFields } from "../KeyScope.ts"
 import { Limits } from "../Limits.ts"
 import { KeyRecord, RevocationQuery, RevokedKey } from "./AdminApi.ts"
@@ -37,7 +37,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
         expiresIn: Schema.optionalKey(DurationText)
       }).annotate({ examples: [{ label: "reader", readOnly: true, agents: ["assistant"], expiresIn: "30d" }] }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
-      error: [InvalidRequest, Forbidden, Conflict, InsufficientStorage]
+      error: [InvalidRequest, Forbidden, Conflict, InsufficientStorage, Unavailable]
     })
       .annotateMerge(
         operation("Create a key", {
@@ -53,7 +53,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
       query: RevocationQuery,
       headers: WriteHeaders,
       success: RevokedKey,
-      error: [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage]
+      error: [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Revoke a key", {
         description:

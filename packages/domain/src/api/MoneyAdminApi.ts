@@ -32,7 +32,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
   .add(
     HttpApiEndpoint.get("checkLedger", "/ledger/check", {
       success: Schema.Struct({ success, ...LedgerReport.fields }),
-      error: InsufficientStorage
+      error: [InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Prove the ledger", {
         description: "Sum zero, no negative purse, each payment credited once; recomputed from the transfers."
@@ -50,7 +50,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
         examples: [{ account: "research", credits: 500, reason: "refund of 2026-11-20", key: "refund-17" }]
       }),
       success: Schema.Struct({ success, balance: Schema.Finite, replayed: Schema.Boolean }),
-      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
+      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Give or take credits by hand", { description: "Never below zero; recorded with its reason." })
     ),
@@ -110,7 +110,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     HttpApiEndpoint.get("revenue", "/revenue", {
       query: RevenueQuery,
       success: Schema.Struct({ success, ...Revenue.fields }),
-      error: [InvalidRequest, InsufficientStorage]
+      error: [InvalidRequest, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Revenue by period", {
         description:
@@ -120,7 +120,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     HttpApiEndpoint.get("costs", "/costs", {
       query: { account: Schema.optionalKey(AccountName), ...AgentCostQuery },
       success: Schema.Struct({ success, ...AgentCosts.fields }),
-      error: [InvalidRequest, NotFound, InsufficientStorage]
+      error: [InvalidRequest, NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("What each agent cost", {
         description: "Of one account or of all: sums of the charges of a period, the dearest agent first."
@@ -131,7 +131,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
         examples: [{ account: "research", plan: "starter" }]
       }),
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Change an account's plan", { description: "Acts on the next request." })),
     HttpApiEndpoint.get("listJobs", "/jobs", {
       success: Schema.Struct({

@@ -1,7 +1,7 @@
 /** Operator routes of the webhook (contract: Webhooks). Same credentials as the other operator routes. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Conflict, InsufficientStorage, NotFound } from "../Errors.ts"
+import { Conflict, InsufficientStorage, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { WebhookRecord, WebhookState, WebhookTrial } from "../Webhooks.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
@@ -27,7 +27,7 @@ export class WebhookAdminApi extends HttpApiGroup.make("webhooks")
         )
       }).annotate({ examples: [{ webhook: "msg_5a0f2c41e9b3d7765a0f2c41e9b3d776" }] }),
       success: Schema.Struct({ success, resent: Schema.Int }),
-      error: [NotFound, InsufficientStorage]
+      error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Send messages again", { description: "With the same id, so that receivers know them." })
     ),

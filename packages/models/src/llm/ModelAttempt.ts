@@ -66,13 +66,10 @@ const makeHolds = (config: LanguageModelConfig, budget: ModelBudget["Service"]) 
 
   /** Undefined: the budget of the day is used up. */
   const paidFor = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
-    const hold = yield* Effect.catchTag(budget.reserve(account, estimate, config), "InsufficientStorage", () =>
-      Effect.fail(
-        new ModelFailure({
-          reason: "overloaded",
-          message: "the disk is full, so use of the language model cannot be counted; free space and retry"
-        })
-      )
+    const hold = yield* Effect.mapError(
+      budget.reserve(account, estimate, config),
+      ({ error }) =>
+        new ModelFailure({ reason: "overloaded", message: `use of the language model cannot be counted: ${error}` })
     )
     return hold === "unpaid" ? yield* unpaid : hold
   })
@@ -84,9 +81,7 @@ const makeHolds = (config: LanguageModelConfig, budget: ModelBudget["Service"]) 
   const settle = (hold: BudgetHold, { spent }: ModelCall) => {
     const used = spent === "nothing" ? nothing : spent === "unknown" ? hold.estimate : priced(spent)
     return budget.settle(hold, used).pipe(
-      Effect.catchTag("InsufficientStorage", () =>
-        Effect.logWarning("model use not recorded: disk full; the estimate stays")
-      ),
+      Effect.catch(({ code }) => Effect.logWarning("model use not recorded; the estimate stays", { code })),
       Effect.andThen(countTokens(used))
     )
   }

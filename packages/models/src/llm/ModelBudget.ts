@@ -3,7 +3,7 @@
  * control, which keeps it across restarts.
  */
 import { Context, type Effect } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 
 export class ModelBudget extends Context.Service<
@@ -14,8 +14,8 @@ export class ModelBudget extends Context.Service<
       account: string,
       estimate: ModelSpend,
       bounds: BudgetBounds
-    ) => Effect.Effect<BudgetHold | "unpaid" | undefined, InsufficientStorage>
+    ) => Effect.Effect<BudgetHold | "unpaid" | undefined, InsufficientStorage | Unavailable>
     /** Replaces the estimate by what was used; once per hold. */
-    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
+    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage | Unavailable>
   }
 >()("muniment/models/ModelBudget") {}

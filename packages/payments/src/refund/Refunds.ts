@@ -8,7 +8,7 @@
  * the first one; credits come back only if two looks by different blocks say that the money never left.
  */
 import { Clock, Data, Effect, Schedule, Semaphore } from "effect"
-import type { Conflict, InsufficientStorage } from "@muniment/domain/Errors"
+import type { Conflict } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { microCreditsPerUsdcUnit, type MicroCredits } from "@muniment/domain/Money"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
@@ -18,6 +18,7 @@ import { type ChainUnavailable, type PaymentChain, PaymentInvalid } from "../cha
 import { Outages } from "../settlement/Outages.ts"
 import { PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 /** Why a payment cannot be refunded; a text for the operator. */
 export class NotRefundable extends Data.TaggedError("NotRefundable")<{ readonly reason: string }> {}
@@ -36,7 +37,7 @@ export interface RefundsOptions {
   readonly lanes: SendingLanes
 }
 
-type SendFailure = NotRefundable | PaymentInvalid | ChainUnavailable | Conflict | InsufficientStorage
+type SendFailure = NotRefundable | PaymentInvalid | ChainUnavailable | Conflict | ControlFailure
 
 export class Refunds {
   readonly #journal: PaymentJournal["Service"]
@@ -94,7 +95,7 @@ export class Refunds {
   }
 
   /** Steps until the money has left or the time is over; then rounds go on. */
-  #follow(begun: JournalledRefund): Effect.Effect<JournalledRefund, InsufficientStorage> {
+  #follow(begun: JournalledRefund): Effect.Effect<JournalledRefund, ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       const until = (yield* Clock.currentTimeMillis) + Limits.settlementWaitMillis
       let refund = begun

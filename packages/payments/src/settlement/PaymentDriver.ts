@@ -8,7 +8,6 @@
  * payment at a time.
  */
 import { Effect, Semaphore } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Doubts } from "./Doubts.ts"
@@ -21,6 +20,7 @@ import type {
   PaymentInvalid,
   SignedTransaction
 } from "../chain/PaymentChain.ts"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 /** State of a payment after a step. */
 export type PaymentStep =
@@ -41,7 +41,7 @@ export interface StepOptions {
 /** What a step writes: of payments, or of refunds. */
 export interface DrivenJournal {
   readonly broadcasting: PaymentJournal["Service"]["broadcasting"]
-  readonly settled: (id: string, hash: string) => Effect.Effect<unknown, InsufficientStorage>
+  readonly settled: (id: string, hash: string) => Effect.Effect<unknown, ControlFailure>
   readonly resettled: PaymentJournal["Service"]["resettled"]
   readonly finalized: PaymentJournal["Service"]["finalized"]
   readonly failed: PaymentJournal["Service"]["failed"]
@@ -78,7 +78,7 @@ export class PaymentDriver {
     chain: PaymentChain,
     payment: JournalledPayment,
     options: StepOptions
-  ): Effect.Effect<PaymentStep, ChainUnavailable | InsufficientStorage> {
+  ): Effect.Effect<PaymentStep, ChainUnavailable | ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       // The journal's payload was read before: one that cannot be read now is a defect.
       const claim = yield* Effect.orDie(chain.claim(payment.payload))
@@ -113,7 +113,7 @@ export class PaymentDriver {
     payment: JournalledPayment,
     view: ChainView,
     { mayResend }: StepOptions
-  ): Effect.Effect<PaymentStep, ChainUnavailable | InsufficientStorage> {
+  ): Effect.Effect<PaymentStep, ChainUnavailable | ControlFailure> {
     return Effect.gen({ self: this }, function* () {
       if (view._tag === "Paid") return yield* this.#paid(payment, view)
       if (view._tag === "Never") {
@@ -162,7 +162,7 @@ export class PaymentDriver {
 
   /** The chain says that no money came and none can: believed the second time. */
   #never(payment: JournalledPayment, block: bigint, reason: string) {
-    return Effect.suspend((): Effect.Effect<PaymentStep, InsufficientStorage> => {
+    return Effect.suspend((): Effect.Effect<PaymentStep, ControlFailure> => {
       if (!this.#doubts.isConfirmed(payment.id, block)) return Effect.succeed(open)
       return payment.state === "settled" ? Effect.succeed(lost) : this.#fail(payment, reason)
     })
@@ -194,7 +194,7 @@ export class PaymentDriver {
     chain: PaymentChain,
     claim: PaymentClaim,
     payment: JournalledPayment
-  ): Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable | InsufficientStorage> {
+  ): Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable | ControlFailure> {
     const sending = Effect.gen({ self: this }, function* () {
       const signed = yield* this.#outages.watch(chain.network, "sign", chain.sign(claim, payment.transaction))
       yield* this.#keep(payment, signed)
@@ -209,7 +209,7 @@ export class PaymentDriver {
     claim: PaymentClaim,
     payment: JournalledPayment,
     transaction: SignedTransaction
-  ): Effect.Effect<SignedTransaction, InsufficientStorage> {
+  ): Effect.Effect<SignedTransaction, ControlFailure> {
     return Effect.uninterruptibleMask((restore) =>
       restore(this.#outages.watch(chain.network, "broadcast", chain.broadcast(claim, transaction))).pipe(
         Effect.catchTag("ChainUnavailable", () => Effect.void),

@@ -1,10 +1,10 @@
 /** A signed payment as the settlement gets it, and the answers it can give. */
 import { Data } from "effect"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 import type { ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 export interface PaymentRequest {
   /** Id of the account that is credited; the payer may be someone else. */
@@ -40,6 +40,6 @@ export class PaymentConflict extends Data.TaggedError("PaymentConflict")<{ reado
 /** Too many payments of this payer or account were reverted on their chain, at our cost. */
 export class TooManyReverts extends Data.TaggedError("TooManyReverts")<{ readonly retryAfterSeconds: number }> {}
 
-export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | TooManyReverts | InsufficientStorage
+export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | TooManyReverts | ControlFailure
 
 export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: Limits.paymentRetrySeconds }

@@ -49,7 +49,8 @@ const make = Effect.gen(function* () {
     look(payment).pipe(
       Effect.catchTags({
         ChainUnavailable: () => Effect.void,
-        InsufficientStorage: () => Effect.logWarning("payment waits: disk full", { payment: payment.id })
+        InsufficientStorage: ({ code }) => Effect.logWarning("payment waits", { payment: payment.id, code }),
+        Unavailable: ({ code }) => Effect.logWarning("payment waits", { payment: payment.id, code })
       }),
       Effect.catchDefect((defect) =>
         Effect.logError("payment step crashed; reconciliation will retry", { payment: payment.id }, defect)

@@ -7,7 +7,6 @@
  */
 import { Clock, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 import { type JournalledPayment, type NewPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
@@ -35,6 +34,7 @@ import {
 import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
 import { PendingPayments } from "./PendingPayments.ts"
 import { claimUnserved } from "./UnservedClaims.ts"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 export interface SettlementOptions {
   /** By network served. */
@@ -53,7 +53,7 @@ export class Settlement extends Context.Service<
     /** One step of a journalled payment; undefined if a run is working on it, or its network is not served. */
     readonly carryOn: (
       payment: JournalledPayment
-    ) => Effect.Effect<PaymentStep | undefined, ChainUnavailable | InsufficientStorage>
+    ) => Effect.Effect<PaymentStep | undefined, ChainUnavailable | ControlFailure>
   }
 >()("muniment/payments/Settlement") {
   static readonly layer = (options: SettlementOptions): Layer.Layer<Settlement, never, PaymentJournal> =>
@@ -233,8 +233,8 @@ class Settler {
           }
           if (step.success._tag === "Failed") return yield* new PaymentInvalid({ reason: step.success.reason })
           if (payment.state === "verified" && (yield* this.#isUnsent(payment))) return pending
-        } else if (step.failure._tag === "InsufficientStorage") {
-          yield* Effect.logWarning("payment waits: disk full", { payment: payment.id })
+        } else if (step.failure._tag !== "ChainUnavailable") {
+          yield* Effect.logWarning("payment waits", { payment: payment.id, code: step.failure.code })
           return pending
         } else if (yield* this.#isUnsent(payment)) return pending
         if ((yield* Clock.currentTimeMillis) >= until) return pending
@@ -261,7 +261,7 @@ class Settler {
     )
   }
 
-  carryOn(payment: JournalledPayment): Effect.Effect<PaymentStep | undefined, ChainUnavailable | InsufficientStorage> {
+  carryOn(payment: JournalledPayment): Effect.Effect<PaymentStep | undefined, ChainUnavailable | ControlFailure> {
     const chain = this.#chains.get(payment.network)
     if (chain === undefined) return Effect.succeed(undefined)
     const step = Effect.gen({ self: this }, function* () {
@@ -351,6 +351,7 @@ const outcomeOf = (exit: Exit.Exit<PaymentOutcome, PaymentFailure>): PaymentCoun
       return "limited"
     case "ChainUnavailable":
     case "InsufficientStorage":
+    case "Unavailable":
       return "unavailable"
     case undefined:
       return undefined

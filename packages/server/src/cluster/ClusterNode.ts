@@ -28,7 +28,9 @@ import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
 import { agentDigest, replicatedStore, StoreHandOver } from "@muniment/cluster/store/ReplicatedStore"
-import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
+import { controlUnavailable } from "@muniment/control/database/ControlFailure"
+import { EarlierOwners, type EarlierOwnersShape } from "@muniment/control/credits/LeftCharges"
+import type { NewTransfer } from "@muniment/control/credits/Transfers"
 import { AgentArrival } from "@muniment/control/accounts/NamespaceDirectory"
 import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
@@ -52,6 +54,8 @@ const lookEachMillis = 250
 const lookAgainMillis = 1_000
 /** For what a leaving node does for the next owners; callers are served meanwhile. */
 const handOverMillis = 5_000
+/** What a node has sent to another one is done, or never will be: longer than any such message waits for its answer. */
+const lateMillis = 60_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
 
@@ -296,13 +300,11 @@ const groundOf = (
     })
   ).pipe(
     Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases })),
+    Layer.merge(Layer.succeed(EarlierOwners, earlierOwners(node))),
     Layer.merge(
       Layer.succeed(AgentArrival, (entry) =>
         // As of a change of `control.db`, which follows.
-        node.log.readmitAgent(controlTag, entry.tag, agentDigest(entry)).pipe(
-          Effect.mapError((cause) => new ChangeLogUnusable({ cause })),
-          Effect.orDie
-        )
+        Effect.mapError(node.log.readmitAgent(controlTag, entry.tag, agentDigest(entry)), controlUnavailable)
       )
     )
   ),
@@ -312,7 +314,20 @@ const groundOf = (
   embedder: Layer.succeed(Embedder, node.embedder),
   copies: noCopies,
   // Without the database nothing is signed with a key that the next owner would not have.
-  keepKeys: (text) => Effect.orDie(node.secrets.set(keyFileName, text))
+  keepKeys: (text) => Effect.orDie(Effect.mapError(node.secrets.set(keyFileName, text), controlUnavailable))
+})
+
+/** By texts in the database of the cluster. */
+const earlierOwners = ({ log: { leftTexts } }: Node): EarlierOwnersShape => ({
+  leave: (charges) => (charges.length === 0 ? Effect.void : leftTexts.leave(JSON.stringify(charges))),
+  left: Effect.suspend(() => leftTexts.left).pipe(
+    Effect.map((texts) =>
+      texts.map(({ id, text }) => ({ id, charges: JSON.parse(text) as ReadonlyArray<NewTransfer> }))
+    ),
+    Effect.mapError(controlUnavailable)
+  ),
+  forget: (id) => Effect.mapError(leftTexts.forget(id), controlUnavailable),
+  lateMillis
 })
 
 /** The keys of attestations, for the file that `KeyRing` reads. */

@@ -1,31 +1,62 @@
 /**
- * Charges that a crash left open: reservations without an outcome. At the start each namespace that the call may
- * have changed is asked for a commit with the reservation's token: the call is charged if there is one,
- * and its reservation voided if there is none. One whose namespace cannot be read stays open until the next start.
+ * Charges that a crash, or an owner of `control.db` that lost it, left open: reservations without an outcome. Each
+ * namespace that the call may have changed is asked for a commit with the reservation's token: the call is charged if
+ * there is one, and its reservation voided if there is none. One whose namespace cannot be read is asked again later.
+ *
+ * Invariant: a call that an earlier owner has sent may come after the question: nothing is voided before it can not.
  */
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { Ledger } from "@muniment/control/credits/Ledger"
+import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
+import { Rounds } from "@muniment/worker/Rounds"
+import { EarlierOwners } from "@muniment/control/credits/LeftCharges"
 import type { Durable } from "@muniment/control/credits/Reservation"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
 export const OpenCharges = {
-  /** Built before the server listens. */
+  /** Of one machine: what can be decided is, before the server listens. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const namespaces = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory }
-      const open = yield* ledger.openReservations
-      for (const reservation of open) {
+      const owners = yield* EarlierOwners
+      const begunMillis = yield* Clock.currentTimeMillis
+
+      const decide = Effect.fnUntraced(function* (reservation: Reservation) {
         const happened = yield* wasCommitted(namespaces, reservation.accountId, reservation.durable)
-        if (happened === "unknown") continue
-        yield* happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)
-      }
-      if (open.length > 0) yield* Effect.logInfo("charges left open by a crash were decided", { count: open.length })
+        const isLate = (yield* Clock.currentTimeMillis) >= begunMillis + (owners?.lateMillis ?? 0)
+        if (happened === "yes" || (happened === "no" && isLate)) yield* ledger.decide(reservation, happened === "yes")
+      })
+      /** Whether any is left. */
+      const round = Effect.gen(function* () {
+        const open = yield* ledger.openReservations
+        yield* Effect.forEach(open, decide, { concurrency: askedTogether, discard: true })
+        const left = (yield* ledger.openReservations).length
+        if (left < open.length)
+          yield* Effect.logInfo("charges left open by a crash were decided", {
+            count: open.length - left,
+            left
+          })
+        return left > 0
+      })
+      const isShared = owners !== undefined
+      if (isShared || (yield* round))
+        yield* Rounds.add({
+          name: "charges left open",
+          schedule: Schedule.spaced(againMillis).pipe(Schedule.while(({ input }) => input !== false)),
+          work: round,
+          isFirstNow: isShared,
+          isCut: true
+        })
     })
   )
 }
+
+/** Reservations whose namespaces are asked at the same time. */
+const askedTogether = 8
+/** Between two rounds while some are open. */
+const againMillis = 5_000
 
 /** Committed by a call that is charged before its work is done, which has the call's own token. */
 export const leftToken = ({ fingerprint, key }: IdempotencyToken): IdempotencyToken => ({

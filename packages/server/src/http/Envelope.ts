@@ -14,8 +14,6 @@ import {
   Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
-import { SqliteError } from "@muniment/sqlite/SqliteError"
 import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
 import { receivedRequest } from "./receivedRequest.ts"
@@ -159,14 +157,9 @@ const answerFor = (
     }
   }
   const route = routePattern(method, path)
-  if (error instanceof ChangeLogUnusable)
-    return Effect.as(
-      Effect.logError("changes of control.db cannot be kept", { route, error: error.message }),
-      wire(Unavailable, new Unavailable({ code: "control_unavailable", error: controlUnavailable }), 503)
-    )
-  if (error instanceof SqliteError && diskFaults.has(error.reason)) {
-    return Effect.as(Effect.logError("control.db cannot be used", { route, error: error.message }), diskFault(error))
-  }
+  // Met where nothing else could be answered, as by a read of `control.db`, which has logged it.
+  if (error instanceof Unavailable) return Effect.succeed(wire(Unavailable, error, 503))
+  if (error instanceof InsufficientStorage) return Effect.succeed(wire(InsufficientStorage, error, 507))
   return Effect.as(
     Effect.logError("request failed with a defect", { route, cause: nameOf(error) }),
     wire(
@@ -179,18 +172,6 @@ const answerFor = (
     )
   )
 }
-
-/** Faults of the disk below `control.db`, the only database whose errors come as defects. Others are ours. */
-const diskFaults: ReadonlySet<SqliteError["reason"]> = new Set(["io", "busy", "corrupt", "full"])
-
-const diskFault = ({ reason }: SqliteError): HttpServerResponse.HttpServerResponse =>
-  reason === "full"
-    ? wire(InsufficientStorage, new InsufficientStorage({ code: "insufficient_storage", error: diskFull }), 507)
-    : wire(Unavailable, new Unavailable({ code: "control_unavailable", error: controlUnavailable }), 503)
-
-const diskFull = "the disk is full; free space and retry"
-const controlUnavailable =
-  "the store of the service's accounts failed; whether a write was done is unknown: repeat it with the same Idempotency-Key"
 
 const noSuchRoute = (method: string, path: string): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(path)

@@ -10,7 +10,8 @@ import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { Account, Plan } from "@muniment/domain/Account"
 import type { Identity, Newcomer } from "@muniment/domain/Identity"
-import { Forbidden, type InsufficientStorage, RateLimited } from "@muniment/domain/Errors"
+import { Forbidden, RateLimited } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { Wallets } from "@muniment/control/accounts/Wallets"
@@ -40,7 +41,7 @@ export class WalletSignUp extends Context.Service<
     /** The owner of a wallet that has proven itself; refuses newcomers when sign-up is off or used up. */
     readonly identify: (
       wallet: WalletAddress
-    ) => Effect.Effect<Identity, Forbidden | RateLimited | InsufficientStorage, HttpServerRequest.HttpServerRequest>
+    ) => Effect.Effect<Identity, Forbidden | RateLimited | ControlFailure, HttpServerRequest.HttpServerRequest>
   }
 >()("muniment/server/WalletSignUp") {
   static readonly layer = (options: SignUpOptions) => Layer.effect(this, make(options))

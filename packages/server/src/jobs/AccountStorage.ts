@@ -12,7 +12,7 @@ import { Clock, Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import type { JobReport } from "@muniment/domain/Operations"
 import { messagesPerMemory, type PlanTerms } from "@muniment/domain/Plans"
 import type { PortionedRemoval } from "@muniment/engine/namespace/Commands"
@@ -62,7 +62,7 @@ interface Counted {
 
 export interface AccountStorage {
   /** Settles the day of an account. */
-  readonly carryOut: (account: Account, day: DayOfRun) => Effect.Effect<AccountDay, InsufficientStorage>
+  readonly carryOut: (account: Account, day: DayOfRun) => Effect.Effect<AccountDay, ControlFailure>
   /** What `carryOut` would answer after the days that `before` has seen, and what it would leave. Changes nothing. */
   readonly rehearse: (
     account: Account,

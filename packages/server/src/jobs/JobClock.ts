@@ -8,7 +8,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ClockStep } from "@muniment/domain/Operations"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { lastDueDay } from "./JobDays.ts"
@@ -21,7 +21,7 @@ export class JobClock extends Context.Service<
     /** The clock's time, or the time seen last while that one is not believed: nothing expires early. */
     readonly expiresBy: Effect.Effect<number>
     /** The operator says that the clock is right. */
-    readonly accept: Effect.Effect<void, InsufficientStorage>
+    readonly accept: Effect.Effect<void, ControlFailure>
   }
 >()("muniment/server/JobClock") {
   static readonly layer = Layer.effect(

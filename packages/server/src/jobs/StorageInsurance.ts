@@ -10,7 +10,8 @@
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import type { JobReport } from "@muniment/domain/Operations"
 import { plans } from "@muniment/domain/Plans"
@@ -49,7 +50,7 @@ export class StorageInsurance extends Context.Service<
      * nothing; when no day is due it rehearses the next one. Fails as `clock_step` while the clock is not believed;
      * `acceptClock` believes it.
      */
-    readonly run: (options?: RunOptions) => Effect.Effect<JobReport, Conflict | InsufficientStorage>
+    readonly run: (options?: RunOptions) => Effect.Effect<JobReport, Conflict | ControlFailure>
     readonly purgeNotice: (account: Account) => Effect.Effect<PurgeNotice | undefined>
     /**
      * Time of the first run that finds the balance used up, if nothing changes. Undefined on plans that
@@ -177,7 +178,7 @@ const accountsOf = Effect.fnUntraced(function* ({ accounts, jobs }: Parts, day: 
 const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 
 /** A failure is logged; the next run resumes the job. That the clock is not believed was said by `JobClock`. */
-const unattended = (run: Effect.Effect<JobReport, Conflict | InsufficientStorage>): Effect.Effect<void> =>
+const unattended = (run: Effect.Effect<JobReport, Conflict | ControlFailure>): Effect.Effect<void> =>
   Effect.matchCauseEffect(
     Effect.catchTag(run, "Conflict", () => Effect.void),
     {

@@ -8,7 +8,8 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { Identity } from "@muniment/domain/Identity"
-import { Forbidden, InvalidRequest, type InsufficientStorage, type RateLimited } from "@muniment/domain/Errors"
+import { Forbidden, InvalidRequest, type RateLimited } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import type { Grant } from "@muniment/domain/Grant"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
@@ -52,7 +53,7 @@ export class SharedAccess extends Context.Service<
     readonly revoke: (
       caller: Identity,
       grant: Grant
-    ) => Effect.Effect<void, Forbidden | InvalidRequest | RateLimited | InsufficientStorage>
+    ) => Effect.Effect<void, Forbidden | InvalidRequest | RateLimited | ControlFailure>
   }
 >()("muniment/server/SharedAccess") {
   static readonly layer = (options: SharedAccessOptions) => Layer.effect(this, make(options))

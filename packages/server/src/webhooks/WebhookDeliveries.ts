@@ -5,7 +5,8 @@
  * payment one message is under way at a time, in their order. What is logged names messages and not their content.
  */
 import { Clock, Context, Effect, Layer, Metric, Random } from "effect"
-import { type InsufficientStorage, Conflict } from "@muniment/domain/Errors"
+import { Conflict } from "@muniment/domain/Errors"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
@@ -70,9 +71,7 @@ const deliverForever = (outbox: WebhookOutbox["Service"], endpoint: WebhookEndpo
     return due.length < batchMax ? Limits.webhookPollMillis : 0
   })
   return round.pipe(
-    Effect.catchTag("InsufficientStorage", () =>
-      Effect.as(Effect.logWarning("webhooks wait: disk full"), fullDiskPauseMillis)
-    ),
+    Effect.catch(({ code }) => Effect.as(Effect.logWarning("webhooks wait", { code }), fullDiskPauseMillis)),
     Effect.catchDefect((defect) =>
       Effect.as(Effect.logError("a round of webhooks crashed; the next one runs later", defect), fullDiskPauseMillis)
     ),
@@ -85,7 +84,7 @@ const deliver = Effect.fn("WebhookDeliveries.deliver")(function* (
   outbox: WebhookOutbox["Service"],
   endpoint: WebhookEndpoint,
   message: DueWebhook
-): Effect.fn.Return<void, InsufficientStorage> {
+): Effect.fn.Return<void, ControlFailure> {
   const { attempts, id } = message
   const reason = yield* sendWebhook(endpoint, message)
   if (reason === undefined) {
