@@ -206,10 +206,14 @@ describe("a grant that is of no use", () => {
     ["with no signature", async () => ({ ...(await toB()), s: "" })]
   ]
 
-  it.each(unusable)("is skipped without a word: %s", async (_, make) => {
+  it.each(unusable)("is skipped, and named: %s", async (_, make) => {
     const grant = await make()
     const { status, body } = await ask(grantsHeader([grant]))
-    expect([status, body]).toEqual([200, { success: true, memories: [], searchedAt: expect.any(String) }])
+    const unusableGrants = [expect.objectContaining({ index: 0 })]
+    expect([status, body]).toEqual([
+      200,
+      { success: true, memories: [], searchedAt: expect.any(String), unusableGrants }
+    ])
     expect(await seen([grant], { scope: "all" })).toEqual([own])
     expect(await seen([grant, await toB({ a: "y", u: "s" }), grant])).toEqual(keptAt("y s"))
   })
@@ -247,7 +251,6 @@ describe("the X-Grants header", () => {
   it("is refused when it cannot be decoded, though not even looked at under `own`", async () => {
     const good = await toB()
     const coded = (value: string) => Buffer.from(value).toString("base64")
-    const { e: _, ...withoutExpiry } = good.p
     const headers = [
       "not Base64!",
       "====",
@@ -255,13 +258,7 @@ describe("the X-Grants header", () => {
       coded("{}"),
       coded("null"),
       coded(JSON.stringify(good)),
-      coded("[1]"),
-      coded("[null]"),
       coded(JSON.stringify([good]).slice(0, -1)),
-      coded(JSON.stringify([good, { ...good, s: 1 }])),
-      coded(JSON.stringify([{ ...good, p: withoutExpiry }])),
-      coded(JSON.stringify([{ ...good, p: { ...good.p, e: "soon" } }])),
-      coded(JSON.stringify([{ ...good, p: { ...good.p, e: 1.5 } }])),
       coded(JSON.stringify([good]).replace('{"f"', '{"f":"0x","f"')),
       coded(`${"[".repeat(2_000)}${"]".repeat(2_000)}`),
       Buffer.from([0x5b, 0x22, 0xff, 0xfe, 0x22, 0x5d]).toString("base64")

@@ -6,6 +6,7 @@ import { SourceAttestations } from "./Attestation.ts"
 import { AgentId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { SearchHit } from "./Memory.ts"
+import { UnusableGrant } from "./UnusableGrant.ts"
 
 export const SearchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
 
@@ -13,6 +14,10 @@ export const sourceAttestations = Schema.optionalKey(
   SourceAttestations.annotate({
     description: "For each grantor with a hit: the service vouches for where the memories come from."
   })
+)
+
+export const unusableGrants = Schema.optionalKey(
+  Schema.Array(UnusableGrant).annotate({ description: "Grants of the request that opened nothing, and why." })
 )
 
 const indexEngines = ["exact", "quantized", "hnsw"] as const
@@ -53,6 +58,7 @@ export const FoundMemories = Schema.Struct({
   memories: Schema.Array(SearchHit),
   searchedAt: SearchedAt,
   sourceAttestations,
+  unusableGrants,
   explain
 })
 export type FoundMemories = typeof FoundMemories.Type
@@ -71,6 +77,7 @@ export const GroundedAnswer = Schema.Struct({
   method: Schema.Literals(["model", "extractive"]),
   searchedAt: SearchedAt,
   sourceAttestations,
+  unusableGrants,
   explain
 })
 export type GroundedAnswer = typeof GroundedAnswer.Type
@@ -103,6 +110,7 @@ export const TopicMap = Schema.Struct({
   ),
   searchedAt: SearchedAt,
   sourceAttestations,
+  unusableGrants,
   explain
 })
 export type TopicMap = typeof TopicMap.Type

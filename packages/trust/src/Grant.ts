@@ -1,29 +1,20 @@
 /**
  * Grants (contract: Grants): the text that the grantor signs, and which grants of a request give the caller access now.
  *
- * Invariants: an unusable grant is skipped, never an error, and its reason is for logs and tests only; a payload with an
- * unknown member gives no access, because it may be a restriction; a grant is usable while its `e` is above the current
- * second.
+ * Invariants: an unusable grant is skipped with its reason, never an error; a payload with an unknown member gives no
+ * access, because it may be a restriction; a grant is usable while its `e` is above the current second, and `e` is no
+ * further ahead than anything may end.
  */
 import { Clock, Effect } from "effect"
+import { timeText, whyNoGrantExpiry } from "@muniment/domain/GivenTimes"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { traced } from "@muniment/domain/traced"
+import type { UnusableReason } from "@muniment/domain/UnusableGrant"
 import type { Audience } from "./Audience.ts"
 import { canonicalJson, sha256Hex } from "./CanonicalJson.ts"
 import { SignatureVerifier } from "./SignatureVerifier.ts"
 import { isSameAddress, parseWalletAddress, type WalletAddress } from "./WalletAddress.ts"
 import type { WalletSigner } from "./WalletSigner.ts"
-
-export type UnusableReason =
-  | "unknown_payload_field"
-  | "unknown_family"
-  | "bad_grantor"
-  | "expired"
-  | "not_for_caller"
-  | "self_grant"
-  | "wrong_audience"
-  | "revoked"
-  | "bad_signature"
 
 export type CheckedGrant =
   | {
@@ -32,7 +23,8 @@ export type CheckedGrant =
       readonly grantor: WalletAddress
       readonly payload: GrantPayload
     }
-  | { readonly _tag: "Unusable"; readonly reason: UnusableReason }
+  /** `why` says more than the reason where there is more to say. */
+  | { readonly _tag: "Unusable"; readonly reason: UnusableReason; readonly why?: string | undefined }
 
 export interface GrantCheck {
   /** Every name of the caller: wallet address; key id, account id, linked addresses. */
@@ -65,10 +57,15 @@ export const signGrant = async (signer: WalletSigner, prefix: string, payload: G
 export const isGrantor = (payload: GrantPayload, identities: ReadonlyArray<string>): boolean =>
   isNamed(payload.f, identities)
 
-/** In the order of `grants`, which come from `decodeGrantsHeader`: canonical and few. */
-export const checkGrants = traced("Grant.checkGrants")(function* (grants: ReadonlyArray<Grant>, check: GrantCheck) {
-  const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-  return yield* Effect.forEach(grants, (grant) => checkGrant(grant, check, nowSeconds))
+/** In the order of `grants`, which come from `decodeGrantsHeader`: canonical and few; undefined is one that is none. */
+export const checkGrants = traced("Grant.checkGrants")(function* (
+  grants: ReadonlyArray<Grant | undefined>,
+  check: GrantCheck
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  return yield* Effect.forEach(grants, (grant) =>
+    grant === undefined ? Effect.succeed(unusable("malformed")) : checkGrant(grant, check, nowMillis)
+  )
 })
 
 const payloadFields = new Set(["f", "g", "e", "a", "u", "o", "h"])
@@ -77,13 +74,15 @@ const payloadFields = new Set(["f", "g", "e", "a", "u", "o", "h"])
 const checkGrant = Effect.fnUntraced(function* (
   { c, p, s }: Grant,
   { audience, identities, isRevoked, prefixes }: GrantCheck,
-  nowSeconds: number
+  nowMillis: number
 ): Effect.fn.Return<CheckedGrant, never, SignatureVerifier> {
   if (Object.keys(p).some((key) => !payloadFields.has(key))) return unusable("unknown_payload_field")
   if (c !== "evm" && c !== "sol") return unusable("unknown_family")
   const grantor = parseWalletAddress(p.f)
   if (grantor?.family !== c) return unusable("bad_grantor")
-  if (p.e <= nowSeconds) return unusable("expired")
+  if (p.e <= Math.floor(nowMillis / 1_000)) return unusable("expired", `it ended at ${timeText(p.e * 1_000)}`)
+  const why = whyNoGrantExpiry(p.e, nowMillis)
+  if (why !== undefined) return unusable("bad_expiry", `\`e\`: ${why}`)
   if (p.o === undefined ? audience.isRequired : !audience.isOwn(p.o)) return unusable("wrong_audience")
   if (!isNamed(p.g, identities)) return unusable("not_for_caller")
   if (isGrantor(p, identities)) return unusable("self_grant")
@@ -102,4 +101,8 @@ const checkGrant = Effect.fnUntraced(function* (
 const isNamed = (name: string, identities: ReadonlyArray<string>): boolean =>
   identities.some((identity) => isSameAddress(identity, name))
 
-const unusable = (reason: UnusableReason): CheckedGrant => ({ _tag: "Unusable", reason })
+const unusable = (reason: UnusableReason, why?: string): CheckedGrant => ({
+  _tag: "Unusable",
+  reason,
+  ...(why !== undefined && { why })
+})

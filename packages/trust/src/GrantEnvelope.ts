@@ -26,8 +26,8 @@ export class InvalidGrants extends Schema.TaggedError<InvalidGrants>()("InvalidG
   }
 }
 
-/** Grants of an `X-Grants` header, in standard or url-safe Base64; none of an empty one. */
-export const decodeGrantsHeader = (text: string): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
+/** Elements of an `X-Grants` header, in standard or url-safe Base64; none of an empty one. Undefined: it is no grant. */
+export const decodeGrantsHeader = (text: string): Result.Result<ReadonlyArray<Grant | undefined>, InvalidGrants> => {
   const trimmed = text.trim()
   if (trimmed === "") return Result.succeed([])
   if (trimmed.length > grantsTextLengthMax) return malformed("is too long")
@@ -40,18 +40,23 @@ export const encodeGrantsHeader = (grants: ReadonlyArray<Grant>): string =>
 
 export const decodeShareCode = (code: string): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
   const trimmed = code.trim()
-  return trimmed.startsWith(shareCodePrefix)
-    ? decodeGrantsHeader(trimmed.slice(shareCodePrefix.length))
-    : malformed(`is no share code; those begin with ${shareCodePrefix}`)
+  if (!trimmed.startsWith(shareCodePrefix)) {
+    return malformed(`is no share code; those begin with ${shareCodePrefix}`)
+  }
+  return Result.flatMap(decodeGrantsHeader(trimmed.slice(shareCodePrefix.length)), (grants) =>
+    grants.every((grant) => grant !== undefined)
+      ? Result.succeed(grants)
+      : malformed("holds an element that is not {p: {f, g, e, a?, u?, o?, h?}, s, c}")
+  )
 }
 
 export const encodeShareCode = (grants: ReadonlyArray<Grant>): string =>
   shareCodePrefix + Buffer.from(canonicalJson(grants)).toString("base64url")
 
 const base64Pattern = /^[A-Za-z0-9+/_-]+={0,2}$/
-const isGrants = Schema.is(Schema.Array(Grant))
+const isGrant = Schema.is(Grant)
 
-const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
+const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant | undefined>, InvalidGrants> => {
   const value = jsonOf(bytes)
   if (!Array.isArray(value)) return malformed("is not a JSON array")
   if (value.length > grantsPerRequestMax) {
@@ -59,9 +64,7 @@ const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant>, Invali
       new InvalidGrants({ code: "too_many_grants", error: `at most ${grantsPerRequestMax} grants per request` })
     )
   }
-  return isGrants(value)
-    ? Result.succeed(value)
-    : malformed("holds an element that is not {p: {f, g, e, a?, u?, o?, h?}, s, c}")
+  return Result.succeed(value.map((element: unknown) => (isGrant(element) ? element : undefined)))
 }
 
 /** Undefined for everything that `JSON.parse` refuses or would change. */

@@ -44,19 +44,28 @@ describe("GrantEnvelope", () => {
     expect(codeOf(base64(JSON.stringify(Array(11).fill(0))))).toBe("too_many_grants")
   })
 
-  it("refuses what is no Base64, no UTF-8, no JSON, no list of grants, or too long", () => {
+  it("keeps the place of an element that is no grant, and reads the others; a share code has none", () => {
+    for (const element of [
+      1,
+      null,
+      [],
+      { ...grant, s: 1 },
+      { ...grant, p: { ...grant.p, e: 1.5 } },
+      { ...grant, p: { ...grant.p, e: "1" } },
+      { ...grant, p: { ...grant.p, a: null } },
+      { ...grant, p: { ...grant.p, f: "" } },
+      { p: grant.p, s: "0x" }
+    ]) {
+      const text = base64(JSON.stringify([grant, element, grant]))
+      expect(Result.getOrThrow(decodeGrantsHeader(text))).toEqual([grant, undefined, grant])
+      expect(Result.isFailure(decodeShareCode(`mshare_${text}`))).toBe(true)
+    }
+  })
+
+  it("refuses what is no Base64, no UTF-8, no JSON, no list, or too long", () => {
     const elements = [
       "1",
       "{}",
-      "[1]",
-      "[null]",
-      "[[]]",
-      JSON.stringify([{ ...grant, s: 1 }]),
-      JSON.stringify([{ ...grant, p: { ...grant.p, e: 1.5 } }]),
-      JSON.stringify([{ ...grant, p: { ...grant.p, e: "1" } }]),
-      JSON.stringify([{ ...grant, p: { ...grant.p, a: null } }]),
-      JSON.stringify([{ ...grant, p: { ...grant.p, f: "" } }]),
-      JSON.stringify([{ p: grant.p, s: "0x" }]),
       JSON.stringify([grant]).replace('"e":', '"e":1,"e":'),
       JSON.stringify([grant]).replace("1800000000", "9007199254740993"),
       `\uFEFF${JSON.stringify([grant])}`

@@ -29,7 +29,14 @@ import {
   RemovedVersions,
   SearchParameters
 } from "../Search.ts"
-import { FoundMemories, GroundedAnswer, SearchedAt, sourceAttestations, TopicMap } from "../SearchResult.ts"
+import {
+  FoundMemories,
+  GroundedAnswer,
+  SearchedAt,
+  sourceAttestations,
+  TopicMap,
+  unusableGrants
+} from "../SearchResult.ts"
 import {
   Authorization,
   BodyLimit,
@@ -173,7 +180,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         success,
         results: Schema.Array(Schema.Struct({ memories: Schema.Array(SearchHit) })),
         searchedAt: SearchedAt,
-        sourceAttestations
+        sourceAttestations,
+        unusableGrants
       }),
       error: readErrors
     }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch })),

@@ -30,7 +30,7 @@ import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
-import { SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
+import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
 
 type SearchFailure = InvalidRequest | ChargeFailure
 
@@ -39,6 +39,7 @@ export interface BatchResult {
   readonly results: ReadonlyArray<{ readonly memories: ReadonlyArray<SearchHit> }>
   readonly searchedAt: string
   readonly sourceAttestations?: SourceAttestations
+  readonly unusableGrants?: OpenedGrants["unusable"]
 }
 
 /** By grantor, spelled as in the grant. */
@@ -86,11 +87,12 @@ interface Parts {
 }
 
 const search = traced("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
-  const shared = yield* reserved(parts, call, query, query.filter.agentId)
+  const { namespaces: shared, unusable } = yield* reserved(parts, call, query, query.filter.agentId)
   const found = yield* find(parts, call, query, shared)
   const result = yield* resultOf(parts, call, query, found, ownersOf(shared))
   return {
     ...result,
+    ...namedUnusable(unusable),
     ...(query.explain && { explain: { index: found.index } }),
     searchedAt: yield* isoNow
   }
@@ -101,7 +103,7 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
   call: PricedCall,
   { queries, ...reach }: SearchBatch
 ) {
-  const shared = yield* reserved(parts, call, reach, onlyAgent(queries))
+  const { namespaces: shared, unusable } = yield* reserved(parts, call, reach, onlyAgent(queries))
   const found = yield* Effect.forEach(queries, (query) => find(parts, call, query, shared), {
     concurrency: "unbounded"
   })
@@ -112,17 +114,19 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
     found.flatMap(({ hits }) => hits),
     owners
   )
-  return { results, searchedAt: yield* isoNow, ...attested }
+  return { results, searchedAt: yield* isoNow, ...attested, ...namedUnusable(unusable) }
 })
 
-/** The namespaces that grants open to the call, once its price is reserved; `own` does not look at grants. */
+const namedUnusable = (unusable: OpenedGrants["unusable"]) => (unusable.length > 0 ? { unusableGrants: unusable } : {})
+
+/** What grants open to the call, once its price is reserved; `own` does not look at grants. */
 const reserved = Effect.fnUntraced(function* (
   parts: Parts,
   call: PricedCall,
   { grants, scope }: SearchReach,
   agent: string | undefined
 ) {
-  const shared = scope === "own" ? [] : yield* sharedWith(parts, call.caller, scope, grants)
+  const shared = scope === "own" ? noGrants : yield* sharedWith(parts, call.caller, scope, grants)
   yield* call.reserve({ agent })
   return shared
 })
@@ -145,10 +149,10 @@ const sharedWith = Effect.fnUntraced(function* (
       error: "scope `shared` needs grants in the X-Grants header"
     })
   }
-  return opened.namespaces
+  return opened
 })
 
-const noGrants = { grantCount: 0, namespaces: [] } as const
+const noGrants: OpenedGrants = { grantCount: 0, namespaces: [], unusable: [] }
 
 /** The hits of one query, best first, and how the vectors of the caller's own agents were searched. */
 interface Found {

@@ -3,16 +3,18 @@
  * revocation of grants. The engine applies a scope inside its own filter, so a hidden memory has no
  * part in ranking or statistics.
  *
- * Invariants: an unusable grant opens nothing and is not reported; grants of one grantor unite; a grant
+ * Invariants: an unusable grant opens nothing and is reported with its reason; grants of one grantor unite; a grant
  * opens search only, never reads by id or changes, and latest versions only, unless it says `h`.
  */
-import { Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { Identity } from "@muniment/domain/Identity"
 import { Forbidden, InvalidRequest, type RateLimited } from "@muniment/domain/Errors"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
-import type { Grant } from "@muniment/domain/Grant"
+import { whyNoGrantExpiry } from "@muniment/domain/GivenTimes"
+import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
+import { type UnusableGrant, type UnusableReason, unusableReasons } from "@muniment/domain/UnusableGrant"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -37,6 +39,8 @@ export interface OpenedGrants {
   /** Grants in the header, usable or not. */
   readonly grantCount: number
   readonly namespaces: ReadonlyArray<SharedNamespace>
+  /** Those that opened nothing. */
+  readonly unusable: ReadonlyArray<UnusableGrant>
 }
 
 export interface SharedAccessOptions {
@@ -62,8 +66,8 @@ export class SharedAccess extends Context.Service<
 const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }: SharedAccessOptions) {
   const verifier = yield* SignatureVerifier
   const revocations = yield* GrantRevocations
-  const directory = yield* NamespaceDirectory
-  const wallets = yield* Wallets
+  const parts: Parts = { directory: yield* NamespaceDirectory, wallets: yield* Wallets }
+  const { wallets } = parts
 
   /** Every name by which a grant may address the caller. */
   const identitiesOf = Effect.fnUntraced(function* ({ account, keyId, walletAddress }: Identity) {
@@ -84,31 +88,18 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
       isRevoked: revocations.isRevoked
     }).pipe(Effect.provideService(SignatureVerifier, verifier))
     const namespaces = new Map<string, SharedNamespace>()
-    for (const grant of checked) {
-      if (grant._tag === "Usable" && !isBound(caller)) yield* open(grant, caller, namespaces)
+    const unusable: Array<UnusableGrant> = []
+    for (const [index, grant] of checked.entries()) {
+      const { reason, why } =
+        grant._tag === "Unusable"
+          ? grant
+          : { reason: isBound(caller) ? "bound_key" : yield* open(parts, grant, caller, namespaces), why: undefined }
+      if (reason === undefined) continue
+      const grantor = decoded.success[index]?.p.f
+      const message = why ?? unusableReasons[reason]
+      unusable.push({ index, ...(grantor !== undefined && { grantor }), reason, message })
     }
-    return { grantCount: decoded.success.length, namespaces: [...namespaces.values()] }
-  })
-
-  const open = Effect.fnUntraced(function* (
-    { grantor, payload }: Extract<CheckedGrant, { readonly _tag: "Usable" }>,
-    caller: Identity,
-    namespaces: Map<string, SharedNamespace>
-  ) {
-    const owner = yield* wallets.accountOf(grantor.address)
-    // A grant to oneself: these memories are searched as the caller's own.
-    if (owner === undefined || owner.id === caller.account.id || owner.suspendedAt !== undefined) return
-    const scope: MemoryFilter = { subjectId: payload.u, includeSuperseded: payload.h === true }
-    for (const key of directory.list(owner.id)) {
-      if (payload.a !== undefined && key.agentId !== payload.a) continue
-      const known = namespaces.get(key.tag)
-      namespaces.set(key.tag, {
-        key,
-        grantor: known?.grantor ?? payload.f,
-        account: owner.id,
-        scopes: [...(known?.scopes ?? []), scope]
-      })
-    }
+    return { grantCount: decoded.success.length, namespaces: [...namespaces.values()], unusable }
   })
 
   const revoke = traced("SharedAccess.revoke")(function* (caller: Identity, { p }: Grant) {
@@ -116,9 +107,49 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
     if (!isGrantor(p, yield* identitiesOf(caller))) {
       return yield* new Forbidden({ code: "not_grantor", error: "only its grantor can revoke a grant" })
     }
+    yield* requireRevocable(p)
     yield* caller.newcomer?.open("free") ?? Effect.void
     yield* revocations.revoke(grantId(p), caller.account.id, p.e)
   })
 
   return { opened, revoke }
+})
+
+interface Parts {
+  readonly directory: NamespaceDirectory["Service"]
+  readonly wallets: Wallets["Service"]
+}
+
+/** Undefined, or why the grant opens nothing. */
+const open = Effect.fnUntraced(function* (
+  { directory, wallets }: Parts,
+  { grantor, payload }: Extract<CheckedGrant, { readonly _tag: "Usable" }>,
+  caller: Identity,
+  namespaces: Map<string, SharedNamespace>
+): Effect.fn.Return<UnusableReason | undefined> {
+  const owner = yield* wallets.accountOf(grantor.address)
+  if (owner === undefined || owner.suspendedAt !== undefined) return "no_account"
+  // These memories are searched as the caller's own.
+  if (owner.id === caller.account.id) return "self_grant"
+  const scope: MemoryFilter = { subjectId: payload.u, includeSuperseded: payload.h === true }
+  for (const key of directory.list(owner.id)) {
+    if (payload.a !== undefined && key.agentId !== payload.a) continue
+    const known = namespaces.get(key.tag)
+    namespaces.set(key.tag, {
+      key,
+      grantor: known?.grantor ?? payload.f,
+      account: owner.id,
+      scopes: [...(known?.scopes ?? []), scope]
+    })
+  }
+  return undefined
+})
+
+/** A revocation is kept until the grant would have ended. */
+const requireRevocable = Effect.fnUntraced(function* ({ e }: GrantPayload) {
+  const why = e > 0 ? whyNoGrantExpiry(e, yield* Clock.currentTimeMillis) : undefined
+  if (why === undefined) return
+  const message = `${why}; such a grant opens nothing`
+  const details = [{ path: "/grant/p/e", message }]
+  return yield* new InvalidRequest({ code: "invalid_expiry", error: `/grant/p/e: ${message}`, details })
 })
