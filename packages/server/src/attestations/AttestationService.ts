@@ -64,7 +64,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
       case "has_memories_matching":
         return memories.countRelevant(caller, (request.query ?? "").trim(), request.filters ?? {})
       case "memory_count_gte":
-        return memories.count(caller, request.filters ?? {})
+        return memories.count(caller, { ...request.filters, ...notMessages(request.filters?.kind) })
       case "has_schema":
         return Effect.map(registry.find(caller.account.id, request.schemaName ?? ""), (schema) =>
           schema === undefined ? 0 : 1
@@ -121,6 +121,9 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
 
   return { attest, vouchFor }
 })
+
+/** A chat of small talk is no knowledge: messages count where their kind is asked for. */
+const notMessages = (kind: string | undefined) => (kind === undefined ? ({ include: "extracted" } as const) : {})
 
 interface Result {
   readonly counted: { readonly satisfied: boolean; readonly matchCount: number }
