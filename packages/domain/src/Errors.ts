@@ -14,6 +14,10 @@ export const ErrorDetail = Schema.Struct({
 })
 export type ErrorDetail = typeof ErrorDetail.Type
 
+/** A finding as a sentence: its place, and what is wrong there. */
+export const faultText = ({ message, path = "" }: ErrorDetail): string =>
+  path === "" ? message : `${path}: ${message}`
+
 const wire = <const Codes extends ReadonlyArray<string>>(codes: Codes) => ({
   success: Schema.Literal(false).pipe(Schema.withConstructorDefault(Effect.succeed(false as const))),
   error: Schema.String,

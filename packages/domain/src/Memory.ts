@@ -66,11 +66,22 @@ export interface MemoryVersion extends MemoryRecord {
   readonly supersededBy?: string | undefined
 }
 
-const Tag = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.tagLengthMax))
+/** As older records have them. */
+const StoredTag = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.tagLengthMax))
+
+const wholeTag = /^[^,\s](?:[^,]*[^,\s])?$/
+
+/** A filter in a URL separates tags by commas, and cuts blanks. */
+const Tag = StoredTag.check(
+  Schema.isPattern(wholeTag, {
+    expected: "a tag without commas, and without blanks before or behind it: `tags` of a search could not name it"
+  })
+)
 export const Tags = Schema.Array(Tag)
   .check(Schema.isMaxLength(Limits.tagsPerMemoryMax))
   .annotate({
-    description: "At most 32 tags of 1 to 32 characters; duplicates are dropped in order.",
+    description:
+      "At most 32 tags of 1 to 32 characters, without commas and without blanks around them; duplicates are dropped in order.",
     examples: [["travel", "booking"]]
   })
 
@@ -84,6 +95,7 @@ export const DirectMemory = Schema.Struct({
   id: Schema.optionalKey(
     Schema.String.annotate({ description: "Only for kinds without uniqueOn: update this record." })
   ),
+  tags: Schema.optionalKey(Tags),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -119,6 +131,12 @@ export type Wait = typeof ReadingWait.Type
 export const waitsFor = ({ wait }: { readonly wait?: typeof Wait.Type | undefined }, what: Wait): boolean =>
   wait === what || (Array.isArray(wait) && wait.includes(what))
 
+/** Of all memories of a request. */
+const RequestTags = Tags.annotate({
+  description:
+    "Of all memories of the request, beside their own: of the messages of a conversation, and of what is extracted from them."
+})
+
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
   agentId: AgentId,
@@ -143,6 +161,7 @@ export const CreateMemories = Schema.Struct({
         "`messages` (default, unless account or installation say otherwise): every message is a memory too, word for word. `extracted`: only what is extracted from them."
     })
   ),
+  tags: Schema.optionalKey(RequestTags),
   onDuplicate: Schema.optionalKey(OnDuplicate),
   wait: Schema.optionalKey(Wait),
   ttl: Schema.optionalKey(DurationText),
@@ -186,6 +205,7 @@ export const BatchCreate = Schema.Struct({
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
+  tags: Schema.optionalKey(RequestTags),
   onDuplicate: Schema.optionalKey(OnDuplicate),
   wait: Schema.optionalKey(VectorWait.annotate({ description: vectorWaitText })),
   ttl: Schema.optionalKey(DurationText),
@@ -402,7 +422,7 @@ export const ExportedMemory = Schema.Struct({
   threadId: Schema.optionalKey(ThreadId),
   kind: Schema.NonEmptyString,
   data: JsonObject,
-  tags: Tags,
+  tags: Schema.Array(StoredTag).check(Schema.isMaxLength(Limits.tagsPerMemoryMax)),
   mentions: Schema.Array(Mention),
   when: Schema.optionalKey(Schema.String),
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),

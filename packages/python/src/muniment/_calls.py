@@ -54,7 +54,7 @@ from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SearchQ
 from .payment import receipt_of
 
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
-MessageInput = Union[Message, Mapping[str, Any]]
+MessageInput = Union[Message, Mapping[str, Any], str]
 Wait = Literal["vectors", "extraction"]
 Versions = Literal["one", "all"]
 
@@ -67,7 +67,7 @@ def create(
     *,
     agent_id: str,
     memories: Sequence[MemoryInput] | None = None,
-    conversation: Sequence[MessageInput] | None = None,
+    conversation: Sequence[MessageInput] | str | None = None,
     subject_id: str | None = None,
     thread_id: str | None = None,
     schemas: Sequence[str] | None = None,
@@ -75,6 +75,7 @@ def create(
     conversation_date: str | None = None,
     remember: Literal["messages", "extracted"] | None = None,
     on_duplicate: Literal["return", "store"] | None = None,
+    tags: Sequence[str] | None = None,
     wait: Wait | Sequence[Wait] | None = None,
     ttl: str | None = None,
     expires_at: float | None = None,
@@ -302,6 +303,7 @@ def batch_create(
     memories: Sequence[MemoryInput],
     subject_id: str | None = None,
     thread_id: str | None = None,
+    tags: Sequence[str] | None = None,
     on_duplicate: Literal["return", "store"] | None = None,
     wait: Literal["vectors"] | None = None,
     ttl: str | None = None,

@@ -117,6 +117,16 @@ class MessageCounts:
 
 
 @dataclass(frozen=True)
+class LeftOutMessage:
+    """A message with nothing to store; `index` is its place in the request."""
+
+    index: int
+    reason: str
+    message: str
+    id: str | None = None
+
+
+@dataclass(frozen=True)
 class Created:
     created: tuple[MemoryEntry, ...]
     updated: tuple[MemoryEntry, ...]
@@ -125,6 +135,9 @@ class Created:
     rejected: tuple[RejectedCandidate, ...] = ()
     skipped_messages: int | None = None
     messages: MessageCounts | None = None
+    left_out: tuple[LeftOutMessage, ...] = ()
+    #: Images, files and other parts without text: named, not kept.
+    skipped_parts: int | None = None
     #: `pending`: the messages are stored, and are read later.
     extraction: Literal["done", "pending"] | None = None
 

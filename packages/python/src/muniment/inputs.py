@@ -21,19 +21,23 @@ class NewMemory:
     id: str | None = None
     #: Such as `30d`.
     ttl: str | None = None
+    tags: Sequence[str] | None = None
     #: Milliseconds since the epoch.
     expires_at: float | None = None
 
 
 @dataclass(frozen=True)
 class Message:
-    role: Literal["user", "assistant", "system", "human", "ai"]
-    content: str
+    role: Literal["user", "human", "assistant", "ai", "model", "system", "developer", "tool", "function"]
+    #: A text, or the parts of a message as model APIs have them.
+    content: str | Sequence[Mapping[str, Any] | str] | None
     id: str | None = None
     #: Who wrote it, as questions name them.
     name: str | None = None
-    #: ISO 8601; the day of the conversation by default.
-    sent_at: str | None = None
+    #: ISO 8601 with its offset, or seconds or milliseconds since the epoch; the day of the conversation by default.
+    sent_at: str | float | None = None
+    #: Calls of tools, as OpenAI has them.
+    tool_calls: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,10 @@ export interface ContextTurn extends Turn {
 /** What the records of one conversation share. */
 export interface ExtractionScope {
   readonly account: string
-  readonly request: Pick<CreateMemories, "agentId" | "subjectId" | "threadId" | "force" | "ttl" | "expiresAt" | "wait">
+  readonly request: Pick<
+    CreateMemories,
+    "agentId" | "subjectId" | "threadId" | "force" | "tags" | "ttl" | "expiresAt" | "wait"
+  >
   readonly schemas: ReadonlyMap<string, MemorySchema>
   /** Committed with the memories. */
   readonly token: IdempotencyToken | undefined
@@ -153,7 +156,7 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
         threadId: request.threadId,
         kind: candidate.kind,
         data,
-        tags: tagsOf(candidate),
+        tags: tagsOf(request.tags ?? [], candidate),
         mentions: candidate.mentions,
         when: instantOf(candidate.when) ?? eventTime(data, kinds.temporalProperty(schema)),
         confidence: Math.round(Math.min(Math.max(candidate.confidence, 0), 1) * 100) / 100,
@@ -179,8 +182,9 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
 /** Keeps the positions of the other turns. */
 const noTurn: Turn = { role: "user", content: "" }
 
-const tagsOf = ({ tags }: Candidate): ReadonlyArray<string> =>
-  [...new Set(tags.map((tag) => tag.trim()))]
+/** Those of the request first; a reader's are made such as a filter can name. */
+const tagsOf = (given: ReadonlyArray<string>, { tags }: Candidate): ReadonlyArray<string> =>
+  [...new Set([...given, ...tags.map((tag) => tag.replaceAll(",", " ").trim())])]
     .filter((tag) => tag !== "" && tag.length <= Limits.tagLengthMax)
     .slice(0, Limits.tagsPerMemoryMax)
 

@@ -91,7 +91,7 @@ const recordOf = (
     threadId: request.threadId,
     kind,
     data,
-    tags: [],
+    tags: [...new Set(request.tags)],
     mentions: [],
     when: new Date(sentAt ?? request.conversationDate ?? nowMillis).toISOString(),
     confidence: 1,

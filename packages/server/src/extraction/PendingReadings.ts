@@ -101,13 +101,15 @@ const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined) {
 const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
   const { host, kinds } = parts
   const { conversationDate, expiresAt, id, scope } = pending
-  const messages = yield* storedMessages(parts, key, pending)
+  const stored = yield* storedMessages(parts, key, pending)
+  const messages = stored.map(({ message }) => message)
+  const tags = sharedTags(stored.map(({ memory }) => memory))
   const all = yield* kinds.extractable(key.account)
   const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
   const outcome = yield* parts
     .read({
       account: key.account,
-      request: { agentId: key.agentId, ...defined(scope), ...(expiresAt !== undefined && { expiresAt }) },
+      request: { agentId: key.agentId, tags, ...defined(scope), ...(expiresAt !== undefined && { expiresAt }) },
       messages,
       schemas: named ?? new Map(all.map((schema) => [schema.name, schema])),
       conversationDate,
@@ -145,11 +147,15 @@ const storedMessages = Effect.fnUntraced(function* (
     return id === undefined
       ? Effect.succeed([])
       : Effect.map(host.answer(namespace, { _tag: "Find", id }), (memory) =>
-          memory === undefined ? [] : [messageOf(memory, key, readKey)]
+          memory === undefined ? [] : [{ memory, message: messageOf(memory, key, readKey) }]
         )
   })
   return found.flat()
 })
+
+/** Those of the request that sent these messages, as far as they were not changed since. */
+const sharedTags = ([first, ...others]: ReadonlyArray<MemoryVersion>): ReadonlyArray<string> =>
+  (first?.tags ?? []).filter((tag) => others.every(({ tags }) => tags.includes(tag)))
 
 const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
   const { name, role, sentAt, text } = data

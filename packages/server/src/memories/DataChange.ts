@@ -75,7 +75,7 @@ const prepare = Effect.fnUntraced(function* (
   const account = caller.account.id
   const given = [{ kind: old.kind, data: change.data }]
   const schemas = yield* schemasOf(account, given, kinds)
-  const [valid] = yield* validMemories(account, given, schemas, validator)
+  const [valid] = yield* validMemories(account, given, schemas, validator, () => "/data")
   const { data } = valid!
   const schema = schemas.get(old.kind)!
   const { uniqueOn = [] } = schema

@@ -5,7 +5,8 @@
  */
 import { Clock, Effect } from "effect"
 import { durationMillis } from "@muniment/domain/Durations"
-import { InvalidRequest, RateLimited, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
+import { faultText, InvalidRequest, RateLimited, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { traced } from "@muniment/domain/traced"
@@ -47,7 +48,7 @@ export const schemasOf = Effect.fnUntraced(function* (
       ? []
       : [{ index, path: `/memories/${index}/kind`, message: `"${kind}" is neither registered nor built in` }]
   )
-  return details.length > 0 ? yield* refused("unknown_kind", "a memory has an unknown kind", details) : schemas
+  return details.length > 0 ? yield* refused("unknown_kind", details) : schemas
 })
 
 /** The memories with the defaults of their schemas filled in; fails if the data of one is invalid. */
@@ -55,7 +56,8 @@ export const validMemories = traced("MemoryPreparation.validate")(function* (
   account: string,
   memories: ReadonlyArray<DirectMemory>,
   schemas: Schemas,
-  validator: SchemaValidator["Service"]
+  validator: SchemaValidator["Service"],
+  placeOf = (index: number): string => `/memories/${index}/data`
 ) {
   const items = memories.map(({ kind, data }) => ({ schemaText: schemas.get(kind)!.schema, data }))
   const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", validatorBusy)
@@ -64,8 +66,10 @@ export const validMemories = traced("MemoryPreparation.validate")(function* (
   const details = outcomes.flatMap((outcome, index): ReadonlyArray<ErrorDetail> =>
     outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message }))
   )
-  if (details.length > 0) {
-    return yield* refused("schema_validation_failed", "data does not match the schema of its kind", details)
+  const [first] = details
+  if (first !== undefined) {
+    const error = faultText({ ...first, path: `${placeOf(first.index ?? 0)}${first.path}` })
+    return yield* new InvalidRequest({ code: "schema_validation_failed", error, details })
   }
   const valid = memories.map((memory, index): DirectMemory => {
     const outcome = outcomes[index]!
@@ -90,6 +94,7 @@ export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
       const { data, kind } = memory
       const replaced = replacedId(memory, schemas)
       const expiresAt = expiryOf(memory, request, nowMillis)
+      const tags = tagsOf(memory, request)
       const record: MemoryRecord = {
         id: replaced ?? (yield* ids.next(namespace.tag)),
         agentId: request.agentId,
@@ -97,7 +102,7 @@ export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
         threadId: request.threadId,
         kind,
         data,
-        tags: [],
+        tags: tags ?? [],
         mentions: [],
         when: eventTime(data, kinds.temporalProperty(schemas.get(kind)!)),
         confidence: 1,
@@ -111,7 +116,8 @@ export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
       return {
         record,
         isReplacement: replaced !== undefined,
-        setsExpiry: expiresAt !== undefined
+        setsExpiry: expiresAt !== undefined,
+        setsTags: tags !== undefined
       } satisfies Omit<PreparedMemory, "vector">
     })
   )
@@ -155,13 +161,12 @@ export const uniqueFieldsOf = Effect.fnUntraced(function* (
 ) {
   const schema = (yield* kinds.lookup(account, [kind])).get(kind)
   if (schema === undefined) {
-    return yield* refused("unknown_kind", `"${kind}" is neither registered nor built in`, [
-      { path: "/kind", message: "unknown" }
-    ])
+    const message = `"${kind}" is neither registered nor built in`
+    return yield* refused("unknown_kind", [{ path: "/kind", message }])
   }
   const { uniqueOn: fields = [] } = schema
   if (fields.length > 0) return fields
-  return yield* refused("invalid_request", `"${kind}" has no uniqueOn`, [{ path: "/kind", message: "has no uniqueOn" }])
+  return yield* refused("invalid_request", [{ path: "/kind", message: `"${kind}" has no uniqueOn` }])
 })
 
 /** A value for each field. */
@@ -170,7 +175,7 @@ export const requireKey = (fields: ReadonlyArray<string>, key: JsonObject): Effe
     path: `/key/${field}`,
     message: `"${field}" identifies this kind and is missing`
   }))
-  return details.length > 0 ? refused("unique_field_missing", "a field of uniqueOn is missing", details) : Effect.void
+  return details.length > 0 ? refused("unique_field_missing", details) : Effect.void
 }
 
 const requireUniqueFields = (memories: ReadonlyArray<DirectMemory>, schemas: Schemas) => {
@@ -181,11 +186,37 @@ const requireUniqueFields = (memories: ReadonlyArray<DirectMemory>, schemas: Sch
       message: `"${field}" identifies this kind and is missing`
     }))
   )
-  return details.length > 0 ? refused("unique_field_missing", "a field of uniqueOn is missing", details) : Effect.void
+  return details.length > 0 ? refused("unique_field_missing", details) : Effect.void
 }
 
-const refused = (code: InvalidRequest["code"], error: string, details: ReadonlyArray<ErrorDetail>) =>
-  Effect.fail(new InvalidRequest({ code, error, details }))
+const refused = (code: InvalidRequest["code"], details: ReadonlyArray<ErrorDetail>) =>
+  Effect.fail(new InvalidRequest({ code, error: faultText(details[0]!), details }))
+
+interface Tagged {
+  readonly tags?: ReadonlyArray<string>
+}
+
+/** Those of a memory and of its request, each once; undefined where neither names any. */
+const tagsOf = (memory: Tagged, request: Tagged): ReadonlyArray<string> | undefined =>
+  memory.tags === undefined && request.tags === undefined
+    ? undefined
+    : [...new Set([...(memory.tags ?? []), ...(request.tags ?? [])])]
+
+/** A memory has a bounded number of tags, wherever they come from. */
+export const requireFewTags = (memories: ReadonlyArray<Tagged>, request: Tagged) => {
+  const details = memories.flatMap((memory, index): ReadonlyArray<ErrorDetail> =>
+    (tagsOf(memory, request) ?? []).length > Limits.tagsPerMemoryMax
+      ? [
+          {
+            index,
+            path: `/memories/${index}/tags`,
+            message: `expected at most ${Limits.tagsPerMemoryMax} entries, with those of the request`
+          }
+        ]
+      : []
+  )
+  return details.length > 0 ? refused("invalid_tag", details) : Effect.void
+}
 
 /** Any value on the memory beats both of the request; on one level `expiresAt` beats `ttl`. */
 export const expiryOf = (memory: Expiry, request: Expiry, nowMillis: number): number | undefined => {

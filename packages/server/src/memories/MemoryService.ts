@@ -10,12 +10,13 @@ import {
   InvalidRequest,
   memoryNotFound,
   type InsufficientStorage,
-  type NotFound,
+  NotFound,
   type PayloadTooLarge,
   type PreconditionFailed,
   type Unavailable
 } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import { namespaceTagOf } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type CreatedMemories,
@@ -53,6 +54,7 @@ import { MemoryIds } from "./MemoryIds.ts"
 import {
   prepareMemories,
   replacedId,
+  requireFewTags,
   requireKey,
   schemasOf,
   uniqueFieldsOf,
@@ -163,11 +165,12 @@ const create = traced("MemoryService.create")(function* (parts: Parts, call: Pri
   yield* requirePlace(call.caller, request)
   const account = call.caller.account.id
   const given = request.memories ?? []
+  yield* requireFewTags(given, request)
   const schemas = yield* schemasOf(account, given, kinds)
   const memories = yield* validMemories(account, given, schemas, validator)
-  for (const memory of memories) {
+  for (const [index, memory] of memories.entries()) {
     const id = replacedId(memory, schemas)
-    if (id !== undefined) yield* requireReplaceable(parts, account, request.agentId, id, memory.kind)
+    if (id !== undefined) yield* requireReplaceable(parts, call.caller, request, { index, id, kind: memory.kind })
   }
   yield* call.reserve({ changes: [request.agentId] })
   // Only now: a refused request creates no namespace.
@@ -194,20 +197,33 @@ const create = traced("MemoryService.create")(function* (parts: Parts, call: Pri
   return { ...written, existing: existing.filter((memory) => memory !== undefined).map(memoryEntry) }
 })
 
-/** A memory of this agent that a new one of `kind` may replace. */
+/** A memory of this agent and subject that a new one of `kind` may replace; else a sentence that says where it is. */
 const requireReplaceable = Effect.fnUntraced(function* (
   parts: Parts,
-  account: string,
-  agentId: string,
-  id: string,
-  kind: string
+  caller: Identity,
+  { agentId, subjectId }: CreateMemories,
+  { id, index, kind }: { readonly id: string; readonly index: number; readonly kind: string }
 ) {
-  const { directory } = parts
-  const key = directory.find(account, agentId)
-  const found = key !== undefined && directory.holding(account, id) === key ? yield* find(parts, key, id) : undefined
-  if (found === undefined) return yield* memoryNotFound()
+  const key = parts.directory.holding(caller.account.id, id)
+  const held = key === undefined ? undefined : yield* find(parts, key, id)
+  const found = held !== undefined && sees(caller, held) ? held : undefined
+  if (found?.agentId !== agentId || found.subjectId !== subjectId) {
+    const error = `/memories/${index}/id: ${whyNotHere(id, found)}`
+    return yield* new NotFound({ code: "memory_not_found", error })
+  }
   if (found.kind !== kind) return yield* kindMismatch(found.kind, kind)
 })
+
+const whyNotHere = (id: string, found: MemoryVersion | undefined): string => {
+  if (found !== undefined) {
+    const { agentId, subjectId } = found
+    const subject = subjectId === undefined ? "without a subject" : `and the subject "${subjectId}"`
+    return `this memory belongs to the agent "${agentId}" ${subject}: name both as it has them to update it`
+  }
+  return namespaceTagOf(id) === undefined
+    ? "this is no id of a memory: the service gives each memory its id when it is stored; leave `id` out to store a new one"
+    : "no such memory; leave `id` out to store a new one, which the service gives its id"
+}
 
 const find = ({ host }: Parts, key: NamespaceKey, id: string) => host.answer(key, { _tag: "Find", id })
 const findIn = (parts: Parts, key: NamespaceKey) => (id: string) => find(parts, key, id)

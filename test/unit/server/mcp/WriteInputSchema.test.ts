@@ -13,6 +13,7 @@ it("the kind's properties stand beside those of every write", () => {
     "agentId",
     "subjectId",
     "threadId",
+    "tags",
     "ttl",
     "expiresAt"
   ])
@@ -26,6 +27,12 @@ it("properties whose names are taken stand under `data`, which is required when 
     data: { type: "object", properties: { ttl: { type: "number" }, data: { type: "string" } }, required: ["data"] }
   })
   expect(shown["required"]).toEqual(["agentId", "data"])
+})
+
+it("tags that a kind declares are its own", () => {
+  const own = { type: "string", description: "as the kind has it" }
+  expect(shownFor({ properties: { tags: own } })["properties"]).toMatchObject({ tags: own })
+  expect(shownFor({ properties: { tags: own } })["properties"]).not.toHaveProperty("data")
 })
 
 it("definitions and closedness stay, combinators at the root go", () => {
