@@ -42,7 +42,10 @@ export const CreateAttestation = Schema.Struct({
         readonly query?: unknown
         readonly threshold?: unknown
         readonly schemaName?: unknown
-      }) => body[conditionalField(body.claim)] !== undefined,
+      }) => {
+        const field = conditionalField(body.claim)
+        return body[field] !== undefined ? undefined : { path: [field], issue: `is missing: ${body.claim} needs it` }
+      },
       {
         expected: "`query` for has_memories_matching, `threshold` for memory_count_gte, `schemaName` for has_schema",
         toJsonSchema: () => ({

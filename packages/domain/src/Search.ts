@@ -131,12 +131,17 @@ const filterParameters = {
 /** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
 export type FilterRequestParameters = Schema.Struct.Type<typeof filterParameters>
 
+/** The bound of `limit`, which depends on the mode. */
+export const searchLimitText = `a whole number from 1 to ${Limits.searchResultsMax}, in mode \`map\` to ${Limits.mapMemoriesMax}`
+
 /** Query parameters of GET /memories/search. */
 export const SearchParameters = {
   query: QueryText,
   ...filterParameters,
   limit: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.mapMemoriesMax })).annotate({
+    Schema.Int.check(
+      Schema.isBetween({ minimum: 1, maximum: Limits.mapMemoriesMax }, { expected: searchLimitText })
+    ).annotate({
       description:
         "Maximum results, 1 to 100; default 10. Mode `map`: how many memories are on the map, 1 to 5,000; default 50, and at least that."
     })

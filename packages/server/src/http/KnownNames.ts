@@ -11,13 +11,15 @@
  */
 import { type Schema, SchemaAST } from "effect"
 import type { ErrorDetail } from "@muniment/domain/Errors"
-import { InvalidRequest } from "@muniment/domain/Errors"
+import { faultText, InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 
 /** The names of an object, or of each object of a list. */
 export interface KnownNames {
   readonly fields: ReadonlyMap<string, KnownNames | undefined>
+  /** Those for which null means absent. */
+  readonly nullable: ReadonlySet<string>
   /** Any name is data. */
   readonly isFreeForm: boolean
   readonly isStrict: boolean
@@ -53,7 +55,7 @@ export const unknownNames = ({ refused }: NameCheck): InvalidRequest | undefined
   const [first] = refused
   return first === undefined
     ? undefined
-    : new InvalidRequest({ code: "unknown_parameter", error: `${first.path}: ${first.message}`, details: refused })
+    : new InvalidRequest({ code: "unknown_parameter", error: faultText(first), details: refused })
 }
 
 /** The known name that equals `name` but for case, underscores, hyphens or plural. */
@@ -84,12 +86,23 @@ const namesIn = (ast: SchemaAST.AST, isStrict: boolean): KnownNames | undefined 
   }
   if (SchemaAST.isUnion(ast)) return ast.types.map((type) => namesIn(type, isStrict)).find((each) => each !== undefined)
   if (!SchemaAST.isObjects(ast)) return undefined
-  const fields = ast.propertySignatures.map(({ name, type }) => [name, type] as const)
-  return namesOf(
-    fields.map(([name, type]) => [String(name), namesIn(type, isStrict || name === "filters")] as const),
-    isStrict,
-    fields.length === 0 && ast.indexSignatures.length > 0
-  )
+  const fields = ast.propertySignatures.map(({ name, type }) => [String(name), type] as const)
+  return {
+    ...namesOf(
+      fields.map(([name, type]) => [name, namesIn(type, isStrict || name === "filters")] as const),
+      isStrict,
+      fields.length === 0 && ast.indexSignatures.length > 0
+    ),
+    nullable: new Set(fields.flatMap(([name, type]) => (SchemaAST.isOptional(type) && !takesNull(type) ? [name] : [])))
+  }
+}
+
+/** Types that this cannot tell take null as far as it knows. */
+const takesNull = (ast: SchemaAST.AST): boolean => {
+  if (SchemaAST.isUnion(ast)) return ast.types.some(takesNull)
+  if (SchemaAST.isLiteral(ast)) return ast.literal === null
+  const isOther = SchemaAST.isString(ast) || SchemaAST.isNumber(ast) || SchemaAST.isBoolean(ast)
+  return !(isOther || SchemaAST.isArrays(ast) || SchemaAST.isObjects(ast))
 }
 
 const namesOf = (
@@ -98,6 +111,7 @@ const namesOf = (
   isFreeForm = false
 ): KnownNames => ({
   fields: new Map(fields),
+  nullable: new Set(),
   isFreeForm,
   isStrict,
   folded: new Map(fields.map(([name]) => [fold(name), name])),
@@ -173,7 +187,13 @@ const refusal = (name: string, names: KnownNames, narrowing: ReadonlyMap<string,
       : `unknown name; the nearest known one is "${nearest(folded, known)}" of ${known.join(", ")}`
   }
   const elsewhere = narrowing.get(folded)
-  return elsewhere === undefined ? undefined : `not known in this place; did you mean "${elsewhere}"?`
+  return elsewhere === undefined ? undefined : belongsIn(elsewhere)
+}
+
+/** `at` is a place such as `agentId`, or `queries/filters/agentId`. */
+const belongsIn = (at: string): string => {
+  const where = at.includes("/") ? `give it as "${at}"` : `"${at}" belongs at the top of the body`
+  return `not known in this place: ${where}`
 }
 
 /** Lower case, without underscores, hyphens and plural: `subject_id` and `subjectIDs` are `subjectid`. */

@@ -75,8 +75,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
       }),
       delete: Effect.fnUntraced(function* ({ headers, params, query: { versions = "one" } }) {
-        const ifMatch = ifMatchOf(headers["if-match"])
-        const removal = memories.remove(yield* CurrentCall, params.id, versions, ifMatch)
+        const removal = memories.remove(yield* CurrentCall, params.id, versions, ifMatchOf(headers["if-match"]))
         return { success: true as const, ...(yield* notedOne(removal)) }
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {

@@ -4,18 +4,20 @@
  * refused or listed (`KnownNames`); failures of the contract's schemas become `InvalidRequest` with the code of the
  * field that is wrong.
  */
-import { Effect, Layer, Result, SchemaIssue, type Schema, type Types } from "effect"
+import { Context, Effect, Layer, Result, type SchemaIssue, type Schema, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
+import { HttpApi, type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
 import { Validation, WellFormedRequest } from "@muniment/domain/api/Middleware"
-import { InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
+import { faultText, InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { inspectJson } from "@muniment/trust/JsonText"
+import { type FieldFault, fieldFaults } from "./FieldFaults.ts"
 import { checkNames, knownNames, type NameCheck, unknownNames } from "./KnownNames.ts"
+import { withoutNulls } from "./withoutNulls.ts"
 
 export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { endpoint }) => {
   const inQuery = knownNames(endpoint.query, "strict")
-  const inBody = knownNames(bodySchema(endpoint), "lenient")
+  const inBody = knownNames(bodySchema(endpoint), isClosed(endpoint) ? "strict" : "lenient")
   const hasBody = HttpMethod.hasBody(endpoint.method)
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
     const unknown = inQuery === undefined ? undefined : unknownNames(checkNames(queryOf(request.url), inQuery))
@@ -29,7 +31,12 @@ export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { en
       const check = checkNames(body.success, inBody)
       const refused = unknownNames(check)
       if (refused !== undefined) return Effect.fail(refused)
-      return check.ignored.size === 0 ? handler : Effect.map(handler, withIgnored(check))
+      const given = withoutNulls(body.success, inBody)
+      const inside =
+        given === body.success
+          ? handler
+          : Effect.provideService(handler, HttpServerRequest.HttpServerRequest, withJson(request, given))
+      return check.ignored.size === 0 ? inside : Effect.map(inside, withIgnored(check))
     })
   })
 })
@@ -40,6 +47,14 @@ const withIgnored =
   ({ ignored }: NameCheck) =>
   (response: HttpServerResponse.HttpServerResponse) =>
     HttpServerResponse.setHeader(response, "x-ignored-fields", listed(ignored))
+
+/** A body of a change refuses every unknown name. */
+const isClosed = ({ annotations }: HttpApiEndpoint.Top): boolean =>
+  Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
+
+/** The request with this body for its handler. Its bytes stay as they came: what covers them is checked by them. */
+const withJson = (request: HttpServerRequest.HttpServerRequest, json: unknown): HttpServerRequest.HttpServerRequest =>
+  Object.create(request, { text: { value: Effect.succeed(JSON.stringify(json)) } })
 
 const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   payload.get("application/json")?.schemas[0]
@@ -116,28 +131,17 @@ export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation
 
 /** What is wrong with the fields of a request to an endpoint of `group`. */
 export const invalidFields = ({ issue: cause }: Schema.SchemaError, group: string): InvalidRequest => {
-  const { issues } = formatIssues(cause)
-  const first = issues[0]
-  const place = pointerOf(first?.path ?? [])
+  const details = fieldFaults(cause).map(({ message, path }) => ({ path: pointerOf(path), message }))
   return new InvalidRequest({
     code: codeOf(cause, group),
-    error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
-    details: issues
-      .slice(0, Limits.errorDetailsMax)
-      .map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
+    error: faultText(details[0] ?? { message: "the request is malformed" }),
+    details: details.slice(0, Limits.errorDetailsMax)
   })
 }
 
-const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+const pointerOf = (path: FieldFault["path"]): string => path.map((key) => `/${String(key)}`).join("")
 
-type IssuePath = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
-
-const keyOf = (segment: IssuePath[number]): PropertyKey => (typeof segment === "object" ? segment.key : segment)
-
-const pointerOf = (path: IssuePath): string => path.map((segment) => `/${String(keyOf(segment))}`).join("")
-
-const pathsOf = (error: Schema.SchemaError) =>
-  formatIssues(error.issue).issues.map((issue) => pointerOf(issue.path ?? []))
+const pathsOf = (error: Schema.SchemaError) => fieldFaults(error.issue).map(({ path }) => pointerOf(path))
 
 /** Fields whose failures have a code of their own. A Map: the caller chooses the keys that are looked up. */
 const codesByField: ReadonlyMap<PropertyKey, InvalidRequestCode> = new Map([

@@ -156,7 +156,7 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
     const { id } = yield* decodeArguments(IdArguments, given)
     const change = Object.fromEntries(Object.entries(given).filter(([name]) => !isAddress(name)))
     // As PATCH: unknown fields are refused, so that no caller believes that they were changed.
-    const patch = yield* decodeArguments(MemoryChange, change, { onExcessProperty: "error" })
+    const patch = yield* decodeArguments(MemoryChange, change, { names: "strict" })
     return { memory: memoryView(yield* memories.patch(call, id, patch)) }
   }),
   shown: shownMemory

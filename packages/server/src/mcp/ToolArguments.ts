@@ -4,6 +4,7 @@ import { InvalidRequest } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { checkNames, knownNames, unknownNames } from "../http/KnownNames.ts"
 import { invalidFields } from "../http/Validation.ts"
+import { withoutNulls } from "../http/withoutNulls.ts"
 
 /** Group of endpoints whose error codes apply. */
 const group = "memories"
@@ -18,7 +19,7 @@ export const decodeArguments = <S extends Schema.Decoder<unknown>>(
   const known = knownNames(schema, names)
   const refused = known === undefined ? undefined : unknownNames(checkNames(given, known))
   return refused === undefined
-    ? Schema.decodeUnknownEffect(schema)(given, parsing).pipe(
+    ? Schema.decodeUnknownEffect(schema)(known === undefined ? given : withoutNulls(given, known), parsing).pipe(
         Effect.mapError((failure) => invalidFields(failure, group))
       )
     : Effect.fail(refused)

@@ -14,6 +14,7 @@ import {
   type MemoryFilter,
   type Recall,
   type Scope,
+  searchLimitText,
   type SearchMode,
   type SearchRequestParameters
 } from "@muniment/domain/Search"
@@ -155,9 +156,8 @@ const mapIsFast = new InvalidRequest({
   details: [{ path: "/recall", message: "expected `fast`, or another mode" }]
 })
 
-const limitText = `a number from 1 to ${Limits.searchResultsMax}, except in mode \`map\``
 const limitTooLarge = new InvalidRequest({
   code: "invalid_request",
-  error: `/limit: expected ${limitText}`,
-  details: [{ path: "/limit", message: `expected ${limitText}` }]
+  error: `/limit: expected ${searchLimitText}`,
+  details: [{ path: "/limit", message: `expected ${searchLimitText}` }]
 })
