@@ -16,11 +16,12 @@ POST /v1/memories
 Kinds without registration: factual_memory {subject, fact}, preference_memory {subject, preferenceType:
 likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, eventDate}. Others: POST /v1/schemas
 {"name", "description", "schema" (a JSON Schema as a string), "uniqueOn" (optional)}; a new memory supersedes the
-older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" lets a
-memory expire. Send an Idempotency-Key header with writes that you may repeat.
+older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" or
+"expiresAt" (milliseconds) lets a memory expire, "tags": ["travel"] sorts it. Send an Idempotency-Key header with writes that you may repeat.
 
 Or let the service read a conversation: {"agentId", "subjectId", "threadId", "conversation": [{"id", "role": "user" |
-"assistant" | "system", "content"}], "conversationDate": "YYYY-MM-DD"}. Send the whole window each time: messages that
+"assistant" | "system" | "tool", "content"}], "conversationDate": "YYYY-MM-DD"}. Messages are taken as model APIs have
+them: parts, tool calls and results, "content": null. Send the whole window each time: messages that
 were processed are skipped. "rejected" lists what was found and not stored, with the reason.
 
 ## Find
@@ -37,7 +38,8 @@ POST /v1/memories/batch/search takes up to 10 queries.
 ## Change and remove
 
 GET, PATCH {"tags", "expiresAt"} and DELETE /v1/memories/{id}; POST /v1/memories/batch/update and
-/v1/memories/batch/delete for many ("dryRun": true only counts). GET /v1/memories lists in pages.
+/v1/memories/batch/delete for many ("dryRun": true only counts). To forget a memory with its older versions, give
+versions=all; otherwise "revived" names the one that is the latest again. GET /v1/memories lists in pages.
 
 ## As tools
 
