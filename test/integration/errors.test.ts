@@ -259,6 +259,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   not_refundable: "needs a chain: test/integration/payments-refund.test.ts",
   payment_not_found: "needs a chain: test/integration/payments-refund.test.ts",
   cluster_backup: "needs several nodes: test/integration/openapi-examples.test.ts with MUNIMENT_TEST_NODES",
+  request_timeout: "needs a request that does not come: test/integration/unread-requests.test.ts",
+  expectation_failed: "no client sends it: test/integration/unread-requests.test.ts",
+  headers_too_large: "its connection ends: test/integration/unread-requests.test.ts",
   clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }

@@ -62,7 +62,7 @@ describe("Allow", () => {
     ["DELETE", "/v1/schemas", "GET, POST"],
     ["PUT", "/v1/schemas/contact", "DELETE, GET, PATCH"],
     ["POST", "/v1/account", "GET"],
-    ["POST", "/v1/memories/search", "GET"],
+    ["PUT", "/v1/memories/search", "GET, POST"],
     ["OPTIONS", "/v1/account", "GET"],
     ["POST", "/health/live", "GET"]
   ])("tells a %s to %s that it takes %s", async (method, path, allowed) => {

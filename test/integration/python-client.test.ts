@@ -73,6 +73,8 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     const { account, attestations, credits, hooks, keys, memories, schemas } = MunimentApi.groups
     const named = [memories, schemas, attestations, credits, account, keys, hooks]
       .flatMap((group) => Object.values(group.endpoints))
+      // The length of a search decides how it is sent.
+      .filter(({ identifier }) => identifier !== "searchByBody")
       .map(({ identifier }) => String(identifier).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
     const shown = await run(["-c", "import muniment; print(*dir(muniment.Muniment), *dir(muniment.AsyncMuniment))"], {
       environment: { PYTHONPATH: installed }

@@ -59,7 +59,10 @@ export interface SearchAnswers {
   readonly map: Extract<Answer<"search">, { readonly memoryMap: unknown }>
 }
 
-/** A deposit takes its amount as it is, in US dollars; the mode of a search says what it answers. */
+/**
+ * A deposit takes its amount as it is, in US dollars; the mode of a search says what it answers, and its length whether
+ * it goes in a URL or in a body (`searchByBody`).
+ */
 export type ContractClient = DirectCalls & {
   readonly delete: (id: string, options?: DeleteOptions) => Promise<Answer<"delete">>
   readonly search: <Mode extends keyof SearchAnswers = "llm">(
@@ -74,7 +77,7 @@ export type ContractClient = DirectCalls & {
 
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
 type DirectCalls = {
-  readonly [Name in Exclude<EndpointName, "delete" | "deposit" | "search">]: (
+  readonly [Name in Exclude<EndpointName, "delete" | "deposit" | "search" | "searchByBody">]: (
     ...input: [
       ...id: Part<Endpoints[Name]["params"], string>,
       ...query: Part<Query<Name>, Query<Name>>,

@@ -18,7 +18,7 @@ import type {
   SearchAnswers
 } from "./Contract.ts"
 import { serverSentMessages } from "./EventStream.ts"
-import { type Call, Transport, type TransportOptions } from "./Transport.ts"
+import { asked, type Call, Transport, type TransportOptions } from "./Transport.ts"
 
 export { MunimentError } from "./MunimentError.ts"
 export type { Answer, Body, Memory, Query } from "./Contract.ts"
@@ -87,7 +87,7 @@ export class Muniment implements ContractClient {
     query: Query<"search"> & { readonly mode?: Mode },
     options?: Options<"search">
   ): Promise<SearchAnswers[Mode]> {
-    const call = { method: "GET", path: "/memories/search", query } as const
+    const call = asked("/memories/search", query)
     return (await this.#transport.call({ ...call, ...options, ...asRead })).body as SearchAnswers[Mode]
   }
 

@@ -220,6 +220,21 @@ const queryText = (query: object | undefined): string => {
   return text === "" ? "" : `?${text}`
 }
 
+/** Characters; servers and proxies refuse longer request lines, many from 8 KiB on. */
+const queryTextMax = 2_048
+
+/** A read with these parameters, in the URL if they are short, else in a body. */
+export const asked = (path: string, query: object): Pick<Call, "method" | "path" | "query" | "body"> =>
+  queryText(query).length <= queryTextMax
+    ? { method: "GET", path, query }
+    : { method: "POST", path, body: Object.fromEntries(Object.entries(query).map(wellFormed)) }
+
+/** Without halves of surrogate pairs, which a URL does not have either. */
+const wellFormed = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => [
+  name,
+  typeof value === "string" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(value)) : value
+]
+
 const read = (response: Response, text: string, payment: Payment | undefined): Answered => {
   const body = parse(text)
   if (response.ok && response.status !== pendingStatus && body !== undefined) {

@@ -157,6 +157,13 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
   }
 }
 
+/** 408: the request did not arrive in time; its connection ends. */
+export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(wire(["request_timeout"]), {
+  httpApiStatus: 408
+}) {
+  readonly _tag = "RequestTimeout"
+}
+
 /** 409: the request contradicts what is stored. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
   wire([
@@ -217,6 +224,21 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   override get message(): string {
     return this.error
   }
+}
+
+/** 417: `Expect` with anything but `100-continue`. */
+export class ExpectationFailed extends Schema.Error<ExpectationFailed>("ExpectationFailed")(
+  wire(["expectation_failed"]),
+  { httpApiStatus: 417 }
+) {
+  readonly _tag = "ExpectationFailed"
+}
+
+/** 431: request line and headers are above the limit; their connection ends. */
+export class HeadersTooLarge extends Schema.Error<HeadersTooLarge>("HeadersTooLarge")(wire(["headers_too_large"]), {
+  httpApiStatus: 431
+}) {
+  readonly _tag = "HeadersTooLarge"
 }
 
 /** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to retry. */

@@ -5,6 +5,8 @@
  */
 export const Limits = {
   requestBodyBytesMax: 1_048_576,
+  /** Request line and headers. */
+  headerBytesMax: 65_536,
   jsonDepthMax: 64,
   /** An object of 80,000 keys held the loop for 224 ms of processor time, 200,000 empty arrays for 112. */
   jsonObjectKeysMax: 4_096,
@@ -238,8 +240,16 @@ export const Limits = {
   importElementCharactersMax: 67_108_864
 } as const
 
+/** A character beyond the first plane, as a URL escapes it. */
+const escapedCharacterBytesMax = 12
+
 const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["a full batch of candidates serves the largest page", Limits.searchCandidatesMax >= Limits.searchResultsMax],
+  [
+    "the longest query, the longest identifiers and a payment fit the headers",
+    (Limits.queryLengthMax + 4 * Limits.identifierLengthMax) * escapedCharacterBytesMax + Limits.paymentHeaderBytesMax <
+      Limits.headerBytesMax
+  ],
   ["a commit batch fits the mailbox", Limits.commitBatchMax <= Limits.mailboxCapacity],
   ["a full commit is not a small one", Limits.smallCommitChangesMax < Limits.changesPerCommitMax],
   ["memory data fits the request body", Limits.memoryDataBytesMax < Limits.requestBodyBytesMax],

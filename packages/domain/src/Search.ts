@@ -103,17 +103,17 @@ const clockParameters = {
   )
 }
 
+const TagsText = Schema.NonEmptyString.annotate({
+  description: "Comma-separated; any of them matches.",
+  examples: ["travel,booking"]
+})
+
 const filterParameters = {
   agentId: Schema.optionalKey(AgentId),
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   kind: Schema.optionalKey(KindFilter),
-  tags: Schema.optionalKey(
-    Schema.NonEmptyString.annotate({
-      description: "Comma-separated; any of them matches.",
-      examples: ["travel,booking"]
-    })
-  ),
+  tags: Schema.optionalKey(TagsText),
   data: Schema.optionalKey(DataFilterText),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
@@ -176,7 +176,19 @@ export const SearchParameters = {
   )
 }
 
-export type SearchRequestParameters = Schema.Struct.Type<typeof SearchParameters>
+/** Body of POST /memories/search: the same names, in JSON's types or as a URL has them. */
+export const SearchBody = Schema.Struct({
+  ...SearchParameters,
+  tags: Schema.optionalKey(
+    Schema.Union([
+      Schema.NonEmptyArray(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.tagFiltersMax)),
+      TagsText
+    ])
+  ),
+  data: Schema.optionalKey(Schema.Union([DataFilter, DataFilterText]))
+}).annotate({
+  examples: [{ query: "Where does Alice live?", agentId: "assistant", tags: ["travel"], limit: 5 }]
+})
 
 const ListOrder = Schema.Literals(["asc", "desc"]).annotate({
   description: "`desc` (default): newest first; `asc`: oldest first."

@@ -25,6 +25,15 @@ class Service(unittest.TestCase):
         self.memory = Muniment()
         self.addCleanup(self.memory.close)
 
+    def test_finds_by_the_longest_queries(self) -> None:
+        [stored] = self.memory.create(agent_id="long", memories=[LIVES], wait="vectors").created
+        for filler in ("我", "🏠", "𠮷", "%"):
+            query = f"Where does Alice live? {filler * 1_977}"
+            found = self.memory.search(query=query, agent_id="long")
+            self.assertEqual([hit.id for hit in found.memories], [stored.id])
+            self.assertIsNotNone(self.memory.answer(query=query, agent_id="long").grounded)
+            self.assertIsNotNone(self.memory.topics(query=query, agent_id="long").memory_map)
+
     def test_stores_finds_changes_and_deletes(self) -> None:
         memory = self.memory
         created = memory.create(agent_id=AGENT, memories=[LIVES, WORKS], wait="vectors")

@@ -86,6 +86,19 @@ class Wire(unittest.TestCase):
 
         self.both([FOUND], check)
 
+    def test_a_search_that_is_long_in_a_url_is_a_body(self) -> None:
+        query = "我住在哪里" * 100
+
+        def check(run: Run, requests: list[WireRequest]) -> None:
+            run(lambda client: client.search(query=query, limit=3, explain=True, tags=["a", "b"], data={"n": None}))
+            [request] = requests
+            self.assertEqual((request.method, request.url), ("POST", "/v1/memories/search"))
+            self.assertNotIn("idempotency-key", request.headers)
+            asked = {"query": query, "limit": 3, "explain": True, "tags": ["a", "b"], "data": {"n": None}}
+            self.assertEqual(request.body, asked)
+
+        self.both([FOUND], check)
+
     def test_none_clears_and_what_is_not_given_stays(self) -> None:
         view = {"id": "m", "kind": "k", "data": {}, "metadata": {}, "source": "own"}
         context = {"mentions": [], "tags": ["t"], "isLatest": True}

@@ -31,6 +31,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   create: (client) => client.create(direct),
   list: (client) => client.list({ agentId: "a" }),
   search: (client) => client.search({ query: "q" }),
+  searchByBody: (client) => client.search({ query: "q".repeat(2_000), tags: "t".repeat(1_000) }),
   get: (client) => client.get("x/y"),
   update: (client) => client.update("x/y", { tags: ["t"] }),
   delete: (client) => client.delete("x/y"),
@@ -113,6 +114,17 @@ describe("the client encodes", () => {
       explain: "true",
       tags: "a,b"
     })
+  })
+
+  it("sends a search that is long in a URL as a body, well-formed", async () => {
+    await using server = await startWireServer(() => ok({ memories: [], searchedAt: "now" }))
+    const query = `${"我住在哪里".repeat(100)}\ud83d`
+    await clientOf(server.url).search({ query, limit: 3, explain: true, tags: "a,b", mode: "llm" })
+    const [request] = server.requests
+    expect(request).toMatchObject({ method: "POST", url: "/v1/memories/search" })
+    expect(request?.headers["idempotency-key"]).toBeUndefined()
+    const text = `${"我住在哪里".repeat(100)}\ufffd`
+    expect(request?.body).toEqual({ query: text, limit: 3, explain: true, tags: "a,b", mode: "llm" })
   })
 
   it("sends bodies as JSON and returns the answer's body", async () => {

@@ -46,7 +46,7 @@ export const memoryMiddleware = (client: Muniment, options: MiddlewareOptions): 
     }
   }
   const recall = async (query: string): Promise<ReadonlyArray<Hit>> => {
-    const asked = { ...scope, query: query.slice(0, queryLengthMax), limit }
+    const asked = { ...scope, query: [...query].slice(0, queryLengthMax).join(""), limit }
     const found = await client.search(minRelevance === undefined ? asked : { ...asked, minRelevance })
     return found.memories
   }
@@ -104,7 +104,11 @@ export const memoryTools = (client: Muniment, { agentId, subjectId }: MemoryScop
         additionalProperties: false
       }),
       execute: async ({ limit = recalledDefault, query }) => {
-        const { memories } = await client.search({ ...scope, query: query.slice(0, queryLengthMax), limit })
+        const { memories } = await client.search({
+          ...scope,
+          query: [...query].slice(0, queryLengthMax).join(""),
+          limit
+        })
         return memories.map((hit) => ({ id: hit.id, text: textOf(hit), relevance: hit.quality.relevance }))
       }
     }),

@@ -279,7 +279,7 @@ export class MunimentRecall implements Processor<"muniment-recall"> {
 
   async processInput({ messages, systemMessages }: ProcessInputArgs) {
     const said = messages.findLast(({ role }) => role === "user")
-    const query = said === undefined ? "" : wordsOf(said).slice(0, queryLengthMax)
+    const query = said === undefined ? "" : [...wordsOf(said)].slice(0, queryLengthMax).join("")
     // Without a resource it is not known whose memories these would be.
     if (said?.resourceId === undefined || query.trim() === "") return messages
     const { agentId = agentDefault, limit = recalledDefault, minRelevance } = this.#options

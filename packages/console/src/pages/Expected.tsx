@@ -2,7 +2,7 @@
  * Why a question did not find a memory: the memory beside the filters of the question, then the same question without
  * filters and with as many results as there can be, to see where it stands.
  */
-import { call } from "../service/api.ts"
+import { searched } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { type Found, getMemory, type Hit, type Memory, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
@@ -54,10 +54,8 @@ export const Expected = (given: { readonly id: string; readonly question: AskedQ
 
 const find = async (id: string, question: AskedQuestion, signal: AbortSignal): Promise<Finding> => {
   const memory = await getMemory(id, signal)
-  const { memories } = await call<Found>("GET", "/v1/memories/search", {
-    query: { query: question.query, limit: resultsMax, minRelevance: 0, explain: true },
-    signal
-  })
+  const wide = { query: question.query, limit: resultsMax, minRelevance: 0, explain: true }
+  const { memories } = await searched<Found>(wide, signal)
   const place = memories.findIndex((hit) => hit.id === id)
   return { memory, reasons: [...leftOutBy(memory, question), ...standing(memories, place, question)] }
 }

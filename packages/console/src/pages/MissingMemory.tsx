@@ -1,6 +1,6 @@
 /** Chooses the memory that a question should have found, by words of its own, without leaving the question. */
 import { useState } from "preact/hooks"
-import { call } from "../service/api.ts"
+import { searched } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
 import { type Found, systemText } from "../service/memories.ts"
 import { change } from "../service/route.ts"
@@ -30,11 +30,7 @@ export const MissingMemory = () => {
 
 const Offered = ({ words }: { readonly words: string }) => {
   const { loaded } = useLoad(
-    (signal) =>
-      call<Found>("GET", "/v1/memories/search", {
-        query: { query: words, limit: offeredMax, scope: "own", minRelevance: 0 },
-        signal
-      }),
+    (signal) => searched<Found>({ query: words, limit: offeredMax, scope: "own", minRelevance: 0 }, signal),
     [words]
   )
   return (

@@ -1,6 +1,6 @@
 /** Search: a question with its filters, the answer with its sources, the hits (`Hits.tsx`), the same call to copy. */
 import { useEffect, useState } from "preact/hooks"
-import { call } from "../service/api.ts"
+import { searched } from "../service/knowledge.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
 import type { Answered, Found, Hit } from "../service/memories.ts"
 import { lastQuestion } from "../service/question.ts"
@@ -39,10 +39,7 @@ export const Search = () => {
     minRelevance: given.get("minRelevance") ?? undefined
   }
   const { loaded } = useLoad<Result | undefined>(
-    (signal) =>
-      query === ""
-        ? Promise.resolve(undefined)
-        : call<Result>("GET", "/v1/memories/search", { query: { ...request, explain: true }, signal }),
+    (signal) => (query === "" ? Promise.resolve(undefined) : searched<Result>({ ...request, explain: true }, signal)),
     [JSON.stringify(request)]
   )
   useEffect(() => {

@@ -83,8 +83,17 @@ export const removeSchema = (name: string): Promise<unknown> =>
 export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly deleted: number }> =>
   call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun, versions: "all" } })
 
+/** In a body, so that a question may be long, and stays out of the logs of proxies. */
+export const searched = <A>(query: Query, signal: AbortSignal): Promise<A> =>
+  call("POST", "/v1/memories/search", { body: Object.fromEntries(Object.entries(query).flatMap(inJson)), signal })
+
+const numbers: ReadonlySet<string> = new Set(["limit", "minRelevance"])
+
+const inJson = ([name, value]: readonly [string, QueryValue]) =>
+  value === undefined || value === "" ? [] : [[name, numbers.has(name) ? Number(value) : value]]
+
 export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
-  call("GET", "/v1/memories/search", { query: { mode: "map", scope: "own", ...query }, signal })
+  searched({ mode: "map", scope: "own", ...query }, signal)
 
 interface Readiness {
   readonly checks: { readonly embedding: { readonly state: string } }

@@ -27,6 +27,7 @@ import {
   ListParameters,
   RemovedMemory,
   RemovedVersions,
+  SearchBody,
   SearchParameters
 } from "../Search.ts"
 import {
@@ -56,12 +57,18 @@ const success = Schema.Literal(true)
 const id = Schema.String.annotate({ description: "Memory identifier.", examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 const Created = Schema.Struct({ success, ...CreatedMemories.fields })
 const One = Schema.Struct({ success, memory: MemoryView })
+/** From the most to the least specific shape: an answer also has memories. */
+const Searched = Schema.Union([
+  Schema.Struct({ success, ...GroundedAnswer.fields }),
+  Schema.Struct({ success, ...TopicMap.fields }),
+  Schema.Struct({ success, ...FoundMemories.fields })
+])
 
 const writeErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 const changeErrors = [...writeErrors, PreconditionFailed] as const
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
-/** PATCH refuses unknown fields, so that no caller believes that `data` was changed. */
+/** Unknown fields are refused: no caller believes that something else was changed, or that the search was narrowed. */
 const strictBody = { onExcessProperty: "error" } as const
 
 export class MemoriesApi extends HttpApiGroup.make("memories")
@@ -106,12 +113,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
       headers: GrantHeaders,
-      // From the most to the least specific shape: an answer also has memories.
-      success: Schema.Union([
-        Schema.Struct({ success, ...GroundedAnswer.fields }),
-        Schema.Struct({ success, ...TopicMap.fields }),
-        Schema.Struct({ success, ...FoundMemories.fields })
-      ]),
+      success: Searched,
       error: readErrors
     }).annotateMerge(
       operation("Search memories", {
@@ -120,6 +122,22 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         price: Prices.searchMemories
       })
     ),
+    HttpApiEndpoint.post("searchByBody", "/memories/search", {
+      headers: GrantHeaders,
+      payload: SearchBody,
+      success: Searched,
+      error: readErrors
+    })
+      .annotateMerge(
+        operation("Search memories, with the parameters in a body", {
+          description:
+            "As `GET /memories/search`, for queries that are too long for a URL, or that no log of a proxy should have. Changes nothing, so it may be repeated.",
+          price: Prices.searchMemories,
+          isRead: true,
+          knownAs: "search"
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.get("get", "/memories/:id", { params: { id }, success: One, error: readErrors }).annotateMerge(
       operation("Get a memory", { price: Prices.getMemory })
     ),
@@ -159,7 +177,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       operation("Try what would be extracted from a conversation", {
         description:
           "Reads the messages as the beginning of a conversation, with the reader that the service has, and stores nothing: what was found, and what was left out and why.",
-        price: Prices.extract
+        price: Prices.extract,
+        isRead: true
       })
     ),
     HttpApiEndpoint.post("lookup", "/memories/lookup", {
@@ -170,7 +189,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       operation("Get a memory by its unique fields", {
         description:
           "The latest version of a memory of a kind with uniqueOn; of absent subject: one without a subject.",
-        price: Prices.lookup
+        price: Prices.lookup,
+        isRead: true
       })
     ),
     HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {
@@ -184,7 +204,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         unusableGrants
       }),
       error: readErrors
-    }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch })),
+    }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch, isRead: true })),
     HttpApiEndpoint.post("batchDelete", "/memories/batch/delete", {
       headers: WriteHeaders,
       payload: BatchDelete,

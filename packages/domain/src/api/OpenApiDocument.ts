@@ -8,10 +8,11 @@
  * - a body with a choice of fields becomes a choice of bodies: generators give `any` for the former;
  * Each answer has an example: what a service gave to the example of its request (`answerExamples.json`).
  */
-import { Context, Schema } from "effect"
-import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { Schema } from "effect"
+import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import answers from "./answerExamples.json" with { type: "json" }
 import { MunimentApi } from "./MunimentApi.ts"
+import { hasClosedBody } from "./Operation.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
 type JsonSchema = { readonly [keyword: string]: unknown }
@@ -61,8 +62,7 @@ const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
     if (answer?.content !== undefined) Object.assign(answer.content, { "text/csv": { schema: { type: "string" } } })
   }
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
-    const isClosed =
-      Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
+    const isClosed = hasClosedBody(endpoint)
     Object.assign(media, { schema: choiceOfBodies(requestSchema(media.schema, isClosed)) })
     if (!isClosed) Object.assign(operation.responses[200] ?? {}, { headers: ignoredFieldsHeader })
   }

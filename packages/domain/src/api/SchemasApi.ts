@@ -32,7 +32,8 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
       error: [InvalidRequest, NotFound, Unavailable]
     }).annotateMerge(
       operation("Try data against a schema", {
-        description: "Whether a memory with this data would be accepted; stores nothing."
+        description: "Whether a memory with this data would be accepted; stores nothing.",
+        isRead: true
       })
     ),
     HttpApiEndpoint.get("listSchemas", "/schemas", {

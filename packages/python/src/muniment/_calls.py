@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, Union
 from urllib.parse import quote
 
-from ._exchange import Call, result
+from ._exchange import Call, asked, result
 from ._wire import UNSET, Unset, body_of, decoded, encoded, given
 from .answers import (
     Answer,
@@ -152,7 +152,7 @@ def search(
 ) -> Call[FoundMemories]:
     """Memories by meaning and by words, most relevant first; the caller's, and those that `grants` open."""
     parameters = given({name: value for name, value in locals().items() if name != "grants"})
-    return Call("GET", "/memories/search", result(FoundMemories), query=parameters, grants=grants)
+    return _search(FoundMemories, parameters, grants)
 
 
 def answer(
@@ -179,7 +179,7 @@ def answer(
 ) -> Call[Answer]:
     """A search in mode `answer`: a short answer made of memories, with citations."""
     parameters = given({name: value for name, value in locals().items() if name != "grants"})
-    return Call("GET", "/memories/search", result(Answer), query={**parameters, "mode": "answer"}, grants=grants)
+    return _search(Answer, {**parameters, "mode": "answer"}, grants)
 
 
 def topics(
@@ -203,7 +203,7 @@ def topics(
 ) -> Call[TopicMap]:
     """A search in mode `map`: the topics of what was found, as Markdown and as clusters with positions."""
     parameters = given({name: value for name, value in locals().items() if name != "grants"})
-    return Call("GET", "/memories/search", result(TopicMap), query={**parameters, "mode": "map"}, grants=grants)
+    return _search(TopicMap, {**parameters, "mode": "map"}, grants)
 
 
 def extract(
@@ -532,6 +532,10 @@ def repeat_deliveries(id: str, *, delivery: str | None = None, idempotency_key: 
 def public_keys(service_name: str) -> Call[PublishedKeys]:
     path = f"/.well-known/{_segment(service_name)}-keys.json"
     return Call("GET", path, result(PublishedKeys), is_public=True)
+
+
+def _search(kind: type[Any], parameters: Mapping[str, Any], grants: GrantsInput | None) -> Call[Any]:
+    return asked("/memories/search", result(kind), parameters, grants)
 
 
 def _write(

@@ -30,6 +30,8 @@ TIMEOUT_DEFAULT = 30.0
 _PAUSE_MIN = 0.2
 _PAUSE_MAX = 30.0
 _RETRIED_STATUSES = frozenset({429, 503})
+#: Servers and proxies refuse longer request lines, many from 8 KiB on.
+_QUERY_TEXT_MAX = 2_048
 _PENDING_STATUS = 202
 #: Repeats while a payment is not confirmed; the service waits up to 10 s in each of them.
 _PENDING_REPEATS_MAX = 30
@@ -152,8 +154,24 @@ def _prepared(call: Call[Any], key: str | None) -> tuple[dict[str, str], bytes |
         headers["if-match"] = f'"{call.if_match}"'
     if call.grants is not None:
         headers["x-grants"] = grants_header(call.grants)
-    query = urlencode({name: _query_text(value) for name, value in call.query.items()})
+    query = _encoded(call.query)
     return headers, body, f"{call.path}?{query}" if query else call.path
+
+
+def asked(
+    path: str,
+    read: Callable[[Mapping[str, Any], Mapping[str, str]], T],
+    parameters: Mapping[str, Any],
+    grants: GrantsInput | None,
+) -> Call[T]:
+    """A read with these parameters, in the URL if they are short, else in a body."""
+    if len(_encoded(parameters)) <= _QUERY_TEXT_MAX:
+        return Call("GET", path, read, query=parameters, grants=grants)
+    return Call("POST", path, read, body=parameters, grants=grants)
+
+
+def _encoded(query: Mapping[str, Any]) -> str:
+    return urlencode({name: _query_text(value) for name, value in query.items()})
 
 
 def _query_text(value: Any) -> str:

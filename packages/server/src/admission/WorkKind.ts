@@ -22,8 +22,8 @@ const batchSearchPath = "/v1/memories/batch/search"
 export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
   const path = pathOf(url)
   if (path === depositPath) return "payment"
-  if (path === searchPath) return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
-  if (path === batchSearchPath) return searchIn(body)
+  if (path === searchPath && method !== "POST") return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
+  if (path === searchPath || path === batchSearchPath) return searchIn(body)
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
   if ((path === createPath && body.includes(conversation)) || path === extractPath) return "conversation"
   if (path === mcpPath && body.includes(conversation)) return "conversation"

@@ -19,6 +19,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { acceptMore, reusePort } from "../http/Acceptors.ts"
 import { afterArrivals, afterQuiet } from "../http/afterQuiet.ts"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
+import { answerUnread } from "../http/UnreadRequests.ts"
 
 const retrySeconds = 1
 /** For the next node that serves, from the first connection that waits for it. */
@@ -301,9 +302,13 @@ export class ClusterFront {
   }
 }
 
-const absentServer = (): HttpServer =>
-  createHttpServer(
-    { headersTimeout: Limits.headerTimeoutMillis, requestTimeout: Limits.requestTimeoutMillis },
+const absentServer = (): HttpServer => {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: Limits.headerBytesMax,
+      headersTimeout: Limits.headerTimeoutMillis,
+      requestTimeout: Limits.requestTimeoutMillis
+    },
     (request, response) => {
       const isLive = request.url === "/health/live" && request.method === "GET"
       response.writeHead(isLive ? 200 : 503, {
@@ -316,6 +321,9 @@ const absentServer = (): HttpServer =>
       request.resume()
     }
   )
+  answerUnread(server)
+  return server
+}
 
 const listening = (
   server: Server,

@@ -6,6 +6,7 @@
 import { Context, Data, Effect, Layer, Redacted, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { Authorization, Caller, type ChargeFailure, OperatorAuthorization } from "@muniment/domain/api/Middleware"
+import { isRead, operationName } from "@muniment/domain/api/Operation"
 import { Forbidden, type RateLimited, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -43,9 +44,11 @@ export const authorization = (audience: ServiceAudience) =>
             const secret = Redacted.value(credential)
             const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
             const known = fiber.getRef(RequestAccount)
-            known.operation = `${group.identifier}.${endpoint.identifier}`
+            known.operation = `${group.identifier}.${operationName(endpoint)}`
             const named = request.headers["x-account"]
-            if (named !== undefined) return actFor(named, secret, known.operation, handler)
+            if (named !== undefined) {
+              return actFor(named, secret, isRead(endpoint) ? undefined : known.operation, handler)
+            }
             const identified = Effect.tapError(identify(request, secret, endpoint.identifier), () =>
               Effect.sync(() => gate.forget(request))
             )
@@ -129,7 +132,8 @@ const makeActFor = Effect.gen(function* () {
   return Effect.fnUntraced(function* <E, R>(
     name: string,
     token: string,
-    action: string,
+    /** Undefined: a read. */
+    action: string | undefined,
     handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) {
     const session = yield* access.require(token)
@@ -144,7 +148,8 @@ const makeActFor = Effect.gen(function* () {
     known.accountId = account.id
     known.caller = "operator"
     const request = yield* HttpServerRequest.HttpServerRequest
-    return yield* auditedAction(log, action, request, Effect.provideService(handler, Caller, identity), name)
+    const acting = Effect.provideService(handler, Caller, identity)
+    return yield* action === undefined ? acting : auditedAction(log, action, request, acting, name)
   })
 })
 

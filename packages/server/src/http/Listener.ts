@@ -1,6 +1,6 @@
 /**
- * The HTTP listener with its bounds: `Limits.headerTimeoutMillis`, `Limits.requestTimeoutMillis` and
- * `Limits.connectionsPerAddressMax`. With Node's defaults 1,500 of 1,500 silent sockets stayed open.
+ * The HTTP listener with its bounds: `Limits.headerBytesMax`, `Limits.headerTimeoutMillis`, `Limits.requestTimeoutMillis`
+ * and `Limits.connectionsPerAddressMax`. With Node's defaults 1,500 of 1,500 silent sockets stayed open.
  *
  * The time of a request is the time in which the loop could read it. After a turn that took longer than the bound, Node
  * would end requests that wait in the kernel with an empty 408: a machine without processor time did so at each start.
@@ -22,6 +22,7 @@ import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
 import { type AcceptOptions, acceptMore, reusePort } from "./Acceptors.ts"
 import { afterArrivals, afterQuiet } from "./afterQuiet.ts"
+import { answerUnread, refuseHosts } from "./UnreadRequests.ts"
 import type { Address } from "./ListenAddress.ts"
 
 /** How often Node looks for connections that are too slow. */
@@ -66,6 +67,9 @@ class GatedServer extends Server {
 
   constructor(gate: Gate, polls: PollClock) {
     super({
+      maxHeaderSize: Limits.headerBytesMax,
+      // Without one it is refused here, as with several.
+      requireHostHeader: false,
       headersTimeout: Limits.headerTimeoutMillis,
       requestTimeout: Limits.requestTimeoutMillis,
       keepAliveTimeout: Limits.connectionIdleMillis,
@@ -75,6 +79,7 @@ class GatedServer extends Server {
       shouldUpgradeCallback: () => false
     })
     this.#gate = gate
+    answerUnread(this)
     // Node reads both at each look at its connections.
     allowUnpolled(this, "headersTimeout", Limits.headerTimeoutMillis, polls)
     allowUnpolled(this, "requestTimeout", Limits.requestTimeoutMillis, polls)
@@ -86,7 +91,7 @@ class GatedServer extends Server {
     if (name !== "request" && name !== "checkContinue") return super.emit(name, ...given)
     const [request, response] = given as [IncomingMessage, ServerResponse<IncomingMessage>]
     super.emit("arrival", request, response)
-    if (hasSeveralHosts(request)) {
+    if (!hasOneHost(request)) {
       refuseHosts(response)
       return true
     }
@@ -158,15 +163,9 @@ class GatedServer extends Server {
 }
 
 /** Node takes the first, a proxy before it perhaps the last (RFC 9112, 3.2: 400). */
-const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
-  rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1
-
-/** What follows on the connection may be another's. */
-const refuseHosts = (response: ServerResponse): void => {
-  const body = JSON.stringify({ success: false, error: "send one Host header", code: "invalid_request" })
-  response
-    .writeHead(400, { "content-type": "application/json", "content-length": body.length, connection: "close" })
-    .end(body)
+const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host")
+  return hosts.length === 1 || (hosts.length === 0 && httpVersion === "1.0")
 }
 
 const allowUnpolled = (

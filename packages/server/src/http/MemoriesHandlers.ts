@@ -5,6 +5,7 @@ import { CurrentCall } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
+import type { SearchBody } from "@muniment/domain/Search"
 import { answerHeaders } from "../answerHeaders.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { etagOf, ifMatchOf } from "../memories/IfMatch.ts"
@@ -24,6 +25,14 @@ export const memoriesHandlers = HttpApiBuilder.group(
     const memories = yield* MemoryService
     const { remember, tryReading } = yield* ConversationExtraction
     const searches = yield* CallerSearch
+    const search = Effect.fnUntraced(function* (
+      parameters: typeof SearchBody.Type,
+      headers: { readonly "x-grants"?: string }
+    ) {
+      const decoded = yield* searchQuery(parameters, headers["x-grants"])
+      const result = yield* searches.search(yield* CurrentCall, decoded)
+      return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
+    })
 
     return handlers.handleAll({
       create: Effect.fnUntraced(function* ({ payload }) {
@@ -62,11 +71,8 @@ export const memoriesHandlers = HttpApiBuilder.group(
       extract: Effect.fnUntraced(function* ({ payload }) {
         return { success: true as const, ...(yield* tryReading(yield* CurrentCall, payload)) }
       }),
-      search: Effect.fnUntraced(function* ({ headers, query }) {
-        const decoded = yield* searchQuery(query, headers["x-grants"])
-        const result = yield* searches.search(yield* CurrentCall, decoded)
-        return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
-      }),
+      search: ({ headers, query }) => search(query, headers),
+      searchByBody: ({ headers, payload }) => search(payload, headers),
       get: Effect.fnUntraced(function* ({ params }) {
         return yield* one(yield* memories.get(yield* CurrentCall, params.id))
       }),

@@ -6,7 +6,7 @@
 import { ByteSize, Context, Effect, Layer, type Types } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { BodyLimit, Caller, Charging, CurrentCall, Idempotency, RequestToken } from "@muniment/domain/api/Middleware"
-import { Price } from "@muniment/domain/api/Operation"
+import { isRead, operationName, Price } from "@muniment/domain/api/Operation"
 import { PayloadTooLarge, UnsupportedMediaType } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
@@ -61,7 +61,7 @@ export const idempotency = Layer.effect(
   Idempotency,
   Effect.map(IdempotencyStore, (store) => (handler, { endpoint }) => {
     const first = (token: RequestToken["Service"]) => Effect.provideService(handler, RequestToken, token)
-    if (endpoint.method === "GET") return first(undefined)
+    if (isRead(endpoint)) return first(undefined)
     return Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const clientKey = request.headers["idempotency-key"]
@@ -106,9 +106,9 @@ export const charging = Layer.effect(
       if (price === 0) return Effect.provideService(handler, CurrentCall, freeCall(caller, token))
       const operation = {
         caller,
-        operation: endpoint.identifier,
+        operation: operationName(endpoint),
         price,
-        isWrite: endpoint.method !== "GET",
+        isWrite: !isRead(endpoint),
         token,
         carrier: () => httpCarrier(request)
       }

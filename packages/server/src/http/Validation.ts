@@ -4,10 +4,11 @@
  * refused or listed (`KnownNames`); failures of the contract's schemas become `InvalidRequest` with the code of the
  * field that is wrong.
  */
-import { Context, Effect, Layer, Result, type SchemaIssue, type Schema, type Types } from "effect"
+import { Effect, Layer, Result, type SchemaIssue, type Schema, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApi, type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
+import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
 import { Validation, WellFormedRequest } from "@muniment/domain/api/Middleware"
+import { hasClosedBody } from "@muniment/domain/api/Operation"
 import { faultText, InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { inspectJson } from "@muniment/trust/JsonText"
@@ -17,7 +18,7 @@ import { withoutNulls } from "./withoutNulls.ts"
 
 export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { endpoint }) => {
   const inQuery = knownNames(endpoint.query, "strict")
-  const inBody = knownNames(bodySchema(endpoint), isClosed(endpoint) ? "strict" : "lenient")
+  const inBody = knownNames(bodySchema(endpoint), hasClosedBody(endpoint) ? "strict" : "lenient")
   const hasBody = HttpMethod.hasBody(endpoint.method)
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
     const unknown = inQuery === undefined ? undefined : unknownNames(checkNames(queryOf(request.url), inQuery))
@@ -49,9 +50,6 @@ const withIgnored =
     HttpServerResponse.setHeader(response, "x-ignored-fields", listed(ignored))
 
 /** A body of a change refuses every unknown name. */
-const isClosed = ({ annotations }: HttpApiEndpoint.Top): boolean =>
-  Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
-
 /** The request with this body for its handler. Its bytes stay as they came: what covers them is checked by them. */
 const withJson = (request: HttpServerRequest.HttpServerRequest, json: unknown): HttpServerRequest.HttpServerRequest =>
   Object.create(request, { text: { value: Effect.succeed(JSON.stringify(json)) } })

@@ -33,7 +33,7 @@ includeSuperseded, minRelevance (0..1), limit (1..100). "timeZone" (IANA) and "n
 "yesterday" in a query means. The answer has "memories", best first, each
 with quality.relevance (0..1).
 mode=answer quotes what answers, with citations ("grounded": false when nothing is known: see "hits"); mode=map gives topics.
-POST /v1/memories/batch/search takes up to 10 queries.
+POST /v1/memories/search takes the same as a JSON body, for long queries. POST /v1/memories/batch/search takes up to 10.
 
 ## Change and remove
 

@@ -1,6 +1,6 @@
 /**
  * A search as the contract's parameters describe it, decoded once at the edge and passed on unchanged down to
- * the engine: from the URL of GET /memories/search, from the body of a batch, from the arguments of a tool.
+ * the engine: from the URL of GET /memories/search, from a body, from the arguments of a tool.
  */
 import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
@@ -14,9 +14,9 @@ import {
   type MemoryFilter,
   type Recall,
   type Scope,
+  type SearchBody,
   searchLimitText,
-  type SearchMode,
-  type SearchRequestParameters
+  type SearchMode
 } from "@muniment/domain/Search"
 
 /** Owners whose memories are searched; the same for all queries of one call. */
@@ -55,7 +55,7 @@ export const facetQuery = Effect.fnUntraced(function* (parameters: FacetRequestP
 })
 
 export const searchQuery = Effect.fnUntraced(function* (
-  parameters: SearchRequestParameters,
+  parameters: typeof SearchBody.Type,
   grants: string | undefined
 ) {
   const { explain = false, limit, minRelevance = 0, mode = "llm", newerFirst = true, now, query } = parameters
@@ -121,11 +121,8 @@ const clockOf = (now: string | undefined, timeZone: string | undefined) => ({
   timeZone
 })
 
-export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParameters) {
-  const tags = query.tags
-    ?.split(",")
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== "")
+export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParameters | typeof SearchBody.Type) {
+  const tags = typeof query.tags === "string" ? tagsIn(query.tags) : query.tags
   if (tags !== undefined && (tags.length === 0 || tags.length > Limits.tagFiltersMax)) {
     return yield* new InvalidRequest({
       code: "invalid_tag",
@@ -138,7 +135,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     threadId: query.threadId,
     kind: query.kind,
     tags,
-    data: query.data === undefined ? undefined : dataFilterOf(query.data),
+    data: typeof query.data === "string" ? dataFilterOf(query.data) : query.data,
     eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded,
@@ -146,6 +143,12 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     // Every filter but those that no request names.
   } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject">, unknown> & MemoryFilter
 })
+
+const tagsIn = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "")
 
 /** A bare date as an upper bound means the whole day. */
 const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
