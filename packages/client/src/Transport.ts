@@ -34,8 +34,13 @@ export interface TransportSettings {
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Limit of one attempt; 30,000 by default. */
   readonly timeoutMillis?: number | undefined
-  /** Attempts after the first; 2 by default, 0 turns retries and generated keys off. */
+  /** Attempts after a failure; 2 by default, 0 turns all repeats and generated keys off. */
   readonly retries?: number | undefined
+  /**
+   * How long a call waits in all for a service that says when to come back (`Retry-After`); 120,000 by default. Such
+   * refusals are no failures: nothing was done.
+   */
+  readonly patienceMillis?: number | undefined
   /** Signs a payment when a call meets empty purses; without it, the call fails with `insufficient_credits`. */
   readonly onPaymentRequired?: Pay | undefined
   /** Waits between attempts; replaced in tests, and by who wants to show the waiting. */
@@ -71,9 +76,13 @@ export interface Answered {
 
 const timeoutMillisDefault = 30_000
 const retriesDefault = 2
+const patienceMillisDefault = 120_000
 const pauseMillisMin = 200
 const pauseMillisMax = 30_000
-const retriedStatuses = new Set([429, 503])
+/** Beyond what the service asks for. */
+const spreadMillisMax = 10_000
+/** The last two are a proxy's. */
+const retriedStatuses = new Set([408, 429, 503, 502, 504])
 const pendingStatus = 202
 /** Repeats while a payment is not confirmed; the service waits up to 10 s in each of them. */
 const pendingRepeatsMax = 30
@@ -98,7 +107,8 @@ export class Transport {
     const pay = call.pay ?? this.#options.onPaymentRequired
     const pause = this.#options.pause ?? pauseFor
     let { payment } = call
-    for (let failures = 0, pendings = 0; ;) {
+    let patienceMillis = this.#options.patienceMillis ?? patienceMillisDefault
+    for (let failures = 0, pendings = 0, refusals = 0; ;) {
       try {
         return await this.#attempt(call, prepared, payment)
       } catch (error) {
@@ -110,10 +120,13 @@ export class Transport {
         }
         // A pending payment is no failure: the request was not served, so repeating it is always right.
         const isPending = error.status === pendingStatus
-        const attempt = isPending ? pendings++ : failures++
-        if (attempt >= (isPending ? pendingRepeatsMax : retries)) throw error
-        if (!isPending && error.status !== 0 && !retriedStatuses.has(error.status)) throw error
-        await pause(await pauseMillis(attempt, error.retryAfterMillis), call.signal)
+        if (!isPending && (retries === 0 || !isPassing(error))) throw error
+        const isRefusal = !isPending && error.retryAfterMillis !== undefined
+        const attempt = isPending ? pendings++ : isRefusal ? refusals++ : failures++
+        const millis = await pauseMillis(attempt, error.retryAfterMillis)
+        if (isRefusal) patienceMillis -= millis
+        if (isPending ? attempt >= pendingRepeatsMax : isRefusal ? patienceMillis < 0 : attempt >= retries) throw error
+        await pause(millis, call.signal)
       }
     }
   }
@@ -147,8 +160,7 @@ export class Transport {
   /** Waits as after the attempt of this number, or rejects with the error if it is none to repeat after. */
   async pauseAfter(attempt: number, error: unknown, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted()
-    const isFinal = error instanceof MunimentError && error.status !== 0 && !retriedStatuses.has(error.status)
-    if (isFinal) throw error
+    if (error instanceof MunimentError && !isPassing(error)) throw error
     const askedMillis = error instanceof MunimentError ? error.retryAfterMillis : undefined
     await (this.#options.pause ?? pauseFor)(await pauseMillis(attempt, askedMillis), signal)
   }
@@ -232,7 +244,9 @@ export const asked = (path: string, query: object): Pick<Call, "method" | "path"
 /** Without halves of surrogate pairs, which a URL does not have either. */
 const wellFormed = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => [
   name,
-  typeof value === "string" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(value)) : value
+  typeof value === "string"
+    ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(value))
+    : value
 ]
 
 const read = (response: Response, text: string, payment: Payment | undefined): Answered => {
@@ -268,11 +282,20 @@ const retryAfterMillis = (response: Response): number | undefined => {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
 }
 
-/** Doubling from 200 ms, spread over its upper half so that clients do not return in step. */
+/** Another attempt may meet a service that answers. */
+const isPassing = ({ status }: MunimentError): boolean => status === 0 || retriedStatuses.has(status)
+
+/**
+ * Doubling from 200 ms, spread over its upper half so that clients do not return in step. Where the service asks for a
+ * time, that and a spread which doubles with it: all that are refused at one moment are asked for the same.
+ */
 const pauseMillis = async (attempt: number, askedMillis: number | undefined): Promise<number> => {
   const [random = 0] = (await webCrypto()).getRandomValues(new Uint32Array(1))
-  const backOffMillis = pauseMillisMin * 2 ** attempt * (0.5 + random / 2 ** 33)
-  return Math.min(Math.max(backOffMillis, askedMillis ?? 0), pauseMillisMax)
+  const share = random / 2 ** 32
+  if (askedMillis === undefined) {
+    return Math.min(pauseMillisMin * 2 ** attempt * (0.5 + share / 2), pauseMillisMax)
+  }
+  return askedMillis + share * Math.min(Math.max(askedMillis, pauseMillisMin) * 2 ** attempt, spreadMillisMax)
 }
 
 const pauseFor = (millis: number, signal: AbortSignal | undefined): Promise<void> =>

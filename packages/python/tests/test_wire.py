@@ -132,16 +132,58 @@ class Wire(unittest.TestCase):
 
         self.both([None, BUSY, CREATED], check)
 
-    def test_retry_after_is_obeyed_up_to_half_a_minute(self) -> None:
+    def test_what_the_service_asks_for_is_waited_and_more_by_chance(self) -> None:
         def later(seconds: int) -> WireAnswer:
             limited = {"success": False, "error": "slow down", "code": "rate_limited"}
             return WireAnswer(429, limited, (("retry-after", str(seconds)),))
 
         def check(run: Run, requests: list[WireRequest]) -> None:
-            run(lambda client: client.search(query="q"))
-            self.assertEqual(run.pauses, [7, 30])
+            for _ in range(4):
+                run.pauses.clear()
+                requests.clear()
+                run(lambda client: client.search(query="q"))
+                for pause, asked, spread in zip(run.pauses, (1, 1, 7, 1, 1), (1, 2, 10, 8, 10), strict=True):
+                    self.assertTrue(asked <= pause <= asked + spread, run.pauses)
+                self.assertNotEqual(run.pauses, [float(round(pause)) for pause in run.pauses])
 
-        self.both([later(7), later(3_600), FOUND], check)
+        self.both([later(1), later(1), later(7), later(1), later(1), FOUND], check)
+
+    def test_a_time_beyond_all_patience_is_not_waited(self) -> None:
+        limited = WireAnswer(429, {"success": False, "error": "x", "code": "rate_limited"}, (("retry-after", "3600"),))
+
+        def check(run: Run, requests: list[WireRequest]) -> None:
+            with self.assertRaises(muniment.MunimentError) as caught:
+                run(lambda client: client.search(query="q"))
+            self.assertEqual((caught.exception.code, len(requests), run.pauses), ("rate_limited", 1, []))
+
+        self.both([limited], check)
+
+    def test_patience_is_the_sum_of_what_is_waited(self) -> None:
+        busy = WireAnswer(503, {"success": False, "error": "x", "code": "overloaded"}, (("retry-after", "1"),))
+
+        def check(run: Run, requests: list[WireRequest]) -> None:
+            with self.assertRaises(muniment.MunimentError):
+                run(lambda client: client.search(query="q"))
+            self.assertTrue(15 <= sum(run.pauses) <= 30, run.pauses)
+
+        self.both([busy], check, patience=30.0)
+
+    def test_what_a_proxy_says_for_the_service_is_repeated(self) -> None:
+        for status in (408, 502, 504):
+            gone = WireAnswer(status, "<html>bad gateway</html>")
+
+            def check(run: Run, requests: list[WireRequest]) -> None:
+                run(lambda client: client.create(agent_id="a", memories=[MEMORY]))
+                self.assertEqual(len({request.headers["idempotency-key"] for request in requests}), 1)
+                self.assertEqual(len(requests), 3)
+
+            self.both([gone, gone, CREATED], check)
+            self.both([gone], self.refused_once, retries=0)
+
+    def refused_once(self, run: Run, requests: list[WireRequest]) -> None:
+        with self.assertRaises(muniment.MunimentError):
+            run(lambda client: client.create(agent_id="a", memories=[MEMORY]))
+        self.assertEqual(len(requests), 1)
 
     def test_nothing_is_repeated_without_retries(self) -> None:
         def check(run: Run, requests: list[WireRequest]) -> None:
@@ -212,7 +254,7 @@ class Wire(unittest.TestCase):
             self.assertEqual(len(signed), 1)
             sent = [request.headers.get("payment-signature") for request in requests]
             self.assertEqual(sent, [None, "signed 1", "signed 1", "signed 1"])
-            self.assertEqual(run.pauses, [3, 3])
+            self.assertTrue(all(3 <= pause <= 3 + spread for pause, spread in zip(run.pauses, (3, 6), strict=True)))
             self.assertEqual(requests[0].url, "/v1/credits/deposit?amount_usd=5")
 
         self.both([DEMAND, PENDING, PENDING, paid], check, on_payment_required=pay)

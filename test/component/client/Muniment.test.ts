@@ -9,6 +9,11 @@ import { startWireServer, type WireAnswer } from "./WireServer.ts"
 
 const ok = (body: object): WireAnswer => ({ status: 200, body: { success: true, ...body } })
 const busy: WireAnswer = { status: 503, body: { success: false, error: "later", code: "overloaded" } }
+const later = (status: number, seconds: number): WireAnswer => ({
+  ...busy,
+  status,
+  headers: { "retry-after": String(seconds) }
+})
 const memory = { id: "mem_1", kind: "factual_memory" }
 
 const pauses: Array<number> = []
@@ -164,13 +169,50 @@ describe("the client retries", () => {
     expect((await clientOf(server.url).get("m")).memory.id).toBe("mem_1")
   })
 
-  it("waits as long as the service asks", async () => {
-    await using server = await startWireServer((_, index) =>
-      index === 0 ? { ...busy, status: 429, headers: { "retry-after": "7" } } : ok({ memory })
-    )
+  it("waits as long as the service asks, and more by chance, the more the later", async () => {
+    const asked = [1, 1, 7, 1, 1]
+    for (let run = 0; run < 8; run++) {
+      await using server = await startWireServer((_, index) =>
+        index < asked.length ? later(503, asked[index]!) : ok({ memory })
+      )
+      pauses.length = 0
+      await clientOf(server.url).get("m")
+      expect(pauses).toHaveLength(asked.length)
+      for (const [at, spread] of [1, 2, 10, 8, 10].entries()) {
+        expect(pauses[at]).toBeGreaterThanOrEqual(asked[at]! * 1_000)
+        expect(pauses[at]).toBeLessThanOrEqual((asked[at]! + spread) * 1_000)
+      }
+      expect(pauses.every((millis) => millis % 1_000 === 0)).toBe(false)
+    }
+  })
+
+  it("does not wait for a time that is beyond its patience", async () => {
+    await using server = await startWireServer(() => later(429, 3_600))
     pauses.length = 0
-    await clientOf(server.url).get("m")
-    expect(pauses).toEqual([7_000])
+    expect((await failureOf(clientOf(server.url).get("m"))).retryAfterMillis).toBe(3_600_000)
+    expect([server.requests.length, pauses.length]).toEqual([1, 0])
+  })
+
+  it("waits for no more than its patience in all", async () => {
+    await using server = await startWireServer(() => later(503, 1))
+    pauses.length = 0
+    await failureOf(clientOf(server.url, { patienceMillis: 30_000 }).get("m"))
+    const waited = pauses.reduce((sum, millis) => sum + millis, 0)
+    expect(waited).toBeGreaterThan(15_000)
+    expect(waited).toBeLessThanOrEqual(30_000)
+  })
+
+  it.each([408, 502, 504])("repeats after %d, which a proxy says for the service", async (status) => {
+    const gone: WireAnswer = { status, body: "<html>bad gateway</html>" }
+    await using server = await startWireServer((_, index) => (index < 2 ? gone : ok({ created: [], updated: [] })))
+    await clientOf(server.url).create(direct)
+    expect(new Set(server.requests.map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
+    expect(server.requests).toHaveLength(3)
+    await using never = await startWireServer(() => gone)
+    await failureOf(clientOf(never.url, { retries: 0 }).create(direct))
+    expect(never.requests).toHaveLength(1)
+    await failureOf(clientOf(never.url).search({ query: "q".repeat(3_000) }))
+    expect(never.requests).toHaveLength(4)
   })
 
   it("gives up after the configured retries, with pauses that grow", async () => {

@@ -104,7 +104,7 @@ describe("a deposit", () => {
     const { demands, outcome, pauses, requests } = await run(inTurn(payFirst(), pending, pending, done))
     expect(outcome).toMatchObject({ receipt })
     expect(demands).toHaveLength(1)
-    expect(pauses).toEqual([2_000, 2_000])
+    expect(pauses.map((millis, at) => millis >= 2_000 && millis <= 2_000 + 2_000 * 2 ** at)).toEqual([true, true])
     expect(paymentsOf(requests)).toEqual([undefined, ...Array(3).fill(payment.value)])
   })
 

@@ -18,6 +18,7 @@ import httpx
 
 from . import _calls as calls
 from ._exchange import (
+    PATIENCE_DEFAULT,
     RETRIES_DEFAULT,
     TIMEOUT_DEFAULT,
     Call,
@@ -128,6 +129,7 @@ def _settings(
     wallet: Wallet | None,
     audience: str | None,
     retries: int,
+    patience: float,
     service_name: str,
 ) -> Settings:
     if wallet is None:
@@ -137,15 +139,21 @@ def _settings(
     elif api_key is not None:
         raise ValueError("give api_key or wallet, not both")
     url = base_url or os.environ.get("MUNIMENT_URL") or URL_DEFAULT
-    return Settings(url, api_key, wallet, audience, retries, None, service_name)
+    return Settings(url, api_key, wallet, audience, retries, patience, None, service_name)
+
+
+def _timeout(seconds: float) -> httpx.Timeout:
+    """Who waits for one of the connections is not waiting for the service."""
+    return httpx.Timeout(seconds, pool=None)
 
 
 class Muniment:
     """Client that waits for each answer. May be used from several threads.
 
     `base_url` and `api_key` are taken from `MUNIMENT_URL` and `MUNIMENT_API_KEY` where they are not given. `timeout`
-    is the seconds without progress after which an attempt fails, `retries` the attempts after the first (0: none, and
-    no generated `Idempotency-Key`). `audience` is the service's public URL where `base_url` is another.
+    is the seconds without progress after which an attempt fails, `retries` the attempts after a failure (0: no
+    repeats, and no generated `Idempotency-Key`), `patience` the seconds that a call waits in all for a service that
+    says when to come back. `audience` is the service's public URL where `base_url` is another.
     """
 
     def __init__(
@@ -157,13 +165,14 @@ class Muniment:
         audience: str | None = None,
         timeout: float = TIMEOUT_DEFAULT,
         retries: int = RETRIES_DEFAULT,
+        patience: float = PATIENCE_DEFAULT,
         on_payment_required: Callable[[PaymentDemand], Payment] | None = None,
         service_name: str = "muniment",
         http_client: httpx.Client | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._settings = _settings(base_url, api_key, wallet, audience, retries, service_name)
-        self._http = http_client or httpx.Client(timeout=timeout)
+        self._settings = _settings(base_url, api_key, wallet, audience, retries, patience, service_name)
+        self._http = http_client or httpx.Client(timeout=_timeout(timeout))
         self._pay = on_payment_required
         self._sleep = sleep
         self._public_keys: PublishedKeys | None = None
@@ -278,13 +287,14 @@ class AsyncMuniment:
         audience: str | None = None,
         timeout: float = TIMEOUT_DEFAULT,
         retries: int = RETRIES_DEFAULT,
+        patience: float = PATIENCE_DEFAULT,
         on_payment_required: Callable[[PaymentDemand], Payment | Awaitable[Payment]] | None = None,
         service_name: str = "muniment",
         http_client: httpx.AsyncClient | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._settings = _settings(base_url, api_key, wallet, audience, retries, service_name)
-        self._http = http_client or httpx.AsyncClient(timeout=timeout)
+        self._settings = _settings(base_url, api_key, wallet, audience, retries, patience, service_name)
+        self._http = http_client or httpx.AsyncClient(timeout=_timeout(timeout))
         self._pay = on_payment_required
         self._sleep = sleep
         self._public_keys: PublishedKeys | None = None

@@ -26,10 +26,14 @@ from .wallet import Wallet, wallet_headers
 T = TypeVar("T")
 
 RETRIES_DEFAULT = 2
+PATIENCE_DEFAULT = 120.0
 TIMEOUT_DEFAULT = 30.0
 _PAUSE_MIN = 0.2
 _PAUSE_MAX = 30.0
-_RETRIED_STATUSES = frozenset({429, 503})
+#: Beyond what the service asks for.
+_SPREAD_MAX = 10.0
+#: The last two are a proxy's.
+_RETRIED_STATUSES = frozenset({408, 429, 503, 502, 504})
 #: Servers and proxies refuse longer request lines, many from 8 KiB on.
 _QUERY_TEXT_MAX = 2_048
 _PENDING_STATUS = 202
@@ -61,6 +65,8 @@ class Settings:
     wallet: Wallet | None
     audience: str | None
     retries: int
+    #: Seconds that a call waits in all for a service that says when to come back.
+    patience: float
     payment: Payment | None
     #: Of the key file.
     service_name: str
@@ -115,7 +121,8 @@ def exchange(call: Call[T], settings: Settings, *, can_pay: bool) -> Exchange[T]
     key = call.idempotency_key or (str(uuid.uuid4()) if call.is_write and settings.retries > 0 else None)
     retries = 0 if call.is_write and key is None else settings.retries
     headers, body, path = _prepared(call, key)
-    payment, failures, pendings = settings.payment, 0, 0
+    payment, patience = settings.payment, settings.patience
+    failures = pendings = refusals = 0
     while True:
         try:
             reply = yield _attempt(call, settings, headers, body, path, payment)
@@ -132,13 +139,23 @@ def exchange(call: Call[T], settings: Settings, *, can_pay: bool) -> Exchange[T]
                 raise
             # A pending payment is no failure: the request was not served, so repeating it is always right.
             is_pending = error.status == _PENDING_STATUS
-            attempt = pendings if is_pending else failures
-            if attempt >= (_PENDING_REPEATS_MAX if is_pending else retries):
+            if not is_pending and (retries == 0 or error.status not in {0, *_RETRIED_STATUSES}):
                 raise
-            if not is_pending and error.status != 0 and error.status not in _RETRIED_STATUSES:
-                raise
+            is_refusal = not is_pending and error.retry_after is not None
+            attempt = pendings if is_pending else refusals if is_refusal else failures
             seconds = _pause_seconds(attempt, error.retry_after)
-        pendings, failures = pendings + is_pending, failures + (not is_pending)
+            if is_pending:
+                pendings += 1
+                is_over = attempt >= _PENDING_REPEATS_MAX
+            elif is_refusal:
+                # No failure: nothing was done.
+                refusals, patience = refusals + 1, patience - seconds
+                is_over = patience < 0
+            else:
+                failures += 1
+                is_over = attempt >= retries
+            if is_over:
+                raise
         yield Pause(seconds)
 
 
@@ -266,6 +283,10 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _pause_seconds(attempt: int, asked: float | None) -> float:
-    """Doubling from 200 ms, spread over its upper half so that clients do not return in step."""
-    back_off: float = _PAUSE_MIN * 2**attempt * (0.5 + random.random() / 2)
-    return min(max(back_off, asked or 0.0), _PAUSE_MAX)
+    """Doubling from 200 ms, spread over its upper half so that clients do not return in step. Where the service asks
+    for a time, that and a spread which doubles with it: all that are refused at one moment are asked for the same.
+    """
+    share = random.random()
+    if asked is None:
+        return float(min(_PAUSE_MIN * 2**attempt * (0.5 + share / 2), _PAUSE_MAX))
+    return asked + share * min(max(asked, _PAUSE_MIN) * 2**attempt, _SPREAD_MAX)
