@@ -34,6 +34,9 @@ export const PaymentRecord = Schema.Struct({
 })
 export type PaymentRecord = typeof PaymentRecord.Type
 
+/** In logs and counts, of a call whose client left before its answer: neither an error nor a refusal. Never sent. */
+export const clientLeft = 499
+
 /** A refund of a payment on its chain; `from` is the wallet that signed it. */
 export const RefundRecord = Schema.Struct({
   id: Schema.String,
@@ -143,7 +146,7 @@ export const RequestQuery = {
   caller: Schema.optionalKey(logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
   operation: Schema.optionalKey(logName.annotate({ description: "As `memories.search`, or `memories` for all." })),
   refused: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on; false: the others." })
+    Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others." })
   ),
   from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
   to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),

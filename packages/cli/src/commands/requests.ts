@@ -17,7 +17,7 @@ export const requests = Command.make(
       Flag.String("operation").pipe(Flag.withDescription("As memories.search, or memories for all of them"))
     ),
     refused: Flag.Boolean("refused").pipe(
-      Flag.withDescription("Only those with a status from 400 on"),
+      Flag.withDescription("Only those with a status from 400 on, but 499: the client left"),
       Flag.withDefault(false)
     ),
     ...logFlags,

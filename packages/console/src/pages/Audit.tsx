@@ -250,7 +250,7 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
   },
   {
     title: "Outcome",
-    cell: ({ status }) => <span class={`badge ${status < 400 ? "good" : status < 500 ? "warn" : "bad"}`}>{status}</span>
+    cell: ({ status }) => <span class={`badge ${toneOf(status)}`}>{status}</span>
   },
   {
     title: "Took",
@@ -258,5 +258,11 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
     cell: ({ millis }) => <span class="nowrap">{millis < 10 ? millis.toFixed(1) : count(Math.round(millis))} ms</span>
   }
 ]
+
+/** Of a call whose client left: not refused, and no error. */
+const clientLeft = 499
+
+const toneOf = (status: number): string =>
+  status < 400 ? "good" : status === clientLeft ? "" : status < 500 ? "warn" : "bad"
 
 const ownColumns = requestColumns.filter(({ title }) => title !== "Account")

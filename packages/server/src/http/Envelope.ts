@@ -14,6 +14,7 @@ import {
   Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import { clientLeft } from "@muniment/domain/Operations"
 import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
 import { receivedRequest } from "./receivedRequest.ts"
@@ -66,16 +67,11 @@ const enveloped = <E, R>(
         )
       )
     )
-    const cutOff = (exit: Exit.Exit<unknown>) =>
-      Exit.isFailure(exit) && isCutOff(exit.cause)
-        ? // Instead of the bare 503 of an interrupted handler.
-          Effect.die(HttpServerResponse.setHeaders(lost, envelopeHeaders(lost, requestId)))
-        : Effect.void
-    return Effect.flatMap(Effect.onExit(isTraced ? traced(answered, request, route) : answered, cutOff), (response) => {
-      const { status } = response
+    const counted = (status: number): Effect.Effect<void> => {
       const millis = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
       requestCounts(route)(String(status)).updateUnsafe(1, fiber.context)
-      requestTimes(route).updateUnsafe(millis / 1_000, fiber.context)
+      // How long an answer took that nobody waited for says nothing.
+      if (status !== clientLeft) requestTimes(route).updateUnsafe(millis / 1_000, fiber.context)
       if (known.operation !== undefined) {
         const { accountId: account, caller, deleted, operation } = known
         records.add({
@@ -90,11 +86,20 @@ const enveloped = <E, R>(
         })
         tally.add(status, millis)
       }
-      const sent = Effect.succeed(HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId)))
-      return logsRequests
-        ? Effect.andThen(logRequest({ method, route, status, millis, account: known.accountId }), sent)
-        : sent
-    })
+      return logsRequests ? logRequest({ method, route, status, millis, account: known.accountId }) : Effect.void
+    }
+    const ended = (exit: Exit.Exit<unknown>) => {
+      if (Exit.isSuccess(exit) || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
+      if (isByClient(exit.cause)) return counted(clientLeft)
+      // Instead of the bare 503 of an interrupted handler.
+      return Effect.die(HttpServerResponse.setHeaders(lost, envelopeHeaders(lost, requestId)))
+    }
+    return Effect.flatMap(Effect.onExit(isTraced ? traced(answered, request, route) : answered, ended), (response) =>
+      Effect.as(
+        counted(response.status),
+        HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId))
+      )
+    )
   })
 
 const envelopeHeaders = (
@@ -138,8 +143,8 @@ const answerFor = (
   path: string,
   requestId: string
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-  // What the handler called was ended.
-  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(lost)
+  // By its client, or what the handler called was ended.
+  if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(isByClient(cause) ? unread : lost)
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError.HttpServerError) {
     if (error.reason._tag === "RouteNotFound") return Effect.succeed(noSuchRoute(method, path))
@@ -194,10 +199,11 @@ const noSuchRoute = (method: string, path: string): HttpServerResponse.HttpServe
 const wire = <S extends Schema.Encoder<unknown>>(schema: S, error: S["Type"], status: number) =>
   HttpServerResponse.jsonUnsafe(Schema.encodeUnknownSync(schema)(error), { status })
 
-/** By the end of the service, not of its client, who reads no answer. */
-const isCutOff = (cause: Cause.Cause<unknown>): boolean =>
-  Cause.hasInterruptsOnly(cause) &&
-  !cause.reasons.some(({ annotations }) => annotations.has(HttpServerError.ClientAbort.key))
+/** Its client has left, and reads no answer. */
+const isByClient = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some(({ annotations }) => annotations.has(HttpServerError.ClientAbort.key))
+
+const unread = HttpServerResponse.empty({ status: clientLeft })
 
 /** Contract: Errors. */
 const lost = wire(

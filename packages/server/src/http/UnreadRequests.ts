@@ -46,7 +46,9 @@ const headersTooLarge: UnreadAnswer = {
 const tooSlow: UnreadAnswer = {
   status: 408,
   code: "request_timeout",
-  error: `the request did not arrive in time: headers within ${Limits.headerTimeoutMillis} ms, all of it within ${Limits.requestTimeoutMillis}`
+  error: `the request did not arrive in time: headers within ${Limits.headerTimeoutMillis} ms, all of it within ${Limits.requestTimeoutMillis}`,
+  // Nothing was done, and a client that was slow on a busy machine may be faster.
+  headers: { "retry-after": "1" }
 }
 
 const chunksTooLarge: UnreadAnswer = {

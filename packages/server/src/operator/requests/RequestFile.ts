@@ -6,7 +6,7 @@
  */
 import { chmodSync, existsSync, rmSync } from "node:fs"
 import { Limits } from "@muniment/domain/Limits"
-import type { DeletionRecord } from "@muniment/domain/Operations"
+import { clientLeft, type DeletionRecord } from "@muniment/domain/Operations"
 import { Database, SqliteError } from "@muniment/sqlite/Database"
 import type { RequestEntry } from "./PendingRequests.ts"
 
@@ -46,6 +46,9 @@ const schema = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
 `
+
+/** Who leaves is not refused. */
+const refused = `status >= 400 and status <> ${clientLeft}`
 
 export class RequestFile {
   readonly #database: Database
@@ -105,7 +108,7 @@ export class RequestFile {
     add("(operation = ? OR substr(operation, 1, length(?)) = ?)", ...namesOf(operation))
     add("at >= ?", filter.from)
     add("at < ?", filter.until)
-    if (isRefused !== undefined) conditions.push(isRefused ? "status >= 400" : "status < 400")
+    if (isRefused !== undefined) conditions.push(isRefused ? refused : `not (${refused})`)
     const rows = this.#database
       .prepare(`SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`)
       .all(...values, filter.limit)

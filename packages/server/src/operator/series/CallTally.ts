@@ -1,4 +1,5 @@
 /** Calls since a step of the series began: how many, how they ended, how long they took. */
+import { clientLeft } from "@muniment/domain/Operations"
 import { LatencyCounts } from "./LatencyCounts.ts"
 
 export class CallTally {
@@ -9,6 +10,7 @@ export class CallTally {
 
   add(status: number, millis: number): void {
     this.calls += 1
+    if (status === clientLeft) return
     if (status >= 500) this.errors += 1
     else if (status === 429) this.refused += 1
     this.latency.add(millis)
