@@ -1,7 +1,7 @@
 /** Clients that leave before their answer (contract: Operator routes): 499 wherever calls are counted, never an error. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { ModelServer } from "../support/ModelServer.ts"
-import { answer, later } from "../support/ModelServerReplies.ts"
+import { answer } from "../support/ModelServerReplies.ts"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -10,7 +10,7 @@ let server: TestServer
 let alice: MemoryCalls
 beforeAll(async () => {
   model = await ModelServer.start()
-  model.otherwise = () => later(30_000, answer({}))
+  model.otherwise = () => ({ kind: "slow", millis: 30_000, then: answer({}) })
   server = await startServer({
     environment: {
       MUNIMENT_EMBEDDING_MODEL: "none",
@@ -53,31 +53,34 @@ const waiting: Readonly<Record<string, readonly [string, RequestInit, string]>> 
   ]
 }
 
-it.each(Object.entries(waiting))("%s whose client leaves is no error and costs nothing", async (_, [path, init, operation]) => {
-  const spent = async () => (await alice.call("GET", "/v1/credits")).body
-  const before = [await spent(), (await points()).errors, model.requests.length] as const
-  const client = new AbortController()
-  const headers = {
-    authorization: `Bearer ${alice.key}`,
-    "content-type": "application/json",
-    accept: "application/json, text/event-stream"
+it.each(Object.entries(waiting))(
+  "%s whose client leaves is no error and costs nothing",
+  async (_, [path, init, operation]) => {
+    const spent = async () => (await alice.call("GET", "/v1/credits")).body
+    const before = [await spent(), (await points()).errors, model.requests.length] as const
+    const client = new AbortController()
+    const headers = {
+      authorization: `Bearer ${alice.key}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream"
+    }
+    const lost = fetch(`${server.url}${path}`, { headers, ...init, signal: client.signal })
+    await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(before[2]), patienceMillis)
+    client.abort()
+    await expect(lost).rejects.toThrow()
+    await vi.waitFor(async () => {
+      const { body: history } = await alice.call("GET", `/v1/account/requests?limit=1&operation=${operation}`)
+      expect(history.requests[0]).toMatchObject({ operation, status: 499 })
+    }, patienceMillis)
+    expect(await spent()).toEqual(before[0])
+    expect((await points()).errors).toBe(before[1])
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    expect(metrics).toMatch(/http_requests_total\{[^}]*status="499"\} [1-9]/)
+    expect(metrics).not.toMatch(/http_requests_total\{[^}]*status="5/)
+    expect(server.output()).toMatch(/"status":499/)
+    expect(server.output()).not.toMatch(/"status":5\d\d/)
   }
-  const lost = fetch(`${server.url}${path}`, { headers, ...init, signal: client.signal })
-  await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(before[2]), patienceMillis)
-  client.abort()
-  await expect(lost).rejects.toThrow()
-  await vi.waitFor(async () => {
-    const { body: history } = await alice.call("GET", `/v1/account/requests?limit=1&operation=${operation}`)
-    expect(history.requests[0]).toMatchObject({ operation, status: 499 })
-  }, patienceMillis)
-  expect(await spent()).toEqual(before[0])
-  expect((await points()).errors).toBe(before[1])
-  const metrics = await (await fetch(`${server.url}/metrics`)).text()
-  expect(metrics).toMatch(/http_requests_total\{[^}]*status="499"\} [1-9]/)
-  expect(metrics).not.toMatch(/http_requests_total\{[^}]*status="5/)
-  expect(server.output()).toMatch(/"status":499/)
-  expect(server.output()).not.toMatch(/"status":5\d\d/)
-})
+)
 
 it("who leaves was not refused", async () => {
   const of = async (refused: boolean) =>

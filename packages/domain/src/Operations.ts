@@ -146,7 +146,9 @@ export const RequestQuery = {
   caller: Schema.optionalKey(logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
   operation: Schema.optionalKey(logName.annotate({ description: "As `memories.search`, or `memories` for all." })),
   refused: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others." })
+    Schema.Boolean.annotate({
+      description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others."
+    })
   ),
   from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
   to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),

@@ -95,10 +95,7 @@ const enveloped = <E, R>(
       return Effect.die(HttpServerResponse.setHeaders(lost, envelopeHeaders(lost, requestId)))
     }
     return Effect.flatMap(Effect.onExit(isTraced ? traced(answered, request, route) : answered, ended), (response) =>
-      Effect.as(
-        counted(response.status),
-        HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId))
-      )
+      Effect.as(counted(response.status), HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId)))
     )
   })
 

@@ -25,14 +25,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
     const memories = yield* MemoryService
     const { remember, tryReading } = yield* ConversationExtraction
     const searches = yield* CallerSearch
-    const search = Effect.fnUntraced(function* (
-      parameters: typeof SearchBody.Type,
-      headers: { readonly "x-grants"?: string }
-    ) {
-      const decoded = yield* searchQuery(parameters, headers["x-grants"])
-      const result = yield* searches.search(yield* CurrentCall, decoded)
-      return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
-    })
+    const search = searchBy(searches)
 
     return handlers.handleAll({
       create: Effect.fnUntraced(function* ({ payload }) {
@@ -97,6 +90,13 @@ export const memoriesHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** Parameters of a URL or of a body. */
+const searchBy = ({ search }: CallerSearch["Service"]) =>
+  Effect.fnUntraced(function* (parameters: typeof SearchBody.Type, headers: { readonly "x-grants"?: string }) {
+    const result = yield* search(yield* CurrentCall, yield* searchQuery(parameters, headers["x-grants"]))
+    return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
+  })
 
 const one = (found: MemoryVersion) => {
   const memory = memoryView(found)
