@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, schemaText, text } from "../support/MemoryCalls.ts"
 import { mcpCaller, type McpCaller, walletCaller } from "../support/McpCalls.ts"
+import { toolFaults } from "../support/StrictToolSchemas.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
@@ -59,7 +60,7 @@ describe("the list of tools", () => {
     expect(tool?.description).toContain("A bill that was paid")
     expect(tool?.inputSchema.properties).toMatchObject({
       amount: { type: "number" },
-      agentId: { maxLength: 128 },
+      agentId: { type: "string" },
       subjectId: {},
       threadId: {},
       ttl: {},
@@ -76,6 +77,47 @@ describe("the list of tools", () => {
     await rest.call("DELETE", "/v1/schemas/BillPayment")
     expect(await mcp.toolNames()).not.toContain("write_bill_payment")
     await expect(mcp.call("write_bill_payment", given)).rejects.toThrow("there is no tool")
+  })
+
+  it("is what all models take, whatever an account registers, and mapped names store the kind's own", async () => {
+    const { mcp, rest } = await newCaller()
+    const line = { type: "object", properties: { "item no": text, größe: { type: ["number", "null"] } } }
+    const schema = schemaText(
+      {
+        "due on": { type: "string", format: "date" },
+        $id: text,
+        名前: text,
+        lines: { type: "array", items: { $ref: "#/$defs/line" } },
+        pair: { type: "array", prefixItems: [text, { type: "number" }] },
+        self: { $ref: "#" }
+      },
+      { required: ["due on", "名前"], $defs: { line }, patternProperties: { "^x-": text } }
+    )
+    const registered = await rest.post("/v1/schemas", { name: "odd", description: "Odd names", schema })
+    expect(registered.body).toMatchObject({ success: true })
+    const tools = await mcp.tools()
+    expect(tools.flatMap(toolFaults)).toEqual([])
+    const tool = tools.find(({ name }) => name === "write_odd")
+    expect(tool?.inputSchema.required).toEqual(["due_on", "property", "agentId"])
+    const lines = [{ item_no: "a", gro_e: null }, { "item no": "b" }]
+    const given = { agentId: "a", due_on: "2026-01-31", id: "7", property: "Aiko", lines, pair: ["x", 1] }
+    const { memories } = (await mcp.call("write_odd", given)).json
+    expect(memories[0].data).toEqual({
+      "due on": "2026-01-31",
+      $id: "7",
+      名前: "Aiko",
+      lines: [{ "item no": "a", größe: null }, { "item no": "b" }],
+      pair: ["x", 1]
+    })
+  })
+
+  it("has no tool for a kind that says so, as those of the adapters do", async () => {
+    const { mcp, rest } = await newCaller()
+    const schema = schemaText({ path: text }, { "x-tool": false })
+    await rest.post("/v1/schemas", { name: "memory_file", description: "Files of a program", schema })
+    expect(await mcp.toolNames()).toEqual([...fixedTools, ...builtinTools])
+    await expect(mcp.call("write_memory_file", { agentId: "a", path: "x" })).rejects.toThrow("there is no tool")
+    expect((await rest.create("a", [{ kind: "memory_file", data: { path: "x" } }])).length).toBe(1)
   })
 
   it("comes in pages when the schemas are large, each tool once", async () => {

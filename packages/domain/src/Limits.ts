@@ -76,6 +76,10 @@ export const Limits = {
   schemaDescriptionLengthMax: 4_096,
   schemaTextBytesMax: 65_536,
   schemasPerAccountMax: 200,
+  /** Of the schema of a tool's arguments: schemas in it with references written out, their nesting, listed values. */
+  toolSchemaNodesMax: 512,
+  toolSchemaDepthMax: 8,
+  toolSchemaValuesMax: 100,
   uniqueFieldsMax: 16,
 
   queryLengthMax: 2_000,

@@ -14,6 +14,8 @@ export interface MemoryFilesScope {
 
 const kind = "memory_file"
 const schema = JSON.stringify({
+  // No tool writes it.
+  "x-tool": false,
   type: "object",
   properties: { path: { type: "string" }, text: { type: "string" } },
   required: ["path", "text"]

@@ -20,6 +20,8 @@ import { type Memory, type Muniment, MunimentError } from "@muniment/client"
 
 const kind = "langgraph_item"
 const schema = JSON.stringify({
+  // No tool writes it.
+  "x-tool": false,
   type: "object",
   properties: {
     key: { type: "string" },

@@ -47,6 +47,7 @@ const kinds = [
     name: recordKind,
     description: "A thread or a resource of a Mastra storage.",
     schema: {
+      "x-tool": false,
       type: "object",
       properties: { mastraRecord: { type: "string" }, id: { type: "string" }, value: { type: "object" } },
       required: ["mastraRecord", "id", "value"]
@@ -57,6 +58,7 @@ const kinds = [
     name: itemKind,
     description: "An item of an agent's run that is no message, as JSON.",
     schema: {
+      "x-tool": false,
       type: "object",
       properties: { item: { type: "string" }, part: { type: "integer" }, parts: { type: "integer" } },
       required: ["item"]

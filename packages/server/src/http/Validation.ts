@@ -49,7 +49,6 @@ const withIgnored =
   (response: HttpServerResponse.HttpServerResponse) =>
     HttpServerResponse.setHeader(response, "x-ignored-fields", listed(ignored))
 
-/** A body of a change refuses every unknown name. */
 /** The request with this body for its handler. Its bytes stay as they came: what covers them is checked by them. */
 const withJson = (request: HttpServerRequest.HttpServerRequest, json: unknown): HttpServerRequest.HttpServerRequest =>
   Object.create(request, { text: { value: Effect.succeed(JSON.stringify(json)) } })

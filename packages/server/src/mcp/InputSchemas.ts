@@ -1,14 +1,19 @@
 /**
  * JSON Schemas of tool arguments. Those of the fixed tools are generated from the schemas of REST. All are plain
- * object schemas: model providers refuse combinators at the root.
+ * object schemas, of what all model providers take.
  */
 import { Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
+import { publishedSchema } from "./PublishedSchema.ts"
 import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
+/** Of arguments. */
+export const inputSchemaOf = (schema: Schema.Top): JsonObject =>
+  publishedSchema(objectSchemaOf(schema), { saysRules: false }).schema
+
 /** Without examples and without keywords that add no rule: an agent pays for every token. */
-export const inputSchemaOf = (schema: Schema.Top): JsonObject => {
+export const objectSchemaOf = (schema: Schema.Top): JsonObject => {
   const document: Schema.Json = JSON.parse(JSON.stringify(Schema.toJsonSchemaDocument(schema).schema))
   const {
     additionalProperties: _open,

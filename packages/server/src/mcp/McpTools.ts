@@ -29,7 +29,7 @@ import { creditsMeta, metaCarrier } from "./MetaCarrier.ts"
 import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
 import { toolNameLengthMax, writeToolNames } from "./ToolNames.ts"
 import { failureResult, metaNames, paymentMeta, successResult, type ToolFailure } from "./ToolResult.ts"
-import { writeTool } from "./WriteTool.ts"
+import { hasTool, writeTool } from "./WriteTool.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -83,9 +83,12 @@ const make = Effect.gen(function* () {
   }
 })
 
-/** Kinds that the account can store now, by the names of their tools. */
+/** Kinds that the account can store now and that are for agents, by the names of their tools. */
 const kindsOf = ({ registry }: Parts, account: string) =>
-  Effect.map(registry.list(account), (registered) => writeToolNames([...factKinds, ...registered]))
+  Effect.map(
+    registry.list(account),
+    (registered) => new Map([...writeToolNames([...factKinds, ...registered])].filter(([, kind]) => hasTool(kind)))
+  )
 
 const find = Effect.fnUntraced(function* (parts: Parts, account: string, name: string) {
   const known = parts.fixed.find((tool) => tool.name === name)

@@ -60,17 +60,8 @@ const searchTool = (searches: CallerSearch["Service"]): MemoryTool => ({
   operation: "search",
   price: Prices.searchMemories,
   run: Effect.fnUntraced(function* (call, { arguments: given, grants }) {
-    const { data, tags, ...parameters } = yield* decodeArguments(
-      SearchArguments,
-      { ...given, ...tagList(given["tags"]) },
-      { names: "strict" }
-    )
-    const inUrl = {
-      ...parameters,
-      ...(tags !== undefined && { tags: tags.join(",") }),
-      ...(data !== undefined && { data: JSON.stringify(data) })
-    }
-    const query = yield* searchQuery(inUrl, grants)
+    const parameters = { ...given, ...tagList(given["tags"]) }
+    const query = yield* searchQuery(yield* decodeArguments(SearchArguments, parameters, { names: "strict" }), grants)
     return { ...(yield* searches.search(call, query)) }
   }),
   shown: ({ memories, ...answer }) => ({ memories: Array.isArray(memories) ? memories.map(shownHit) : [], ...answer })

@@ -6,12 +6,12 @@ import { Schema } from "effect"
 import { CreatedMemories, type JsonObject, MemoryView } from "@muniment/domain/Memory"
 import { DeletedMemories, RemovedMemory } from "@muniment/domain/Search"
 import { FoundMemories, GroundedAnswer, TopicMap } from "@muniment/domain/SearchResult"
-import { inputSchemaOf, withoutRequired } from "./InputSchemas.ts"
+import { objectSchemaOf, withoutRequired } from "./InputSchemas.ts"
 
 const success = Schema.Boolean
 
 const outputSchemaOf = (fields: Schema.Struct.Fields): JsonObject =>
-  withoutRequired(inputSchemaOf(Schema.Struct({ success, ...fields })))
+  withoutRequired(objectSchemaOf(Schema.Struct({ success, ...fields })))
 
 /** Of the three modes of a search. */
 export const searchOutput: JsonObject = outputSchemaOf({

@@ -17,6 +17,8 @@ DESCRIPTION = "An item of an agent's run that is no message, as JSON."
 ITEM_FIELDS = ("item", "part", "parts")
 SCHEMA = json.dumps(
     {
+        # No tool writes it.
+        "x-tool": False,
         "type": "object",
         "properties": {"item": {"type": "string"}, "part": {"type": "integer"}, "parts": {"type": "integer"}},
         "required": ["item"],

@@ -24,6 +24,8 @@ from .. import ConflictError, InvalidRequestError, Muniment, NewMemory, NotFound
 KIND = "crewai_record"
 DESCRIPTION = "A record of CrewAI's memory: its text, its scope with those above it, its categories."
 SCHEMA = {
+    # No tool writes it.
+    "x-tool": False,
     "type": "object",
     "properties": {
         "text": {"type": "string"},

@@ -36,6 +36,8 @@ from ..inputs import Filters, SearchFilters
 
 KIND = "langgraph_item"
 SCHEMA = {
+    # No tool writes it.
+    "x-tool": False,
     "type": "object",
     "properties": {
         "key": {"type": "string"},
