@@ -88,8 +88,7 @@ describe("the list of tools", () => {
         $id: text,
         名前: text,
         lines: { type: "array", items: { $ref: "#/$defs/line" } },
-        pair: { type: "array", prefixItems: [text, { type: "number" }] },
-        self: { $ref: "#" }
+        pair: { type: "array", prefixItems: [text, { type: "number" }] }
       },
       { required: ["due on", "名前"], $defs: { line }, patternProperties: { "^x-": text } }
     )
