@@ -87,7 +87,7 @@ const leftIn = (folder: string, name: string): void => {
 describe("muniment migrate", () => {
   it("refuses what it cannot move, and moves nothing", async () => {
     const absent = await migrate(["--to", "cluster"], { MUNIMENT_DATA_DIR: join(root, "nothing") })
-    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining("it holds no data of a service") })
+    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining("holds no installation") })
     const without = await migrate(["--to", "cluster"], { MUNIMENT_CLUSTER_SECRET: "" })
     expect(without).toMatchObject({ code: 1, err: expect.stringContaining("MUNIMENT_CLUSTER_SECRET") })
     const empty = await migrate(["--from", "cluster", "--to", join(root, "out")])

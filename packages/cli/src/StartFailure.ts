@@ -37,6 +37,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "DirectoryInUse":
     case "DirectoryUnusable":
     case "RestoreUnfinished":
+    case "InstallationAbsent":
     case "DirectoryMoved":
     case "ClusterMoved":
     case "NodeAbsent":

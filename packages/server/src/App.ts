@@ -16,7 +16,7 @@ import type { ServiceHooks } from "./cluster/ClusterNode.ts"
 import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
 import { localOrigin, ServerConfig } from "./Config.ts"
 import { ConsoleLinks } from "./console/ConsoleLinks.ts"
-import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
+import { DataDirectory, demandInstallation, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { maxBodySize } from "./http/Middleware.ts"
 import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
@@ -67,7 +67,10 @@ export const runServer = Effect.fnUntraced(function* (options: {
   ).pipe(Effect.provideService(References.MinimumLogLevel, config.logLevel))
 })
 
-/** Uses the server of the configured data directory, or one of this process on a free loopback port. */
+/**
+ * Uses the server of the configured data directory, or one of this process on a free loopback port; never makes an
+ * installation.
+ */
 export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   use: (endpoint: LocalEndpoint) => Effect.Effect<A, E, R>
 ) {
@@ -75,6 +78,7 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   const running = yield* runningServer(config)
   if (running !== undefined) return yield* use(running)
   if ((yield* clusterSettings(config)) !== undefined) return yield* new NodeAbsent({ path: config.dataDirectory })
+  yield* demandInstallation(config.dataDirectory)
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const port = yield* freePort

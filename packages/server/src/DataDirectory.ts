@@ -11,6 +11,7 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { controlFile } from "@muniment/backup/BackupFormat"
 import { unfinishedName } from "@muniment/backup/RestoreBackup"
 import { Ballast, ballastName } from "@muniment/engine/host/Ballast"
 import { isUsableSecret } from "@muniment/trust/ApiKeys"
@@ -36,6 +37,13 @@ export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
   override get message(): string {
     const reason = this.cause instanceof Error ? this.cause.message : String(this.cause)
     return `the data directory ${this.path} (MUNIMENT_DATA_DIR) cannot be used: ${reason}`
+  }
+}
+
+/** A command came to a directory that no start has made one of a service. */
+export class InstallationAbsent extends Data.TaggedError("InstallationAbsent")<{ readonly path: string }> {
+  override get message(): string {
+    return `${this.path} (MUNIMENT_DATA_DIR) holds no installation, and this command makes none: name the directory of one, or start one with "muniment serve" (npm start)`
   }
 }
 
@@ -87,6 +95,14 @@ export class DataDirectory extends Context.Service<
       })
     )
 }
+
+/** For what works on an installation and must not make one; nothing is made or changed here. */
+export const demandInstallation = (path: string): Effect.Effect<void, InstallationAbsent> =>
+  Effect.suspend(() => {
+    // An interrupted restore has a sentence of its own.
+    const isThere = [controlFile, unfinishedName].some((name) => existsSync(join(path, name)))
+    return isThere ? Effect.void : new InstallationAbsent({ path })
+  })
 
 /** File of the operator's token. */
 export const operatorTokenName = "operator-token"

@@ -27,8 +27,7 @@ const create = Command.make(
   "create",
   { to, passphraseFile, keyFile, unsealed, json: flags.json },
   Effect.fn("backup.create")(function* ({ json, to: place, unsealed: isUnsealedMeant, ...secrets }) {
-    const store = yield* makeBackups(place, secrets, isUnsealedMeant)
-    const created = yield* createOnce(store, createBackup)
+    const { created, store } = yield* createOnce(makeBackups(place, secrets, isUnsealedMeant), createBackup)
     yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
     yield* refuseDamaged(created)
   })
@@ -208,7 +207,7 @@ const follow = Command.make(
     })
     const round = Effect.gen(function* () {
       if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
-      const created = yield* createOnce(store, continueBackup)
+      const { created } = yield* createOnce(Effect.succeed(store), continueBackup)
       yield* Effect.mapError(prune, commandFailed)
       yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
       return yield* refuseDamaged(created)
@@ -246,14 +245,16 @@ const keptDefault = 60
 /** By age `follow` removes backups this often: it reads all manifests for that. */
 const pruneEveryMillis = 3_600_000
 
-const createOnce = (store: BackupStore, make: typeof createBackup) =>
+/** `open` comes after the service: where there is none, nothing is made. */
+const createOnce = <E, R>(open: Effect.Effect<BackupStore, E, R>, make: typeof createBackup) =>
   withBackupOperator((operator) =>
     Effect.gen(function* () {
+      const store = yield* open
       const source = yield* serviceSource(operator)
       const progress = yield* makeProgress("Backing up")
       const created = yield* make(source, store, { onProgress: progress.update })
       yield* operator.noteBackup({ payload: { id: created.manifest.id } })
-      return created
+      return { created, store }
     }).pipe(Effect.scoped)
   )
 

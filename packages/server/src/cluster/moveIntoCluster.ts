@@ -30,7 +30,7 @@ import { copyContent, requireOwner } from "@muniment/engine/store/sqlite/namespa
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { keyFileName } from "@muniment/trust/KeyRing"
-import { DataDirectory, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
+import { DataDirectory, demandInstallation, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
 import { forgetMove, movedFrom, type MovedNote, noteMove } from "../MovedDirectory.ts"
 import { settleFiles } from "../operator/restoredDirectory.ts"
 import type { ClusterSettings } from "./ClusterSettings.ts"
@@ -61,8 +61,7 @@ const scratchName = "moving"
 
 export const moveIntoCluster = Effect.fn("Cluster.moveInto")(function* (options: MoveOptions) {
   const { directory, isDry, settings } = options
-  if (!existsSync(join(directory, controlFile)))
-    return yield* new DirectoryUnusable({ path: directory, cause: new Error("it holds no data of a service") })
+  yield* demandInstallation(directory)
   yield* Layer.build(DataDirectory.layer({ path: directory, operatorToken: undefined, isMove: true }))
   const database = yield* Layer.build(logDatabase(settings.databaseUrl, 2))
   const place = databaseName(settings)
