@@ -25,7 +25,6 @@ import { profile } from "./commands/profile.ts"
 import { reembed } from "./commands/reembed.ts"
 import { requests } from "./commands/requests.ts"
 import { refund } from "./commands/refund.ts"
-import { downgrade } from "./commands/downgrade.ts"
 import { restore } from "./commands/restore.ts"
 import { revenue } from "./commands/revenue.ts"
 import { serve } from "./commands/serve.ts"
@@ -56,7 +55,6 @@ export const cli = Command.make("muniment").pipe(
     doctor,
     backup,
     restore,
-    downgrade,
     migrate,
     cluster,
     reembed,

@@ -47,7 +47,7 @@ export const loggedControl = (dataDirectory: string) =>
 /** The files may lack what the log has. */
 export class CommitLogLeft extends Data.TaggedError("CommitLogLeft") {
   override readonly message =
-    'MUNIMENT_COMMIT_LOG: off needs files that have all commits, and this directory has a commit log: run "muniment downgrade" first'
+    "MUNIMENT_COMMIT_LOG: off is for directories that never had a commit log, and this one has: it holds commits that the files may lack"
 }
 
 const demandNoLog = (dataDirectory: string): Layer.Layer<never, CommitLogLeft> => {

@@ -12,7 +12,6 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { type EventPage, subjectDigest } from "@muniment/engine/store/MemoryEvents"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
-import { removeSums } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { Database } from "@muniment/sqlite/Database"
 import {
   axisVector,
@@ -25,6 +24,7 @@ import {
   replacementOf
 } from "../../support/EngineFixtures.ts"
 import { logFirst } from "../../support/SharedLog.ts"
+import { removeSums } from "../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
-import { namespaceMigrations, removeSums } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { retokenise } from "@muniment/engine/store/sqlite/retokenise"
 import { englishOnly } from "@muniment/engine/text/Tokenizer"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
@@ -26,6 +26,7 @@ import {
   newMemory,
   turnOf
 } from "../../../support/EngineFixtures.ts"
+import { removeSums } from "../../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()

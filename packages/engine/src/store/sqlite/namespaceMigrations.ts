@@ -2,7 +2,6 @@
  * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
  * integer, internal to the namespace, reused after a removal.
  */
-import type { Database } from "@muniment/sqlite/Database"
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { eventNumbers } from "../MemoryEvents.ts"
 import { copyContent, writeMeta } from "./namespaceMeta.ts"
@@ -257,22 +256,8 @@ const tablesOfTen = (Object.keys(summedTables) as ReadonlyArray<SummedTable>).fi
 const sumFrom = (table: string, columns: ReadonlyArray<string>): string =>
   `SELECT ${sumOfColumns(columns, table)} FROM ${table} WHERE ${table}.slot = fulltext_length.slot`
 
-/** Makes a file of the newest version one of `versionWithoutLog`, or of the version before the sums. */
-export const removeSums = (database: Database): void => {
-  database.exec("DROP TABLE IF EXISTS event; DELETE FROM meta WHERE key IN ('born', 'event_floor')")
-  for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length DROP COLUMN ${column}`)
-  for (const table of tablesOfTen) database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
-  database.exec("DELETE FROM meta WHERE key = 'sum'")
-}
-
-/** The first version with stems of other languages than English. */
-export const versionWithLanguages = 12
-
 /** The first version with sums. */
 export const versionWithSums = 10
-
-/** The version before files could follow the commit log: what `muniment downgrade` leaves. */
-export const versionWithoutLog = 8
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`

@@ -10,7 +10,7 @@ import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { encodeCommit } from "@muniment/engine/store/sqlite/commitBody"
-import { namespaceMigrations, versionWithoutLog } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
@@ -18,6 +18,7 @@ import { axisVector, memoryRecord, namespaceKey } from "../../../../support/Engi
 import { logFirst, sharedLog } from "../../../../support/SharedLog.ts"
 import { put, storeConformance, unit } from "../../../../support/storeConformance.ts"
 import { patienceMillis } from "../../../../support/TestServer.ts"
+import { versionWithoutLog } from "../../../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 
 for (const after of ["copy", "sync"] as const)

@@ -1,0 +1,16 @@
+/** Files of namespaces as earlier releases have left them. */
+import { summedTables } from "@muniment/engine/store/sqlite/rowSums"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import type { Database } from "@muniment/sqlite/Database"
+
+/** The last version before files could follow the commit log. */
+export const versionWithoutLog = 8
+
+/** Takes the sums and the events, which versions 10 and 11 brought, from a file of the newest version. */
+export const removeSums = (database: Database): void => {
+  database.exec("DROP TABLE IF EXISTS event; DELETE FROM meta WHERE key IN ('born', 'event_floor')")
+  for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length DROP COLUMN ${column}`)
+  for (const table of Object.keys(summedTables))
+    if (table !== "event") database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
+  database.exec("DELETE FROM meta WHERE key = 'sum'")
+}
