@@ -94,6 +94,32 @@ describe("a conversation beside others that are read", () => {
   })
 })
 
+it("is accepted while the reader starts, and read once it has", async () => {
+  const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_READING_WAIT_MILLIS: "1" }
+  const fresh = await startServer({ environment })
+  const { call, post } = await accountCalls(fresh, "early")
+  const conversation = [{ id: "m1", role: "user", content: "I live in Quimper." }]
+  const first = await post("/v1/memories", { agentId: "first", conversation })
+  expect([first.status, first.headers.get("x-credits-charged")]).toEqual([200, "5"])
+  expect(first.body).toMatchObject({ messages: { stored: 1, known: 0 }, extraction: "pending" })
+  const found = async () => (await call("GET", "/v1/memories?agentId=first&kind=factual_memory")).body.total
+  await expect.poll(found, { timeout: patienceMillis }).toBe(1)
+  await fresh.stop()
+})
+
+it("that keeps no messages waits for the start of the reader", async () => {
+  const fresh = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  const { post } = await accountCalls(fresh, "early")
+  const conversation = [{ id: "m1", role: "user", content: "I live in Quimper." }]
+  const [stored, tried] = await Promise.all([
+    post("/v1/memories", { agentId: "first", conversation, remember: "extracted" }),
+    post("/v1/memories/extract", { conversation })
+  ])
+  expect(stored.body).toMatchObject({ created: [expect.anything()], extraction: "done" })
+  expect(tried.body.found).toHaveLength(1)
+  await fresh.stop()
+})
+
 it("is charged once if the service is killed before it is read, and it is sent again", async () => {
   const dataDirectory = temporaryDirectory()
   const start = () => startServer({ dataDirectory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })

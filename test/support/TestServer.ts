@@ -164,6 +164,7 @@ const environmentOf = ({ environment }: ServerOptions): Readonly<Record<string, 
   MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
   // A machine without processor time to spare is not what tests are about; those of overload turn it back.
   MUNIMENT_QUEUE_WAIT_MILLIS: "60000",
+  MUNIMENT_READING_WAIT_MILLIS: "60000",
   MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
   ...environment
 })

@@ -68,6 +68,7 @@ export const Limits = {
   momentYearMax: 2200,
   extractionDeadlineMillis: 8_000,
   extractionWaitMillis: 50,
+  extractionPatienceMillis: 1_000,
   conversationContextMax: 20,
   neighboursPerMemoryMax: 8,
   neighbourTextLengthMax: 500,
@@ -269,7 +270,8 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
   [
     "a short wait for a reading ends before its deadline",
-    Limits.extractionWaitMillis < Limits.extractionDeadlineMillis
+    Limits.extractionWaitMillis <= Limits.extractionPatienceMillis &&
+      Limits.extractionPatienceMillis < Limits.extractionDeadlineMillis
   ],
   ["an event is kept for longer than its message is tried", Limits.hookGiveUpMillis < Limits.eventsKeptMillis],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],

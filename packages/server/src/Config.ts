@@ -240,6 +240,10 @@ export const ServerConfig = Config.all({
   ),
   /** What conversations leave behind, unless the request or the account says otherwise. */
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
+  /** How long a conversation waits for rules that read nothing else. */
+  readingWaitMillis: integer("MUNIMENT_READING_WAIT_MILLIS", 1).pipe(
+    Config.withDefault(Limits.extractionPatienceMillis)
+  ),
   llm,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   /** Where commits go first: to the commit log, or to the namespaces' files. */

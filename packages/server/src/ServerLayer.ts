@@ -191,7 +191,11 @@ const callsLayer = <E>(
     Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),
     Layer.provideMerge(
-      ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm), remember: config.remember })
+      ConversationExtraction.layer({
+        deadlineMillis: extractionDeadline(config.llm),
+        patienceMillis: config.readingWaitMillis,
+        remember: config.remember
+      })
     )
   )
 

@@ -11,8 +11,8 @@ import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
  * minute, hour, day: requests of the plan. open_requests: of the account's quota. signatures, contract_wallets: of the
  * address, wrong or being verified. sign_ups: accounts that wallets opened. account_streams, streams: of events.
  * validation_queue, validation_starved: the schema validator. schema_quarantine: a schema overran its time before.
- * map_time: the map took too long. reverts: payments that their chain reverted. Those of the language model have its
- * reason.
+ * map_time: the map took too long. reverts: payments that their chain reverted. Those of the language model,
+ * or of the rules in its place, have its reason.
  */
 export type InnerBound =
   | keyof RateLimit
@@ -27,7 +27,7 @@ export type InnerBound =
   | "schema_quarantine"
   | "map_time"
   | "reverts"
-  | `model_${ModelFailureReason}`
+  | `${"model" | "rules"}_${ModelFailureReason}`
 
 const met = Metric.counter("inner_refused_total", {
   description: "Requests answered 429 or 503 because of a bound behind admission, by bound.",

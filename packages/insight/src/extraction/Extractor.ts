@@ -102,6 +102,8 @@ export class Extractor extends Context.Service<
     /** `rules`, or the configured model's name; for status and logs. */
     readonly name: string
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
+    /** Starts what a reading needs and waits for it, so that no reading is cut short by a start. */
+    readonly ready: (account: string) => Effect.Effect<void>
     /** How many conversations are read or wait to be, one after the other; undefined: several are read at once. */
     readonly underWay: (account: string) => Effect.Effect<number | undefined>
     /** Waits until a background reading would delay no request. */

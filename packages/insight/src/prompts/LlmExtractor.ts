@@ -59,7 +59,13 @@ export const LlmExtractor = {
         return yield* merged(parts, answers, request, dates)
       })
       // A model's server reads several conversations at once.
-      return { name: model.name, extract, underWay: () => Effect.undefined, untilFree: () => Effect.void }
+      return {
+        name: model.name,
+        extract,
+        ready: () => Effect.void,
+        underWay: () => Effect.undefined,
+        untilFree: () => Effect.void
+      }
     })
   )
 }

@@ -81,21 +81,33 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
       () => enter(account, -1)
     )
   })
+  // Counts as a reading: others find the thread busy while it starts.
+  const ready = (account: string) =>
+    Effect.acquireUseRelease(
+      enter(account, 1),
+      () => Effect.ignore(thread.start),
+      () => enter(account, -1)
+    )
   // Another may have come between the signal and its receipt.
   const untilFree = () => Effect.whileLoop({ while: () => underWay > 0, body: () => free.await, step: () => undefined })
-  return { name: "rules", extract, underWay: () => Effect.sync(() => underWay), untilFree }
+  return {
+    name: "rules",
+    extract,
+    ready,
+    underWay: () => Effect.sync(() => underWay),
+    untilFree
+  }
 })
 
 export const RuleExtractor = { layer: Layer.effect(Extractor, makeRuleExtractor()) } as const
 
-const overloaded = Effect.fail(
-  new ModelFailure({ reason: "overloaded", message: "too many conversations are being read", retryAfterSeconds: 1 })
-)
+const failure = (reason: ModelFailure["reason"], message: string, retryAfterSeconds?: number): ModelFailure =>
+  new ModelFailure({ by: "rules", reason, message, retryAfterSeconds })
+
+const overloaded = Effect.fail(failure("overloaded", "too many conversations are being read", 1))
 
 /** The machine gave the thread no time: nothing is known of the conversation. */
-const starved = Effect.fail(
-  new ModelFailure({ reason: "overloaded", message: "the machine is too busy to read it now", retryAfterSeconds: 1 })
-)
+const starved = Effect.fail(failure("overloaded", "the machine is too busy to read it now", 1))
 
 /** Only what the rules need travels to the thread. */
 const taskOf = ({
@@ -119,10 +131,10 @@ const turnOf = ({ content, name, role, sentAt }: Turn): Turn => ({ role, content
 const failureOf = ({ reason }: WorkerFailure): ModelFailure => {
   switch (reason) {
     case "deadline":
-      return new ModelFailure({ reason: "timeout", message: "the rules took too long" })
+      return failure("timeout", "the rules took too long")
     case "failed":
-      return new ModelFailure({ reason: "malformed", message: "the rules failed on this conversation" })
+      return failure("malformed", "the rules failed on this conversation")
     default:
-      return new ModelFailure({ reason: "timeout", message: "the rules ran out of memory or were stopped" })
+      return failure("timeout", "the rules ran out of memory or were stopped")
   }
 }

@@ -20,6 +20,8 @@ export type ModelFailureReason =
 
 /** The model gave no usable answer. */
 export class ModelFailure extends Data.TaggedError("ModelFailure")<{
+  /** What reads in place of a model; undefined: a model. */
+  readonly by?: "rules" | undefined
   readonly reason: ModelFailureReason
   readonly message: string
   readonly retryAfterSeconds?: number | undefined

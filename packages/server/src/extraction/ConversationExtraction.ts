@@ -4,7 +4,7 @@
  *
  * Invariants: a conversation whose messages are stored is never refused because it cannot be read now: it is pending,
  * kept in the commit of its messages, and read by a later request or in the background (`PendingReadings`); a request
- * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing, unless credits or
+ * waits for a busy reader only a moment, and not long for one that starts or is late, unless it asks to wait; a reading that fails costs nothing, unless credits or
  * a budget are used up, in which case it comes later without a further charge, through restarts; a conversation with
  * nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
  * read.
@@ -70,11 +70,17 @@ export class ConversationExtraction extends Context.Service<
 export interface ConversationOptions {
   /** For one conversation; default `Limits.extractionDeadlineMillis`. */
   readonly deadlineMillis?: number | undefined
+  /** How long a request waits for rules that read nothing else; default `Limits.extractionPatienceMillis`. */
+  readonly patienceMillis?: number | undefined
   /** Unless the request or the account says otherwise; default `messages`. */
   readonly remember?: Remember | undefined
 }
 
-const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages" }: ConversationOptions) {
+const make = Effect.fnUntraced(function* ({
+  deadlineMillis,
+  patienceMillis = Limits.extractionPatienceMillis,
+  remember = "messages"
+}: ConversationOptions) {
   const millisMax = deadlineMillis ?? Limits.extractionDeadlineMillis
   const read = yield* makeThreadReading(millisMax)
   const readings = yield* makeRequestReadings
@@ -87,8 +93,11 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages
     keep: yield* makeMessageMemories,
     read,
     readings,
-    isBusy: (account) =>
-      Effect.map(extractor.underWay(account), (count) => count !== undefined && (count > 0 || isUnderWay())),
+    waitMillis: (account) =>
+      Effect.map(extractor.underWay(account), (count) => {
+        if (count === undefined) return undefined
+        return count > 0 || isUnderWay() ? Limits.extractionWaitMillis : patienceMillis
+      }),
     sameMessages: new SameMessages(),
     remember
   }
@@ -107,8 +116,8 @@ interface Parts {
   readonly keep: MessageMemories
   readonly read: ThreadReading
   readonly readings: RequestReadings
-  /** Whether another one is read, for however long, or a backlog is worked off. */
-  readonly isBusy: (account: string) => Effect.Effect<boolean>
+  /** How long a request waits for its reading: a moment while another one is read or a backlog is worked off. */
+  readonly waitMillis: (account: string) => Effect.Effect<number | undefined>
   readonly sameMessages: SameMessages
   readonly remember: Remember
 }
@@ -241,7 +250,7 @@ const keepPaid = Effect.fnUntraced(function* ({ host }: Parts, { call, id, reque
 
 /** Stores the messages, if any are kept, and decides how long their reading is waited for. */
 const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, unread: ReadonlyArray<KeyedMessage>) {
-  const { directory, isBusy, keep, remember } = parts
+  const { directory, keep, remember } = parts
   const { atMillis, call, conversationDate, id, messages, request } = asked
   const { account } = call.caller
   const isKeeping = (request.remember ?? account.remember ?? remember) === "messages" && messages.some(isKept)
@@ -254,9 +263,12 @@ const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, u
   // What was read before is not read again in the background.
   const isAwaited = readable.length === 0 || request.force === true || waitsFor(request, "extraction")
   const spentMillis = (yield* Clock.currentTimeMillis) - atMillis
-  const waitMillis =
-    isAwaited || !(yield* isBusy(account.id)) ? undefined : Math.max(1, Limits.extractionWaitMillis - spentMillis)
-  return { kept, awaiting: readable.length, waitMillis } satisfies Stored
+  const waitMillis = isAwaited ? undefined : yield* parts.waitMillis(account.id)
+  return {
+    kept,
+    awaiting: readable.length,
+    waitMillis: waitMillis === undefined ? undefined : Math.max(1, waitMillis - spentMillis)
+  } satisfies Stored
 })
 
 /** What earlier readings of the messages gave: their answers may have been `pending`, or lost. */
