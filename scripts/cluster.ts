@@ -2,9 +2,10 @@
  * `npm run cluster`: several nodes of one service on this machine, over a real PostgreSQL. To try it; on several machines
  * each node is started with its own settings.
  */
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { firstKeyName } from "@muniment/cli/StartSecrets"
 import { ClusterProcesses, type NodeProcess } from "./cluster/ClusterProcesses.ts"
 import { postgresPlace } from "./cluster/postgresPlace.ts"
 
@@ -79,7 +80,7 @@ const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
   return { nodes, directory, postgresDirectory, isJson: values.json }
 }
 
-/** A node answers a moment before it has printed that it is ready, and the key. */
+/** A node answers a moment before it has printed that it is ready, and kept the key. */
 const untilReported = async ({ nodes }: ClusterProcesses): Promise<void> => {
   for (const until = Date.now() + reportMillis; Date.now() < until;) {
     if (nodes.every((node) => /Muniment is ready[^]*\n.*─╯/u.test(node.output()))) return
@@ -87,14 +88,14 @@ const untilReported = async ({ nodes }: ClusterProcesses): Promise<void> => {
   }
 }
 
-/** The operator's key is shown once, by the node that served first. */
+/** The operator's first key is in a file of the node that served first. */
 const adviceOf = ({ nodes }: ClusterProcesses, environment: string): ReadonlyArray<string> => {
-  const key = nodes.map((node) => /Key +(\S+)/.exec(node.output())?.[1]).find((found) => found !== undefined)
+  const key = nodes.map(({ directory }) => join(directory, firstKeyName)).find((path) => existsSync(path))
   const [node] = nodes
   return [
     ...(nodes.length === 0 ? [] : ["Any node takes any request. Stop or kill one, and the others go on."]),
     `For "muniment cluster status" and "muniment migrate": . ${relative("", environment)}`,
-    ...(key === undefined ? [] : [`The operator's key, shown once: ${key}`]),
+    ...(key === undefined ? [] : [`The operator's first key: ${relative("", key)}`]),
     ...(key === undefined && node !== undefined
       ? [`A key: MUNIMENT_DATA_DIR=${relative("", node.directory)} npm run muniment -- keys create --account operator`]
       : []),

@@ -24,7 +24,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
     /4 memories of operator exported[^]*4 were there already/,
-    /node-3 +http[^]*The operator's key, shown once: mun_/,
+    /node-3 +http[^]*The operator's first key: \S+first-key/,
     /(?=[^]*owns control\.db)(?=[^]*Shards: \d+ of 1024 are held)(?=(?:[^]*127\.0\.0\.1:\d+ +\d\.\d s){3})/
   ],
   "packages/server/docs/operations.md": [

@@ -31,6 +31,7 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
   "retired-agents.test.ts": changed,
   "shutdown.test.ts": processes,
   "start-failures.test.ts": processes,
+  "start-secrets.test.ts": processes,
   "storage-insurance.test.ts": changed,
   "vector-backlog.test.ts": "takes vectors out of the files of a stopped service"
 }

@@ -38,3 +38,10 @@ it("gives the link that signs in to the console, unless the console is off", () 
   expect(bootBox(report)).toContain("http://127.0.0.1:8787/console#link=abc")
   expect(bootBox({ ...report, consoleUrl: undefined })).not.toContain("Console")
 })
+
+it("names the file of a key that is not shown, and the command for a link", () => {
+  const text = bootBox({ ...report, operatorKeyFile: "/data/first-key", consoleUrl: undefined, isLinkAsked: true })
+  expect(text).toContain("Key   in /data/first-key")
+  expect(text).toContain("Bearer $(cat '/data/first-key')")
+  expect(text).toContain("muniment console")
+})

@@ -6,6 +6,7 @@ import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { bootBox } from "../BootBox.ts"
 import { fetchMissingModel } from "../DefaultModel.ts"
+import { withoutSecrets } from "../StartSecrets.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
 
@@ -29,7 +30,12 @@ export const serve = Command.make(
         )
       }
       const { runServer } = yield* Effect.promise(() => import("@muniment/server/App"))
-      return yield* runServer({ onReady: (report) => Console.log(json ? JSON.stringify(report) : bootBox(report)) })
+      return yield* runServer({
+        onReady: Effect.fnUntraced(function* (report) {
+          const shown = process.stdout.isTTY ? report : yield* withoutSecrets(report)
+          yield* Console.log(json ? JSON.stringify(shown) : bootBox(shown))
+        })
+      })
     }).pipe(Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))))
 ).pipe(
   Command.withDescription(
