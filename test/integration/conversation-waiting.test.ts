@@ -84,6 +84,26 @@ describe("a conversation beside others that are read", () => {
     await over()
   })
 
+  it("is read also if its caller leaves after it was stored", async () => {
+    const over = await occupied("leaving")
+    const leaving = new AbortController()
+    const asked = fetch(`${server.url}/v1/memories`, {
+      method: "POST",
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${alice.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        agentId: "left",
+        conversation: [{ id: "m1", role: "user", content: "I live in Quimper." }],
+        wait: "extraction"
+      })
+    })
+    await untilStored("left", 1, "conversation_message")
+    leaving.abort()
+    await expect(asked).rejects.toThrow(/abort/)
+    await over()
+    await untilStored("left", 1, "factual_memory")
+  })
+
   it("keeps waiting when it keeps no messages, or reads known ones again", async () => {
     const over = await occupied("strict")
     const { body } = await send("strict", "I live in Quimper.", { remember: "extracted" })

@@ -207,7 +207,12 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   const patience = Effect.flatMap(Deferred.await(isStored), ({ waitMillis }) =>
     waitMillis === undefined ? Effect.never : Effect.sleep(waitMillis)
   )
-  const outcome = yield* readings.run(key, attempt, patience)
+  // Of a caller who leaves early the messages may be stored.
+  const left = Effect.suspend(() => {
+    const namespace = directory.find(account, request.agentId)
+    return namespace === undefined ? Effect.void : readings.leave(namespace, key, false)
+  })
+  const outcome = yield* Effect.onInterrupt(readings.run(key, attempt, patience), () => left)
   if (outcome === undefined || outcome === "failed") yield* call.release
   if (outcome === undefined) {
     const { kept } = yield* storeMessages(parts, asked, [])

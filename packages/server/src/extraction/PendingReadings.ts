@@ -74,7 +74,7 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
       seen.add(id)
       const failure = failures.get(id)
       const isDue = failure === undefined || failure.nextMillis <= (yield* Clock.currentTimeMillis)
-      if (readings.isUnderWay(readingKey(key, id)) || !isDue || carriedOut === readMax) continue
+      if (!isDue || carriedOut === readMax || readings.isUnderWay(key, id)) continue
       carriedOut++
       if (yield* carryOut(parts, key, reading)) {
         failures.delete(id)

@@ -52,7 +52,12 @@ export const makeRequestReadings = Effect.gen(function* () {
         return namespaces
       })
     ),
-    isUnderWay: (key: string) => underWay.has(key),
+    /** Whether the request that began the reading goes on with it; its namespace is looked at again at its end. */
+    isUnderWay: (namespace: NamespaceKey, id: string) => {
+      const fiber = underWay.get(readingKey(namespace, id))
+      fiber?.addObserver(() => note(namespace))
+      return fiber !== undefined
+    },
     isPaid: (key: string) => paid.has(key),
     /** Whether a reading that was left is over, after a wait for it. */
     isOver: Effect.fnUntraced(function* (key: string, isPatient: boolean) {

@@ -1,6 +1,7 @@
 /**
  * Reads conversations that could not be read when they were stored: the reader was busy, cold or failing, or a kill came
- * between. Durable without a list of its own: what is pending stands in the namespaces' files.
+ * between. Durable without a list of its own: what is pending stands in the namespaces' files, and is counted there when
+ * it is asked for: a request, an erasure or the end of an account may have settled it meanwhile.
  */
 import { Clock, Context, Effect, Layer, Option, Queue } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -14,6 +15,8 @@ import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 const startMillis = 5_000
 /** After a file that could not be read. */
 const unreadableMillis = 60_000
+/** Namespaces that are counted anew for one look at the total, in turn; the others as they were last seen. */
+const recountedMax = 32
 
 export interface PendingTotal {
   readonly count: number
@@ -53,8 +56,8 @@ const make = Effect.gen(function* () {
     const keys = yield* untilPending
     const nextMillis = yield* Clock.currentTimeMillis
     for (const key of keys) {
-      const { count = 0, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
-      waiting.set(key.tag, { key, count: count + 1, sinceMillis, nextMillis })
+      const { count = 1, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
+      waiting.set(key.tag, { key, count, sinceMillis, nextMillis })
       left.add(key.tag)
     }
     yield* Queue.offer(wake, undefined)
@@ -99,13 +102,28 @@ const make = Effect.gen(function* () {
     Effect.andThen(Effect.forever(step)),
     Effect.forkScoped
   )
-  const total = Effect.map(Clock.currentTimeMillis, (nowMillis): PendingTotal => {
+  let recountedTo = 0
+  const recount = Effect.fnUntraced(function* (seen: Waiting) {
+    const { key } = seen
+    const isErased = directory.byTag(key.tag) !== key
+    const pending = isErased ? { count: 0 } : yield* host.answer(key, { _tag: "Pending" })
+    // A turn may have been faster.
+    if (waiting.get(key.tag) !== seen) return
+    if (pending.count === 0) waiting.delete(key.tag)
+    else waiting.set(key.tag, { ...seen, ...pending })
+  })
+  const total = Effect.gen(function* () {
+    const all = [...waiting.values()]
+    const from = recountedTo < all.length ? recountedTo : 0
+    recountedTo = from + recountedMax
+    yield* Effect.forEach(all.slice(from, recountedTo), (seen) => Effect.ignore(recount(seen)), { discard: true })
+    const nowMillis = yield* Clock.currentTimeMillis
     const seen = [...waiting.values()]
     const since = leastOf(seen.map(({ sinceMillis }) => sinceMillis ?? nowMillis))
     return {
       count: seen.reduce((sum, { count }) => sum + count, 0),
       ageMillis: since === Infinity ? 0 : Math.max(0, nowMillis - since)
-    }
+    } satisfies PendingTotal
   })
   return PendingConversations.of({ total })
 })

@@ -121,13 +121,17 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
     }
     return model === undefined || due.size === 0 ? Effect.void : Effect.andThen(untilReady, turns(model))
   })
-  const forgetErased = Effect.sync(() => {
+  // Turns count what they have done. Without a model there are none, and what is erased would stay in the counts.
+  const recount = Effect.gen(function* () {
+    takeNotes(work)
     for (const { key } of counts.all) if (isErased(work, key)) counts.delete(key.tag)
+    if ((yield* embedder.status).state === "ready") return
+    yield* lookAt(work, counts.lacking)
   })
   const rounds = Effect.forever(Effect.andThen(untilDue, round))
   return countAll(work).pipe(
     Effect.andThen(round),
-    Effect.andThen(Effect.raceFirst(rounds, Effect.forever(Effect.delay(forgetErased, retryMillis))))
+    Effect.andThen(Effect.raceFirst(rounds, Effect.forever(Effect.delay(recount, retryMillis))))
   )
 }
 
@@ -147,10 +151,10 @@ const takeNotes = (work: Work): void => {
   }
 }
 
-const countAll = (work: Work) =>
-  Effect.forEach(work.directory.all(), (key) => Effect.andThen(Effect.ignore(look(work, key)), Effect.yieldNow), {
-    discard: true
-  })
+const countAll = (work: Work) => lookAt(work, work.directory.all())
+
+const lookAt = (work: Work, keys: Iterable<NamespaceKey>) =>
+  Effect.forEach(keys, (key) => Effect.andThen(Effect.ignore(look(work, key)), Effect.yieldNow), { discard: true })
 
 /** Counts what is missing, and which models still have vectors. */
 const look = Effect.fnUntraced(function* ({ counts, embedding, host, model }: Work, key: NamespaceKey) {

@@ -1,0 +1,152 @@
+/**
+ * How many conversations wait for their reading, as health and metrics say: as many as the files have, whoever settled
+ * them. Over real files and the test's clock; the reading alone is the test's.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { ConversationExtraction } from "@muniment/server/extraction/ConversationExtraction"
+import { makePendingReadings } from "@muniment/server/extraction/PendingReadings"
+import { makeRequestReadings, readingKey } from "@muniment/server/extraction/RequestReadings"
+import { ReadingFailed, type ThreadReading } from "@muniment/server/extraction/ThreadReading"
+import { PendingConversations } from "@muniment/server/jobs/PendingConversations"
+import { KnownKinds } from "@muniment/server/memories/KnownKinds"
+import { engineOf, extracting, messageRecord, turnOf } from "../../support/EngineFixtures.ts"
+import { controlLayerOf } from "../control/ControlLayers.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const account = "acc_pending"
+
+const storing = (key: NamespaceKey, number: number) =>
+  NamespaceHost.use((host) =>
+    host.ask(
+      key,
+      extracting([], [messageRecord(number, `text ${number}`, { threadId: `t${number}` })], {
+        scope: { threadId: `t${number}` },
+        isForced: true,
+        awaits: {
+          id: `reading ${number}`,
+          messages: [{ key: turnOf(number).key, readKey: turnOf(number).key }],
+          kinds: undefined,
+          conversationDate: "2026-01-02",
+          expiresAt: undefined
+        }
+      })
+    )
+  )
+
+/** As a reading commits. */
+const ending = (key: NamespaceKey, number: number) =>
+  NamespaceHost.use((host) =>
+    host.ask(key, {
+      _tag: "StoreMemories",
+      memories: [],
+      idempotency: undefined,
+      conversation: {
+        scope: { threadId: `t${number}` },
+        processed: [],
+        isForced: true,
+        turns: [],
+        summary: undefined,
+        reads: `reading ${number}`
+      }
+    })
+  )
+
+/** Of every file, by its own count. */
+const inFiles = Effect.gen(function* () {
+  const host = yield* NamespaceHost
+  const directory = yield* NamespaceDirectory
+  const counts = yield* Effect.forEach(directory.all(), (key) => host.answer(key, { _tag: "Pending" }))
+  return counts.reduce((sum, { count }) => sum + count, 0)
+})
+
+/** Reads everything but what stands in `failing`. */
+const world = (failing: ReadonlySet<string>) => {
+  const read: ThreadReading = ({ messages }) =>
+    Effect.suspend(() =>
+      messages.some(({ content }) => failing.has(content))
+        ? Effect.fail(new ReadingFailed({ refusal: Effect.never, isBusy: false }))
+        : Effect.succeed(undefined)
+    )
+  const control = controlLayerOf(temporaryDirectory())
+  const base = Layer.mergeAll(engineOf(temporaryDirectory()), KnownKinds.layer).pipe(Layer.provideMerge(control))
+  return Effect.gen(function* () {
+    const readings = yield* makeRequestReadings
+    const { resume } = yield* makePendingReadings(read, readings)
+    const extraction = Layer.succeed(ConversationExtraction, {
+      remember: () => Effect.die("not asked"),
+      tryReading: () => Effect.die("not asked"),
+      resume,
+      untilPending: readings.untilLeft
+    })
+    const jobs = yield* Layer.build(PendingConversations.layer.pipe(Layer.provide(extraction)))
+    const { total } = yield* Effect.provide(PendingConversations, jobs)
+    yield* TestClock.adjust("6 seconds")
+    return { readings, total }
+  }).pipe((made) => ({ made, base }))
+}
+
+describe("the count of conversations that wait", () => {
+  it.effect("has none that a request read while the background passed it by", () => {
+    const { base, made } = world(new Set())
+    return Effect.gen(function* () {
+      const { readings, total } = yield* made
+      const directory = yield* NamespaceDirectory
+      const key = yield* directory.ensure(account, "one")
+      yield* storing(key, 1)
+      const isRead = yield* Deferred.make<void>()
+      const host = yield* NamespaceHost
+      const commit = Effect.provideService(ending(key, 1), NamespaceHost, host)
+      const reading = Effect.andThen(Deferred.await(isRead), commit)
+      const request = yield* Effect.forkChild(readings.run(readingKey(key, "reading 1"), reading, Effect.never), {
+        startImmediately: true
+      })
+      yield* storing(key, 2)
+      yield* readings.leave(key, readingKey(key, "reading 2"), true)
+      yield* TestClock.adjust("1 minute")
+      yield* Effect.repeat(inFiles, { until: (count) => count === 1 })
+      expect((yield* total).count).toBe(1)
+      yield* Deferred.succeed(isRead, undefined)
+      yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
+      expect(yield* total).toEqual({ count: 0, ageMillis: 0 })
+      expect(request.pollUnsafe()).not.toBeUndefined()
+    }).pipe(Effect.scoped, Effect.provide(base))
+  })
+
+  it.effect("has none whose thread was erased while its reading waited to be tried again", () => {
+    const numbers = Array.from({ length: 40 }, (_, at) => at + 1)
+    const { base, made } = world(new Set(numbers.map((number) => `text ${number}`)))
+    return Effect.gen(function* () {
+      const { readings, total } = yield* made
+      const directory = yield* NamespaceDirectory
+      const host = yield* NamespaceHost
+      const keyOf = (number: number) => directory.ensure(account, `agent ${number % 3}`)
+      yield* Effect.forEach(
+        numbers,
+        Effect.fnUntraced(function* (number) {
+          const key = yield* keyOf(number)
+          yield* storing(key, number)
+          yield* readings.leave(key, readingKey(key, `reading ${number}`), true)
+        }),
+        { concurrency: "unbounded" }
+      )
+      yield* TestClock.adjust("1 second")
+      expect((yield* total).count).toBe(yield* inFiles)
+      yield* Effect.forEach(
+        numbers,
+        Effect.fnUntraced(function* (number) {
+          const key = yield* keyOf(number)
+          if (number % 4 !== 0) yield* host.ask(key, { _tag: "RemoveMatching", filter: { threadId: `t${number}` } })
+        }),
+        { concurrency: "unbounded" }
+      )
+      const left = yield* inFiles
+      expect(left).toBe(10)
+      expect((yield* total).count).toBe(left)
+    }).pipe(Effect.scoped, Effect.provide(base))
+  })
+})
