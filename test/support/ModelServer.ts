@@ -28,7 +28,15 @@ export interface ModelRequest {
 }
 
 /** Words that this server does not understand; it answers them with 400, as some servers do. */
-export type Refused = "json_schema" | "json_object" | "max_tokens" | "temperature" | "tool_choice"
+export type Refused =
+  | "json_schema"
+  | "json_object"
+  | "max_tokens"
+  | "temperature"
+  | "tool_choice"
+  | "reasoning_effort"
+  | "no_effort"
+  | "chat_template_kwargs"
 
 const idlePollMillis = 10
 
@@ -108,6 +116,13 @@ export class ModelServer {
     const words: ReadonlyArray<readonly [Refused, boolean, string]> = [
       ["max_tokens", "max_tokens" in body, "Unsupported parameter: use 'max_completion_tokens' instead."],
       ["temperature", "temperature" in body, "Unsupported value: 'temperature' is not supported with this model."],
+      ["chat_template_kwargs", "chat_template_kwargs" in body, "Unknown parameter: 'chat_template_kwargs'."],
+      ["reasoning_effort", "reasoning_effort" in body, "Unrecognized request argument supplied: reasoning_effort"],
+      [
+        "no_effort",
+        body["reasoning_effort"] === "none",
+        "Unsupported value: 'reasoning_effort' does not support 'none'. Supported values are: 'low' and 'high'."
+      ],
       ["json_schema", schemaBy === "json_schema", "response_format.type must be text or json_object"],
       ["tool_choice", "tool_choice" in body, "tool_choice: forced tool use is not supported with this model."],
       ["json_object", schemaBy === "json_object", "response_format is not supported"]

@@ -6,7 +6,8 @@
 /** Values in braces that are tried; prose may contain braces too. */
 const startsTriedMax = 8
 
-const thought = /^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/
+/** Some templates write the opening tag into the prompt, so that the text begins inside of the thoughts. */
+const thought = /^\s*(?:<think(?:ing)?>|(?![\s{[`]))[\s\S]*?<\/think(?:ing)?>/
 const fence = "```"
 
 export const jsonIn = (written: string): string => {

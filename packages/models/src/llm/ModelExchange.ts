@@ -24,7 +24,7 @@ const responseBytesMax = 512 * 1024
 /** Of a refusal's body, which only names the fields that were not understood. */
 const refusalBytesMax = 16 * 1024
 /** More than there are dialects. */
-const dialectsTriedMax = 5
+const dialectsTriedMax = 9
 
 export const makeModelExchange = (
   client: HttpClient.HttpClient,

@@ -26,6 +26,8 @@ export const openAiChat: WireFormat = {
       [dialect.lengthField]: outputTokensMax,
       stream: false,
       ...(dialect.isTemperatureSent && { temperature: 0 }),
+      ...(dialect.reasoningEffort !== undefined && { reasoning_effort: dialect.reasoningEffort }),
+      ...(dialect.isTemplateTold && { chat_template_kwargs: { enable_thinking: false } }),
       ...(answer !== undefined && dialect.schemaBy !== "prompt" && { response_format: formatOf(answer, dialect) })
     }
   },
@@ -36,9 +38,32 @@ export const openAiChat: WireFormat = {
       return { ...dialect, lengthField: "max_completion_tokens" }
     }
     if (dialect.isTemperatureSent && refusal.includes("temperature")) return { ...dialect, isTemperatureSent: false }
+    const thinking = simplerThinking(dialect, refusal)
+    if (thinking !== undefined) return thinking
     if (dialect.schemaBy === "json_schema") return { ...dialect, schemaBy: "json_object" }
     return dialect.schemaBy === "json_object" ? { ...dialect, schemaBy: "prompt" } : undefined
   }
+}
+
+/**
+ * Without the words about thinking that the refusal names, or with an effort that it offers; without all of them where it
+ * names nothing, as they are no part of the original format.
+ */
+const simplerThinking = (dialect: Dialect, refusal: string): Dialect | undefined => {
+  const { isTemplateTold, reasoningEffort } = dialect
+  const isEffortNamed = reasoningEffort !== undefined && /reasoning/i.test(refusal)
+  const isTemplateNamed = isTemplateTold && refusal.includes("chat_template")
+  if (isEffortNamed || isTemplateNamed) {
+    const offered = reasoningEffort === "none" && /\blow\b/.test(refusal) ? "low" : undefined
+    return {
+      ...dialect,
+      reasoningEffort: isEffortNamed ? offered : reasoningEffort,
+      isTemplateTold: isTemplateTold && !isTemplateNamed
+    }
+  }
+  const isAboutFormat = /response_format|json_schema|json_object|schema/i.test(refusal)
+  if (isAboutFormat || (reasoningEffort === undefined && !isTemplateTold)) return undefined
+  return { ...dialect, reasoningEffort: undefined, isTemplateTold: false }
 }
 
 const systemText = ({ answer, system }: WireRequest): string =>

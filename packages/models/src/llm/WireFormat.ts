@@ -26,6 +26,10 @@ export interface Dialect {
   readonly schemaBy: "json_schema" | "json_object" | "prompt"
   readonly lengthField: "max_tokens" | "max_completion_tokens"
   readonly isTemperatureSent: boolean
+  /** How a model that thinks before it answers is asked not to, or little: it eats the time and the tokens of an answer. */
+  readonly reasoningEffort: "none" | "low" | undefined
+  /** The same for servers that read arguments of the chat template (vLLM, llama.cpp). */
+  readonly isTemplateTold: boolean
 }
 
 export interface WireAnswer {
@@ -45,7 +49,13 @@ export interface WireFormat {
   readonly simpler: (dialect: Dialect, refusal: string) => Dialect | undefined
 }
 
-export const firstDialect: Dialect = { schemaBy: "json_schema", lengthField: "max_tokens", isTemperatureSent: true }
+export const firstDialect: Dialect = {
+  schemaBy: "json_schema",
+  lengthField: "max_tokens",
+  isTemperatureSent: true,
+  reasoningEffort: "none",
+  isTemplateTold: true
+}
 
 /** The prompt is too long: no dialect will help. */
 export const isTooLong = (refusal: string): boolean =>

@@ -1,6 +1,7 @@
 /** Answers of the configured language model, over real HTTP in the wire formats of both providers. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import type { ModelRequest, Refused } from "../../../support/ModelServer.ts"
 import { answer, type ModelReply, text } from "../../../support/ModelServerReplies.ts"
 import { Facts, formats, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
 
@@ -227,13 +228,66 @@ describe("the dialect of an OpenAI-compatible server", () => {
     )
   )
 
+  // As Ollama, and vLLM and llama.cpp, serve `qwen3:8b`: unless told otherwise it thinks until its tokens are used up.
+  it.live.each([
+    { server: "Ollama", isTold: (body: ModelRequest["body"]) => body["reasoning_effort"] === "none" },
+    {
+      server: "vLLM",
+      isTold: ({ chat_template_kwargs: told }: ModelRequest["body"]) => JSON.stringify(told) === '{"enable_thinking":false}'
+    }
+  ])("turns thinking off as $server reads it", ({ isTold }) =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = ({ body }) => (isTold(body) ? answer(tea) : { kind: "length", text: "" })
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(server.requests).toHaveLength(1)
+      })
+    )
+  )
+
+  it.live("leaves out what a server does not know about thinking, or takes the effort that it offers", () =>
+    Effect.gen(function* () {
+      const asked = (...refused: ReadonlyArray<Refused>) =>
+        withModel(format, {}, ({ model, server }) =>
+          Effect.gen(function* () {
+            for (const word of refused) server.refused.add(word)
+            server.otherwise = () => answer(tea)
+            yield* model.generate(request)
+            yield* model.generate(request)
+            return server.requests.map(({ body }) => [body["reasoning_effort"], "chat_template_kwargs" in body])
+          })
+        )
+      const first = ["none", true]
+      expect(yield* asked("chat_template_kwargs")).toEqual([first, ["none", false], ["none", false]])
+      expect(yield* asked("reasoning_effort")).toEqual([first, [undefined, true], [undefined, true]])
+      expect(yield* asked("no_effort")).toEqual([first, ["low", true], ["low", true]])
+      expect((yield* asked("no_effort", "chat_template_kwargs", "max_tokens", "temperature")).at(-1)).toEqual([
+        "low",
+        false
+      ])
+    })
+  )
+
+  it.live("keeps thinking off where only the format is refused, and gives it up where nothing is named", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.refused.add("json_schema")
+        server.otherwise = () => answer(tea)
+        yield* model.generate(request)
+        server.script({ kind: "status", status: 422, body: '{"detail":"extra fields"}' })
+        yield* model.generate(request)
+        expect(server.requests.map(({ body }) => body["reasoning_effort"])).toEqual(["none", "none", "none", undefined])
+      })
+    )
+  )
+
   it.live("is not unlearned by a refusal that no dialect mends", () =>
     withModel(format, {}, ({ entries, model, server }) =>
       Effect.gen(function* () {
         const tooLong = '{"error":{"message":"maximum context length is 4096 tokens","code":"context_length_exceeded"}}'
         server.script({ kind: "status", status: 400, body: tooLong })
         expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
-        server.script({ kind: "status", status: 400 }, { kind: "status", status: 400 }, { kind: "status", status: 400 })
+        server.script(...Array.from({ length: 4 }, () => ({ kind: "status", status: 400 }) as const))
         expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
         server.script(answer(tea))
         yield* model.generate(request)

@@ -13,6 +13,7 @@ describe("jsonIn", () => {
       (json: string) => "Sure!\n```\n" + json + "\n```\nDone.",
       (json: string) => `The answer is: ${json}. Anything else?`,
       (json: string) => `<think>{"not": "this"}</think>${json}`,
+      (json: string) => `The user likes {tea}, so...\n</think>\n\n${json}`,
       (json: string) => `For {the user} I found ${json}`
     ]
     fc.assert(
