@@ -17,6 +17,71 @@ const evmOnly = {
   MUNIMENT_EVM_RPC_URL: unreachableUrl
 }
 
+describe("without networks and without an allowance of the operator's", () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "" } })
+  })
+  afterAll(() => server.stop())
+
+  // 1,000 credits are 200 of these.
+  it.each(["free", "starter", "pro"])("plan %s is never refused for credits, and every call is recorded", async (plan) => {
+    const key = await server.newAccount(`bounded-${plan}`, plan)
+    const write = (at: number) =>
+      server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories: [fact(`subject ${at}`, "is here")] } })
+    const answers: Array<Awaited<ReturnType<typeof write>>> = []
+    for (let from = 0; from < 240; from += 20) {
+      answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => write(from + at)))))
+    }
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const [last] = answers.slice(-1)
+    expect([last!.headers.get("x-credits-charged"), last!.headers.get("x-credits-remaining")]).toEqual([
+      "5",
+      "unlimited"
+    ])
+    const { body } = await server.call("GET", "/v1/credits", { key })
+    expect(body).toMatchObject({ plan, allowance: { credits: null, monthly: null }, balance: { credits: 0 } })
+    const { body: listed } = await server.call("GET", "/v1/credits/transactions", { key })
+    expect(new Set(listed.transactions.map(({ purse }: { readonly purse: string }) => purse))).toEqual(
+      new Set(["own-use"])
+    )
+    expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ problems: [] })
+  })
+
+  it("a wallet opens an account that is not refused either", async () => {
+    const { call } = await newDepositor(server)
+    const memory = { agentId: "a", memories: [fact("a", "b")] }
+    expect((await call("POST", "/v1/memories", { body: memory })).headers.get("x-credits-remaining")).toBe("unlimited")
+  })
+
+  it("the start says so", () => {
+    expect(server.output()).toMatch(/Credits: calls are recorded and not charged/)
+  })
+})
+
+describe("the operator's look at an account", () => {
+  it("shows the account's own plan and purses", async () => {
+    const server = await startServer({
+      environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "5" }
+    })
+    await server.newAccount("looked-at", "free")
+    const look = (path: string, method = "GET", body?: object) =>
+      server.call(method, path, {
+        key: server.operatorToken,
+        headers: { "x-account": "looked-at" },
+        ...(body !== undefined && { body })
+      })
+    expect((await look("/v1/account")).body.account.plan).toBe("free")
+    expect((await look("/v1/credits")).body).toMatchObject({ plan: "free", allowance: { credits: 5, monthly: 5 } })
+    for (let at = 0; at < 3; at++) {
+      const written = await look("/v1/memories", "POST", { agentId: "a", memories: [fact(`s ${at}`, "is here")] })
+      expect([written.status, written.headers.get("x-credits-remaining")]).toEqual([200, "unlimited"])
+    }
+    expect((await look("/v1/credits")).body.allowance.credits).toBe(5)
+    await server.stop()
+  })
+})
+
 describe("without networks", () => {
   let server: TestServer
   beforeAll(async () => {

@@ -14,6 +14,7 @@ export const bootBox = (report: ShownStart): string =>
       ...keyLines(report),
       `Docs  ${report.docsUrl}`
     ]),
+    ruleOfCredits(report),
     ...consoleLines(report),
     ...report.warnings.map((warning) => `! ${warning}`),
     report.operatorKey === undefined && report.operatorKeyFile === undefined
@@ -22,6 +23,12 @@ export const bootBox = (report: ShownStart): string =>
     ...callToTry(report),
     ""
   ].join("\n")
+
+/** Which rule holds for accounts other than the operator's. */
+const ruleOfCredits = ({ monthlyAllowance }: ShownStart): string =>
+  monthlyAllowance === null
+    ? "Credits: calls are recorded and not charged, as nothing can be paid here; free plans keep memories for 7 days."
+    : `Credits: ${monthlyAllowance} a month for each account for nothing; free plans keep memories for 7 days without a balance.`
 
 const keyLines = ({ operatorKey, operatorKeyFile }: ShownStart): ReadonlyArray<string> => {
   if (operatorKey !== undefined) return [`Key   ${operatorKey}  (shown once)`]

@@ -21,14 +21,19 @@ export interface Identity {
   readonly walletAddress?: string | undefined
   /** Whether the session of a browser is still open that stands for the key, or the operator; undefined: none does. */
   readonly isSessionOpen?: Effect.Effect<boolean> | undefined
+  /** The operator acts for the account: without charge and rate limits. */
+  readonly isOperator?: boolean
   /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */
   readonly newcomer?: Newcomer
 }
 
 /** How a wallet without an account gets one (contract: Wallet signatures). */
 export interface Newcomer {
-  /** What the account may spend in its first month for nothing; with less than a price, a payment comes first. */
-  readonly allowance: MicroCredits
+  /**
+   * What the account may spend in its first month for nothing, undefined without bound; with less than a price, a payment
+   * comes first.
+   */
+  readonly allowance: MicroCredits | undefined
   /** Makes the account, once, as the last step before a call acts; after a payment without bound. */
   readonly open: (how: "free" | "paid") => Effect.Effect<void, RateLimited | InsufficientStorage | Unavailable>
 }

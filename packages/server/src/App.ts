@@ -7,6 +7,7 @@
 import { createServer } from "node:net"
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -14,7 +15,7 @@ import { Admission } from "./admission/Admission.ts"
 import { routesOf } from "./AppRoutes.ts"
 import type { ServiceHooks } from "./cluster/ClusterNode.ts"
 import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
-import { localOrigin, ServerConfig } from "./Config.ts"
+import { localOrigin, monthlyAllowanceOf, ServerConfig } from "./Config.ts"
 import { ConsoleLinks } from "./console/ConsoleLinks.ts"
 import { DataDirectory, demandInstallation, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { maxBodySize } from "./http/Middleware.ts"
@@ -40,6 +41,8 @@ export interface BootReport {
   /** Signs the operator in to the console, once; undefined: the console is off. */
   readonly consoleUrl: string | undefined
   readonly warnings: ReadonlyArray<string>
+  /** Credits that each account but the operator's may spend in a month for nothing; null: nothing is charged. */
+  readonly monthlyAllowance: number | null
   readonly bootMillis: number
 }
 
@@ -180,11 +183,15 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, url: s
   return { ...report, operatorKey, consoleUrl: consoleLink?.url, warnings }
 })
 
+const shownAllowance = (allowance: MicroCredits | undefined): number | null =>
+  allowance === undefined ? null : toCredits(allowance)
+
 /** What every node can say. */
 const bootReport = (config: ServerConfig, url: string, startedNanos: bigint): Effect.Effect<BootReport> =>
   Effect.map(Clock.monotonicTimeNanos, (nowNanos) => ({
     url,
     dataDirectory: config.dataDirectory,
+    monthlyAllowance: shownAllowance(monthlyAllowanceOf(config)),
     docsUrl: `${url}/docs`,
     consoleUrl: undefined,
     warnings: [],

@@ -6,8 +6,7 @@ import { Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { credits } from "@muniment/domain/Money"
-import { type ServerConfig, signUpOf } from "./Config.ts"
+import { booksOptionsOf, type ServerConfig, signUpOf } from "./Config.ts"
 import { consoleAdminHandlers } from "./console/ConsoleAdminHandlers.ts"
 import { ConsoleLinks } from "./console/ConsoleLinks.ts"
 import { consoleRoutes } from "./console/ConsoleRoutes.ts"
@@ -73,10 +72,7 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
     accountHandlers,
     keysHandlers,
     hooksHandlers(config.accountWebhooks).pipe(Layer.provide(SecureRandom.layerWebCrypto)),
-    creditsHandlers({
-      monthlyAllowance: credits(config.monthlyAllowanceCredits),
-      walletAllowance: signUp.allowance
-    }),
+    creditsHandlers(booksOptionsOf(config)),
     adminHandlers,
     accountAdminHandlers,
     moneyAdminHandlers,

@@ -6,6 +6,7 @@ import { resolve } from "node:path"
 import { Config, Option, Redacted, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
+import type { BooksOptions } from "@muniment/control/credits/Books"
 import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
@@ -15,6 +16,9 @@ import { anyHosts } from "./identity/LocalCaller.ts"
 import { audienceRules } from "./identity/ServiceAudience.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
+
+/** Credits a month, where payments are taken. */
+const monthlyAllowanceDefault = 1_000
 
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
@@ -147,16 +151,31 @@ export const localOrigin = (host: string, port: number): string => {
 const isPrivate = (host: string, publicUrl: Option.Option<string>): boolean =>
   Option.isNone(publicUrl) && (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host))
 
+/** Where nothing can be paid, an allowance has no bound unless the operator sets one: it would end all use. */
+export const monthlyAllowanceOf = ({ monthlyAllowanceCredits, payments: { networks } }: ServerConfig) =>
+  Option.match(monthlyAllowanceCredits, {
+    onSome: credits,
+    onNone: () => (networks.length === 0 ? undefined : credits(monthlyAllowanceDefault))
+  })
+
 /** On a private address every wallet may open an account, with the allowance of all; elsewhere none may. */
-export const signUpOf = (config: ServerConfig): { readonly mode: SignUpMode; readonly allowance: MicroCredits } => {
+export const signUpOf = (
+  config: ServerConfig
+): { readonly mode: SignUpMode; readonly allowance: MicroCredits | undefined } => {
   const isOpen = isPrivate(config.host, config.publicUrl)
   return {
     mode: Option.getOrElse(config.walletSignUp, () => (isOpen ? "open" : "off")),
-    allowance: credits(
-      Option.getOrElse(config.walletAllowanceCredits, () => (isOpen ? config.monthlyAllowanceCredits : 0))
-    )
+    allowance: Option.match(config.walletAllowanceCredits, {
+      onSome: credits,
+      onNone: () => (isOpen ? monthlyAllowanceOf(config) : credits(0))
+    })
   }
 }
+
+export const booksOptionsOf = (config: ServerConfig): BooksOptions => ({
+  monthlyAllowance: monthlyAllowanceOf(config),
+  walletAllowance: { monthly: signUpOf(config).allowance }
+})
 
 export const ServerConfig = Config.all({
   ...address,
@@ -222,7 +241,7 @@ export const ServerConfig = Config.all({
     "* or origins without a path, such as https://app.example.com"
   ),
   /** Credits that every account may spend each month for nothing. */
-  monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
+  monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.option),
   /** One line for each request, without content. */
   requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
   /** How long calls of accounts are kept for the operator; 0: the last ones, in memory. */

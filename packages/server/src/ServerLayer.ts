@@ -51,7 +51,7 @@ import { RoundBook } from "@muniment/worker/RoundBook"
 import { leaveLane } from "./admission/Gate.ts"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { storeLayers } from "./CommitLogs.ts"
-import { type ServerConfig, signUpOf } from "./Config.ts"
+import { booksOptionsOf, type ServerConfig } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentReceipts } from "./credits/PaymentReceipts.ts"
@@ -252,10 +252,7 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
         Wallets.layer,
         GrantRevocations.layer,
         IdempotencyStore.layer,
-        Ledger.layer({
-          monthlyAllowance: credits(config.monthlyAllowanceCredits),
-          walletAllowance: signUpOf(config).allowance
-        }),
+        Ledger.layer(booksOptionsOf(config)),
         JobClock.layer.pipe(Layer.provideMerge(JobLog.layer)),
         ModelUsage.layer
       )

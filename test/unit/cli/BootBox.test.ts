@@ -8,6 +8,7 @@ const report = {
   docsUrl: "http://127.0.0.1:8787/docs",
   consoleUrl: "http://127.0.0.1:8787/console#link=abc",
   warnings: [],
+  monthlyAllowance: null,
   bootMillis: 512
 }
 
@@ -44,4 +45,9 @@ it("names the file of a key that is not shown, and the command for a link", () =
   expect(text).toContain("Key   in /data/first-key")
   expect(text).toContain("Bearer $(cat '/data/first-key')")
   expect(text).toContain("muniment console")
+})
+
+it("says whether calls are charged, and how long free plans keep memories", () => {
+  expect(bootBox(report)).toMatch(/recorded and not charged[^\n]*7 days/)
+  expect(bootBox({ ...report, monthlyAllowance: 20 })).toMatch(/20 a month[^\n]*7 days/)
 })

@@ -46,7 +46,7 @@ const accountText = ({ allowance, balance, insuredUntil, plan, purgeNotice }: An
     [
       "allowance",
       allowance.credits === null
-        ? "without bound"
+        ? "without bound: calls are recorded, and not charged"
         : `${allowance.credits} of ${allowance.monthly} credits, renewed ${timeText(allowance.renewsAt)} UTC`
     ],
     ["plan", plan],

@@ -172,9 +172,9 @@ const Purses = ({ account, credits }: { readonly account: string; readonly credi
         <dt>Allowance</dt>
         <dd>
           {allowance.credits === null
-            ? "without bound"
+            ? "without bound: calls are recorded, and not charged"
             : `${count(allowance.credits)} of ${count(allowance.monthly ?? 0)} credits`}{" "}
-          <span class="muted">until {moment(allowance.renewsAt).slice(0, 10)}</span>
+          {allowance.credits !== null && <span class="muted">until {moment(allowance.renewsAt).slice(0, 10)}</span>}
         </dd>
         {insuredUntil !== undefined && (
           <>

@@ -6,6 +6,7 @@
 import { Context, Effect, Layer } from "effect"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost } from "@muniment/domain/Statement"
+import { Books } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { Ledger } from "./Ledger.ts"
 import { accountName } from "./LedgerAccounts.ts"
@@ -23,7 +24,7 @@ export class AgentCosts extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<AgentCost>, ControlFailure>
   }
 >()("muniment/control/AgentCosts") {
-  static readonly layer: Layer.Layer<AgentCosts, never, ControlDatabase | Ledger> = Layer.effect(
+  static readonly layer: Layer.Layer<AgentCosts, never, Books | ControlDatabase | Ledger> = Layer.effect(
     AgentCosts,
     Effect.suspend(() => make)
   )
@@ -31,6 +32,8 @@ export class AgentCosts extends Context.Service<
 
 const make = Effect.gen(function* () {
   const { sql } = yield* ControlDatabase
+  // On other plans what is recorded and not taken are the operator's own calls, unless nothing is taken of anybody.
+  const countsOwnUse = (yield* Books).isUnlimited({ id: "", plan: "free" })
   const eachTransfer = yield* makeTransferPages
 
   const sumsOf = ({ from, until }: Period, accountId: string | undefined, { after, last }: TransferPage) =>
@@ -41,7 +44,7 @@ const make = Effect.gen(function* () {
         LEFT JOIN namespace AS named ON named.tag = transfer.namespace AND named.account = transfer.account
       WHERE transfer.id > ${after} AND transfer.id <= ${last}
         AND transfer.kind IN ('charge', 'storage', 'storage_metered')
-        AND (account.plan = 'owner' OR purse.name NOT LIKE ${accountName("own-use", "%")})
+        AND (${countsOwnUse ? sql`TRUE` : sql`account.plan = 'owner'`} OR purse.name NOT LIKE ${accountName("own-use", "%")})
         AND transfer.at >= ${from} AND transfer.at < ${until}
         AND ${accountId === undefined ? sql`TRUE` : sql`transfer.account = ${accountId}`}
       GROUP BY transfer.account, named.agent_id, operation, transfer.kind`

@@ -7,7 +7,9 @@
  * balances in the file are never negative either.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { Account } from "@muniment/domain/Account"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { plans } from "@muniment/domain/Plans"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ChangeQueue } from "./ChangeQueue.ts"
 import { ControlDatabase, type WithoutSql } from "../database/ControlDatabase.ts"
@@ -34,6 +36,8 @@ export class Books extends Context.Service<
     readonly purseOf: (accountId: string) => Purse
     /** The same in the month of `atMillis`: grants that month's allowance first. */
     readonly purseAt: (accountId: string, atMillis: number) => Purse
+    /** By its plan, or as nothing bounds its allowance: prices are recorded, its purses are never touched. */
+    readonly isUnlimited: (account: Pick<Account, "id" | "plan">) => boolean
     /** Takes up to `amountMax` of the free balance; `commit` runs as a durable transaction of its own. */
     readonly debit: <A, E, R>(
       accountId: string,
@@ -52,10 +56,10 @@ export class Books extends Context.Service<
 }
 
 export interface BooksOptions {
-  /** Free credits of each account per UTC month. */
-  readonly monthlyAllowance: MicroCredits
+  /** Free credits of each account per UTC month; undefined: without bound, prices are recorded and not taken. */
+  readonly monthlyAllowance: MicroCredits | undefined
   /** The same of accounts that a wallet opened by itself, whose id is its address; default: as of all. */
-  readonly walletAllowance?: MicroCredits
+  readonly walletAllowance?: { readonly monthly: MicroCredits | undefined }
 }
 
 export interface Debited<A> {
@@ -69,9 +73,14 @@ export interface Credited<A> {
   readonly amount: MicroCredits
 }
 
-/** What an account may spend in a month for nothing. */
-export const allowanceOf = ({ monthlyAllowance, walletAllowance }: BooksOptions, accountId: string): MicroCredits =>
-  walletAllowance !== undefined && parseWalletAddress(accountId) !== undefined ? walletAllowance : monthlyAllowance
+/** What an account may spend in a month for nothing; undefined: without bound. */
+export const allowanceOf = (
+  { monthlyAllowance, walletAllowance }: BooksOptions,
+  accountId: string
+): MicroCredits | undefined =>
+  walletAllowance !== undefined && parseWalletAddress(accountId) !== undefined
+    ? walletAllowance.monthly
+    : monthlyAllowance
 
 const make = Effect.fnUntraced(function* (options: BooksOptions) {
   const database = yield* ControlDatabase
@@ -91,8 +100,8 @@ const make = Effect.fnUntraced(function* (options: BooksOptions) {
   const purseAt = (accountId: string, atMillis: number): Purse => {
     const purse = purseOf(accountId)
     const month = monthOf(atMillis)
-    if (month <= purse.month) return purse
     const granted = allowanceOf(options, accountId)
+    if (granted === undefined || month <= purse.month) return purse
     const next = rolledOver(purse, month, granted)
     // Read only: while the queue is full nothing is reserved, and the change is made later.
     if (queue.isFull) return next.purse
@@ -110,6 +119,7 @@ const make = Effect.fnUntraced(function* (options: BooksOptions) {
     queue,
     purseOf,
     purseAt,
+    isUnlimited: ({ id, plan }) => plans[plan].isUnlimited || allowanceOf(options, id) === undefined,
     debit: <A, E, R>(
       accountId: string,
       amountMax: MicroCredits,

@@ -1,6 +1,7 @@
 /**
  * Credits of all accounts, by double entry (contract: Credits; the model is TigerBeetle's). The allowance of the month
- * pays first, then the paid balance; use by plan `owner` is recorded and not charged.
+ * pays first, then the paid balance; use by plan `owner`, or under an allowance without bound, is recorded and not
+ * charged.
  *
  * Invariants: the sum of all accounts is zero; no purse is negative; a key is charged once; two calls never hold the
  * same credit. A deposit, the hold of a write and a storage charge are durable before they are answered; the charges of

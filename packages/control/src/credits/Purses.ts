@@ -15,7 +15,7 @@ export interface Purses {
   /** The balance including what calls under way hold of it. */
   readonly paid: MicroCredits
   readonly allowance: MicroCredits
-  /** Plan `owner`: prices are recorded, nothing is taken. */
+  /** Prices are recorded, nothing is taken (`Books.isUnlimited`). */
   readonly isUnlimited: boolean
 }
 

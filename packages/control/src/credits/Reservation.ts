@@ -37,7 +37,7 @@ export interface ReservationFields extends Split {
   readonly accountId: string
   readonly operation: string
   readonly namespace: NamespaceTag | undefined
-  /** Recorded and not taken: plan `owner`. */
+  /** Recorded and not taken (`Books.isUnlimited`). */
   readonly ownUse: MicroCredits
   readonly isUnlimited: boolean
   readonly durable: Durable | undefined

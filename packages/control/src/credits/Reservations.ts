@@ -10,7 +10,6 @@ import type { Account } from "@muniment/domain/Account"
 import { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MicroCredits } from "@muniment/domain/Money"
-import { plans } from "@muniment/domain/Plans"
 import { atNow, type Books } from "./Books.ts"
 import type { Change } from "./ChangeQueue.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -92,9 +91,8 @@ export class Reservations {
   reserve(options: ReserveOptions): Effect.Effect<Reservation, InsufficientCredits | ControlFailure> {
     return atNow((now) => {
       const { isFull } = this.#books.queue
-      const isUnlimited = plans[options.account.plan].isUnlimited
-      // The owner's plan is served even if no charge can be recorded: reads and erasure go on.
-      if (isUnlimited) return Effect.succeed(this.#make(options, now, { ownUse: isFull ? 0 : options.price }))
+      // Where nothing is taken, calls are served even if no charge can be recorded: reads and erasure go on.
+      if (this.#books.isUnlimited(options.account)) return Effect.succeed(this.#make(options, now, { ownUse: isFull ? 0 : options.price }))
       if (isFull) return Effect.fail(tooManyPending())
       if (options.price === 0) return Effect.succeed(this.#make(options, now))
       return options.durable === undefined
@@ -144,7 +142,7 @@ export class Reservations {
   }
 
   purses(account: Account): Effect.Effect<Purses> {
-    return atNow((now) => Effect.succeed(this.#pursesOf(account.id, plans[account.plan].isUnlimited, now)))
+    return atNow((now) => Effect.succeed(this.#pursesOf(account.id, this.#books.isUnlimited(account), now)))
   }
 
   get sweep(): Effect.Effect<number, ControlFailure> {
@@ -173,7 +171,7 @@ export class Reservations {
       fromAllowance: 0,
       fromBalance: 0,
       ownUse: 0,
-      isUnlimited: plans[account.plan].isUnlimited,
+      isUnlimited: this.#books.isUnlimited(account),
       durable: undefined,
       at: now,
       month: "",
@@ -237,7 +235,7 @@ export class Reservations {
     })
   }
 
-  /** Grants no allowance to an unlimited plan. */
+  /** Grants no allowance where nothing is taken. */
   #pursesOf(accountId: string, isUnlimited: boolean, now: number): Purses {
     return spendable(isUnlimited ? this.#books.purseOf(accountId) : this.#books.purseAt(accountId, now), isUnlimited)
   }

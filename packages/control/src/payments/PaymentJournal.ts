@@ -11,7 +11,6 @@ import type { SqlClient } from "effect/sql"
 import type { Plan } from "@muniment/domain/Account"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
-import { plans } from "@muniment/domain/Plans"
 import { Books } from "../credits/Books.ts"
 import { announceIn } from "./PaymentEvents.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -148,7 +147,7 @@ const planOf = (sql: SqlClient.SqlClient, accountId: string) =>
   Effect.map(sql<{ readonly plan: Plan }>`SELECT plan FROM account WHERE id = ${accountId}`, ([row]) => row?.plan)
 
 const pursesOf = Effect.fnUntraced(function* (books: Books["Service"], plan: Plan | undefined, accountId: string) {
-  const isUnlimited = plan !== undefined && plans[plan].isUnlimited
+  const isUnlimited = plan !== undefined && books.isUnlimited({ id: accountId, plan })
   const purse = isUnlimited ? books.purseOf(accountId) : books.purseAt(accountId, yield* Clock.currentTimeMillis)
   return spendable(purse, isUnlimited)
 })

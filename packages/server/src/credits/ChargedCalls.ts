@@ -8,6 +8,7 @@
  */
 import { type Cause, Context, Effect, Layer, Metric } from "effect"
 import { WebCrypto } from "effect/crypto"
+import type { Account } from "@muniment/domain/Account"
 import { Unavailable } from "@muniment/domain/Errors"
 import type { Identity, Newcomer } from "@muniment/domain/Identity"
 import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from "@muniment/domain/api/Middleware"
@@ -78,10 +79,10 @@ const make = Effect.gen(function* () {
 
   // No spans: this surrounds every priced call, and a span would cost as much as the charge.
   const charge = <A, E, R>(operation: PricedOperation, act: (call: PricedCall) => Effect.Effect<A, E, R>) => {
-    const { account } = operation.caller
+    const { plan } = payerOf(operation.caller)
     return Effect.uninterruptibleMask((restore) => {
       // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
-      const token = operation.token ?? (plans[account.plan].isUnlimited ? undefined : tokens.next())
+      const token = operation.token ?? (plans[plan].isUnlimited ? undefined : tokens.next())
       const call = new OpenCall(operation, token, parts)
       const costs = { micro: 0 }
       const acting = Effect.provideService(act(call), TokenCosts, costs)
@@ -113,7 +114,16 @@ export const freeCall = (caller: Identity, token: IdempotencyToken | undefined):
   release: Effect.void
 })
 
-const noCredits: Purses = { balance: 0, paid: 0, allowance: 0, isUnlimited: false }
+/** The operator's calls for an account are recorded, as those on the owner's plan. */
+const payerOf = ({ account, isOperator }: Identity): Account =>
+  isOperator === true ? { ...account, plan: "owner" } : account
+
+const pursesOf = ({ allowance }: Newcomer): Purses => ({
+  balance: 0,
+  paid: 0,
+  allowance: allowance ?? 0,
+  isUnlimited: allowance === undefined
+})
 
 /** A call between its start and its settlement; holds at most one reservation. */
 class OpenCall implements PricedCall {
@@ -136,7 +146,7 @@ class OpenCall implements PricedCall {
   reserve({ agent, changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
     const { caller, carrier, operation, price: fullPrice, token: given } = this.#operation
     if (this.#held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
-    const { account } = caller
+    const account = payerOf(caller)
     const priced = { account, operation, price: price ?? fullPrice, namespace: this.#namespaceOf(agent, changes) }
     const durable =
       changes === undefined || this.token === undefined
@@ -154,7 +164,8 @@ class OpenCall implements PricedCall {
     )
     const newcomer = this.#newcomer
     if (newcomer === undefined) return funded
-    const isCovered = plans[account.plan].isUnlimited || newcomer.allowance >= priced.price
+    const { allowance } = newcomer
+    const isCovered = plans[account.plan].isUnlimited || allowance === undefined || allowance >= priced.price
     const opened = isCovered
       ? newcomer.open("free")
       : Effect.andThen(this.#parts.desk.take(topUp, carrier()), newcomer.open("paid"))
@@ -211,9 +222,8 @@ class OpenCall implements PricedCall {
       const held = this.#held
       if (held === undefined) {
         // Nothing is kept of a wallet without an account, a purse neither.
-        const allowance = this.#newcomer?.allowance
-        if (allowance !== undefined) return Effect.succeed({ charged: 0, purses: { ...noCredits, allowance } })
-        return Effect.map(this.#parts.ledger.purses(caller.account), (purses) => ({ charged: 0, purses }))
+        if (this.#newcomer !== undefined) return Effect.succeed({ charged: 0, purses: pursesOf(this.#newcomer) })
+        return Effect.map(this.#parts.ledger.purses(payerOf(caller)), (purses) => ({ charged: 0, purses }))
       }
       return Effect.map(this.#parts.ledger.settle(held), ({ charged, purses }) => {
         // On the owner's plan: what the call would have cost.

@@ -140,7 +140,8 @@ const makeActFor = Effect.gen(function* () {
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
     const identity: Identity = {
-      account: { ...account, plan: "owner" },
+      account,
+      isOperator: true,
       keyId: undefined,
       isSessionOpen: session && sessions.isOpen(session.record.id)
     }

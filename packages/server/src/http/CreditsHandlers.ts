@@ -54,19 +54,19 @@ export const creditsHandlers = (options: BooksOptions) =>
           const caller = yield* Caller
           const { account, newcomer } = caller
           // Of a wallet without an account nothing is kept, a purse neither.
-          const { allowance, balance } =
-            newcomer === undefined ? yield* ledger.purses(account) : { allowance: newcomer.allowance, balance: 0 }
-          const { isUnlimited } = plans[account.plan]
+          const purses = newcomer === undefined ? yield* ledger.purses(account) : noPurses
+          const monthly = plans[account.plan].isUnlimited ? undefined : allowanceOf(options, account.id)
+          const allowance = newcomer === undefined ? purses.allowance : (newcomer.allowance ?? 0)
           // Both follow from the number of all memories, which a bound key does not see.
           const isToldOfStorage = newcomer === undefined && !isBound(caller)
           const insuredUntil = isToldOfStorage ? yield* insurance.insuredUntil(account) : undefined
           const purgeNotice = isToldOfStorage ? yield* insurance.purgeNotice(account) : undefined
           return {
             success: true as const,
-            balance: balanceOf(balance),
+            balance: balanceOf(purses.balance),
             allowance: {
-              credits: isUnlimited ? null : toCredits(allowance),
-              monthly: isUnlimited ? null : toCredits(allowanceOf(options, account.id)),
+              credits: monthly === undefined ? null : toCredits(allowance),
+              monthly: monthly === undefined ? null : toCredits(monthly),
               renewsAt: nextMonth(yield* Clock.currentTimeMillis)
             },
             plan: account.plan,
@@ -79,6 +79,8 @@ export const creditsHandlers = (options: BooksOptions) =>
       })
     })
   )
+
+const noPurses = { allowance: 0, balance: 0 }
 
 const receiptFor =
   (receipts: PaymentReceipts["Service"]) =>

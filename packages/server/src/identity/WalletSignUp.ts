@@ -27,8 +27,8 @@ export type SignUpMode = (typeof signUpModes)[number]
 export interface SignUpOptions {
   readonly mode: SignUpMode
   readonly plan: Plan
-  /** What the new account may spend in a month for nothing. */
-  readonly allowance: MicroCredits
+  /** What the new account may spend in a month for nothing; undefined: without bound. */
+  readonly allowance: MicroCredits | undefined
   /** Whether free sign-ups are bounded. */
   readonly isLimited: boolean
   readonly trustedProxies: TrustedProxies
