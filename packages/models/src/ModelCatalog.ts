@@ -50,6 +50,8 @@ export interface ModelSpec {
   readonly pooling: "mean" | "cls"
   readonly queryPrefix: string
   readonly passagePrefix: string
+  /** What its vectors can be trusted in. */
+  readonly languages: "english" | "many"
   /**
    * Texts in one run of the network. 1 where activations are quantised by the run (the hub's q8
    * files): only then is a vector a function of its text and not of the texts beside it.
@@ -153,6 +155,7 @@ export const catalog: ReadonlyArray<ModelSpec> = [
     pooling: "mean",
     queryPrefix: "",
     passagePrefix: "",
+    languages: "english",
     textsPerRunMax: 1,
     files: [
       {
@@ -176,6 +179,7 @@ export const catalog: ReadonlyArray<ModelSpec> = [
     pooling: "mean",
     queryPrefix: "",
     passagePrefix: "",
+    languages: "english",
     textsPerRunMax: 8,
     files: [
       {
@@ -211,6 +215,7 @@ export const catalog: ReadonlyArray<ModelSpec> = [
     pooling: "mean",
     queryPrefix: "query: ",
     passagePrefix: "passage: ",
+    languages: "english",
     textsPerRunMax: 1,
     files: [
       {
@@ -234,6 +239,7 @@ export const catalog: ReadonlyArray<ModelSpec> = [
     pooling: "cls",
     queryPrefix: "Represent this sentence for searching relevant passages: ",
     passagePrefix: "",
+    languages: "english",
     textsPerRunMax: 1,
     files: [
       {
@@ -257,6 +263,7 @@ export const catalog: ReadonlyArray<ModelSpec> = [
     pooling: "mean",
     queryPrefix: "query: ",
     passagePrefix: "passage: ",
+    languages: "many",
     textsPerRunMax: 1,
     files: [
       {

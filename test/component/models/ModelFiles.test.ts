@@ -25,6 +25,7 @@ const spec: ModelSpec = {
   pooling: "mean",
   queryPrefix: "",
   passagePrefix: "",
+  languages: "english",
   textsPerRunMax: 1,
   knownVector: [0],
   files: [fileOf("onnx/model_quantized.onnx", weights), fileOf("tokenizer.json", tokenizer)],

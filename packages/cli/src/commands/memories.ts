@@ -85,14 +85,22 @@ export const remember = Command.make(
 )
 
 /** What an answer of `create` says was stored, and what was not and why. */
-export const rememberedText = ({ created, messages, rejected = [], updated }: Answer<"create">): string => {
+export const rememberedText = ({
+  created,
+  extraction,
+  messages,
+  rejected = [],
+  updated
+}: Answer<"create">): string => {
   const lines = [
     ...created.map((memory) => `+ ${memoryLine(memory)}`),
     ...updated.map((memory) => `~ ${memoryLine(memory)}`),
     ...rejected.map(({ message, reason }) => `- not stored, ${reason}: ${message}`),
-    ...(messages === undefined ? [] : [`${messages.stored} of the messages stored, ${messages.known} known before`])
+    ...(messages === undefined ? [] : [`${messages.stored} of the messages stored, ${messages.known} known before`]),
+    ...(extraction === "pending" ? ["What they say is read later."] : [])
   ]
-  return lines.length === 0 ? "Nothing to remember." : lines.join("\n")
+  const isWithoutFacts = created.length + updated.length + rejected.length === 0 && extraction !== "pending"
+  return [...lines, ...(isWithoutFacts ? ["No facts were read out of it."] : [])].join("\n")
 }
 
 const dataOf = Effect.fnUntraced(function* (text: string) {

@@ -63,8 +63,12 @@ export const ReaderTrial = () => {
       {result !== undefined && (
         <div aria-live="polite">
           {result.found.length + result.rejected.length === 0 ? (
-            <Empty title="Nothing to remember">
-              <p>The reader found no statement that could become a memory.</p>
+            <Empty title="No facts found">
+              <p>
+                The reader found no statement that could become a memory of its own. The rules read English alone. The
+                messages of a conversation are kept all the same, in any language, unless it is to keep extracted
+                memories only.
+              </p>
             </Empty>
           ) : (
             <ul class="stack">

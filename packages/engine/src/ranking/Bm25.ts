@@ -8,6 +8,7 @@
  */
 import { COLUMNS } from "../text/MemoryText.ts"
 import type { Column } from "../text/MemoryText.ts"
+import { QUERY_TERMS_MAX } from "../text/Tokenizer.ts"
 
 export interface TermStatistics {
   /** Visible documents. */
@@ -56,16 +57,29 @@ export const sumStatistics = (parts: ReadonlyArray<TermStatistics>): TermStatist
   )
 })
 
-export const weighQuery = (terms: ReadonlyArray<string>, statistics: TermStatistics): WeightedQuery => {
-  const idf = terms.map((_, term) => inverseFrequency(statistics.documents, statistics.documentFrequencies[term] ?? 0))
+export const weighQuery = (counted: ReadonlyArray<string>, statistics: TermStatistics): WeightedQuery => {
   const { documents, totalLength } = statistics
+  const kept = rarest(statistics.documentFrequencies, counted.length)
+  const idf = kept.map((term) => inverseFrequency(documents, statistics.documentFrequencies[term] ?? 0))
   return {
-    terms,
+    terms: kept.map((term) => counted[term]!),
     idf,
     documents,
     averageLength: totalLength > 0 ? totalLength / documents : 1,
     scoreBound: idf.reduce((sum, weight) => sum + weight * (K1 + 1), 0)
   }
+}
+
+/**
+ * Indexes, in their order, of the terms in the fewest documents, on a tie the first; those in none go last, as they find
+ * nothing.
+ */
+const rarest = (frequencies: ReadonlyArray<number>, count: number): ReadonlyArray<number> => {
+  const all = Array.from({ length: count }, (_, term) => term)
+  if (count <= QUERY_TERMS_MAX) return all
+  const rarity = (term: number) => frequencies[term] || Infinity
+  const first = all.toSorted((left, right) => (rarity(left) === rarity(right) ? left - right : rarity(left) - rarity(right)))
+  return first.slice(0, QUERY_TERMS_MAX).sort((left, right) => left - right)
 }
 
 /** FTS5 uses log((N - n + .5) / (n + .5)), which is negative for n > N/2; `1 +` keeps it positive and monotonic. */

@@ -92,8 +92,14 @@ const message: Calibration = {
   isCapped: true
 }
 
+/**
+ * Of a cosine that means nothing, as the model does not know the language: it only orders what has no words, and what has
+ * equal ones. In Chinese with a model of English, the full weight halved what words find.
+ */
+const unknownMeaning = 0.1
+
 const messageByWords: Calibration = {
-  score: { ...messageScore, cosine: 0, slope: 6.84, intercept: -6.5 },
+  score: { ...messageScore, cosine: unknownMeaning, slope: 6.84, intercept: -6.5 },
   evidence: {
     cosine: 0,
     coverage: 9.02,
@@ -116,7 +122,7 @@ const memory: Calibration = {
 }
 
 const memoryByWords: Calibration = {
-  score: { ...memoryScore, cosine: 0, slope: 9.21, intercept: -4.92 - besideMessages },
+  score: { ...memoryScore, cosine: unknownMeaning, slope: 9.21, intercept: -4.92 - besideMessages },
   evidence: { cosine: 0, coverage: 8.18, words: -1.47, bound: 0.95, matched: 3.11, intercept: -9.98 },
   isCapped: false
 }

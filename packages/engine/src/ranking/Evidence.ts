@@ -50,6 +50,8 @@ export interface ScoredQuery {
   readonly termCount: number
   /** Model of the query's vector; undefined for a search by words alone. */
   readonly modelId: string | undefined
+  /** Whether the model knows the language of the question, so that cosines mean something; absent: it does. */
+  readonly isMeaningful?: boolean | undefined
   readonly asked?: AskedTraits | undefined
   /** Visible memories; absent: as many as the constants were fitted on at most. */
   readonly documents?: number | undefined
@@ -103,7 +105,7 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
     asked.ranges.some(({ from, to }) => eventAt >= from - before * dayMillis && eventAt < to + after * dayMillis)
       ? 1
       : 0
-  const calibration = calibrationOf(message !== undefined, cosine !== undefined)
+  const calibration = calibrationOf(message !== undefined, cosine !== undefined && query.isMeaningful !== false)
   return {
     calibration,
     isCapped: calibration.isCapped && (traits & messageTraits.isShort) === 0,

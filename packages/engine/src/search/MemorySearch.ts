@@ -50,6 +50,8 @@ export interface MemoryQuery {
   readonly text: string
   /** Vector of the text for each model that stored vectors may have; empty for a search by words alone. */
   readonly vectors: QueryVectors
+  /** Whether the models of `vectors` know the language of the text; default: they do. */
+  readonly isMeaningful?: boolean | undefined
   readonly filter: MemoryFilter
   readonly limit: number
   readonly minRelevance: number
@@ -318,7 +320,7 @@ const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryF
 
 const scoredQuery = (
   weighted: WeightedQuery,
-  { vectors }: MemoryQuery,
+  { isMeaningful, vectors }: MemoryQuery,
   { isFirstPerson, ranges }: QuestionTraits,
   speaker: string | undefined
 ): ScoredQuery => ({
@@ -326,5 +328,6 @@ const scoredQuery = (
   termCount: weighted.terms.length,
   documents: weighted.documents,
   modelId: [...vectors.keys()][0],
+  isMeaningful,
   asked: { speaker, isFirstPerson, ranges }
 })

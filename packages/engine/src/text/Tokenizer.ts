@@ -16,7 +16,10 @@ import { stopWords } from "./StopWords.ts"
 
 export const TOKEN_LENGTH_MAX = 64
 export const TOKENS_PER_TEXT_MAX = 8_192
-export const QUERY_TERMS_MAX = 32
+/** Terms that a query is scored by: its rarest (`weighQuery`). */
+export const QUERY_TERMS_MAX = 128
+/** Terms of a query whose documents are counted: more than a query of `Limits.queryLengthMax` mostly has. */
+export const QUERY_TERMS_COUNTED_MAX = 256
 /** Longest piece for the segmenter, whose cost grows faster than its input. */
 const SEGMENTED_LENGTH_MAX = 512
 
@@ -78,7 +81,7 @@ export const searchTerms = (query: string): ReadonlyArray<string> => {
     for (const variant of foreignStems(word)) variants.add(variant)
     terms.set(own, variants)
   }
-  return [...terms.values()].slice(0, QUERY_TERMS_MAX).map((variants) => [...variants].join(VARIANT_SEPARATOR))
+  return [...terms.values()].slice(0, QUERY_TERMS_COUNTED_MAX).map((variants) => [...variants].join(VARIANT_SEPARATOR))
 }
 
 export const VARIANT_SEPARATOR = "|"

@@ -522,6 +522,7 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
   return yield* searcher.countMatching(namespaces, {
     text,
     vectors,
+    isMeaningful: embedding.understands(text),
     filter: narrowed(caller, filter),
     limit: 0,
     minRelevance: 0

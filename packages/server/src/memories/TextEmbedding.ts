@@ -10,6 +10,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
 import type { QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
+import { isForeign } from "@muniment/engine/text/ForeignText"
 import { denseTexts } from "@muniment/engine/text/MemoryText"
 import { timed } from "@muniment/engine/search/SearchMetrics"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
@@ -33,6 +34,8 @@ export class TextEmbedding extends Context.Service<
   TextEmbedding,
   {
     readonly query: (text: string) => Effect.Effect<QueryVectors>
+    /** Whether the model of a query knows its language: the vectors of others say nothing. */
+    readonly understands: (text: string) => boolean
     /** Gives `store` the vectors that are there in time; what has none is noted when `store` has ended, however. */
     readonly storing: <A, E, R>(
       key: NamespaceKey,
@@ -104,6 +107,10 @@ const make = Effect.gen(function* () {
 
   return TextEmbedding.of({
     query,
+    understands: (text) => {
+      const [name] = inUse
+      return (name !== undefined && modelById(name)?.languages === "many") || !isForeign(text)
+    },
     storing: Effect.fnUntraced(function* (key, records, wait, store) {
       const vectors = yield* passages(records, wait)
       // Noted last: the backlog must find the rows.

@@ -183,6 +183,7 @@ const find = Effect.fnUntraced(function* (
     oncePerMessage: query.mode === "llm",
     isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
+    isMeaningful: embedding.understands(text),
     scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
   })
   return { hits, index: indexExplanations(plans, own) }

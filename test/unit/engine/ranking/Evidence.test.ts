@@ -112,7 +112,7 @@ describe("relevance", () => {
 
   it("is judged by words alone where there is no vector", () => {
     const byWords = evidenceOf({ ...plain, cosine: undefined }, query())
-    expect(byWords.calibration.score.cosine).toBe(0)
+    expect(byWords.cosine).toBe(0)
     expect(evidenceOf(plain, { ...query(), modelId: undefined })).toEqual(byWords)
   })
 })

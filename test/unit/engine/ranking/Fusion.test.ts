@@ -16,6 +16,17 @@ const byBoth = { ...byWords, modelId: "e5-small-v2-q8" }
 const ids = (ranking: ReadonlyArray<{ readonly candidate: Candidate }>) => ranking.map(({ candidate: { id } }) => id)
 
 describe("fuse", () => {
+  it("puts words before cosines of a model that does not know the language, and orders the rest by them", () => {
+    const spoken = candidate("spoken", { lexicalScore: 4, matchedTerms: 1, cosine: 0.7 })
+    const near = candidate("near", { cosine: 0.95 })
+    const far = candidate("far", { cosine: 0.8, createdAt: 9 })
+    const foreign = { ...byBoth, isMeaningful: false }
+    expect(ids(fuse([near, far, spoken], byBoth, { limit: 10 }))[0]).toBe("near")
+    expect(ids(fuse([near, far, spoken], foreign, { limit: 10 }))).toEqual(["spoken", "near", "far"])
+    const [first] = fuse([near, far, { ...spoken, lexicalScore: 18, matchedTerms: 3 }], foreign, { limit: 1 })
+    expect(first!.relevance).toBeGreaterThan(0.3)
+  })
+
   it("orders by score, ties newer first, then by id descending", () => {
     const strong = candidate("a", { lexicalScore: 10, matchedTerms: 2 })
     const old = candidate("b", { lexicalScore: 5, matchedTerms: 1 })
