@@ -25,28 +25,34 @@ describe("without networks and without an allowance of the operator's", () => {
   afterAll(() => server.stop())
 
   // 1,000 credits are 200 of these.
-  it.each(["free", "starter", "pro"])("plan %s is never refused for credits, and every call is recorded", async (plan) => {
-    const key = await server.newAccount(`bounded-${plan}`, plan)
-    const write = (at: number) =>
-      server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories: [fact(`subject ${at}`, "is here")] } })
-    const answers: Array<Awaited<ReturnType<typeof write>>> = []
-    for (let from = 0; from < 240; from += 20) {
-      answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => write(from + at)))))
+  it.each(["free", "starter", "pro"])(
+    "plan %s is never refused for credits, and every call is recorded",
+    async (plan) => {
+      const key = await server.newAccount(`bounded-${plan}`, plan)
+      const write = (at: number) =>
+        server.call("POST", "/v1/memories", {
+          key,
+          body: { agentId: "a", memories: [fact(`subject ${at}`, "is here")] }
+        })
+      const answers: Array<Awaited<ReturnType<typeof write>>> = []
+      for (let from = 0; from < 240; from += 20) {
+        answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => write(from + at)))))
+      }
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+      const [last] = answers.slice(-1)
+      expect([last!.headers.get("x-credits-charged"), last!.headers.get("x-credits-remaining")]).toEqual([
+        "5",
+        "unlimited"
+      ])
+      const { body } = await server.call("GET", "/v1/credits", { key })
+      expect(body).toMatchObject({ plan, allowance: { credits: null, monthly: null }, balance: { credits: 0 } })
+      const { body: listed } = await server.call("GET", "/v1/credits/transactions", { key })
+      expect(new Set(listed.transactions.map(({ purse }: { readonly purse: string }) => purse))).toEqual(
+        new Set(["own-use"])
+      )
+      expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ problems: [] })
     }
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const [last] = answers.slice(-1)
-    expect([last!.headers.get("x-credits-charged"), last!.headers.get("x-credits-remaining")]).toEqual([
-      "5",
-      "unlimited"
-    ])
-    const { body } = await server.call("GET", "/v1/credits", { key })
-    expect(body).toMatchObject({ plan, allowance: { credits: null, monthly: null }, balance: { credits: 0 } })
-    const { body: listed } = await server.call("GET", "/v1/credits/transactions", { key })
-    expect(new Set(listed.transactions.map(({ purse }: { readonly purse: string }) => purse))).toEqual(
-      new Set(["own-use"])
-    )
-    expect((await server.asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ problems: [] })
-  })
+  )
 
   it("a wallet opens an account that is not refused either", async () => {
     const { call } = await newDepositor(server)

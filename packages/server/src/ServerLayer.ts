@@ -5,7 +5,6 @@
 import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServerRequest } from "effect/http"
-import { credits } from "@muniment/domain/Money"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { AccountEvents } from "./events/AccountEvents.ts"
 import { AccountSignals } from "./events/AccountSignals.ts"

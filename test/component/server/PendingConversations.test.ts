@@ -5,6 +5,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -18,13 +19,11 @@ import { engineOf, extracting, messageRecord, turnOf } from "../../support/Engin
 import { controlLayerOf } from "../control/ControlLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
-const account = "acc_pending"
-
 const storing = (key: NamespaceKey, number: number) =>
   NamespaceHost.use((host) =>
     host.ask(
       key,
-      extracting([], [messageRecord(number, `text ${number}`, { threadId: `t${number}` })], {
+      extracting([], [messageRecord(number, `text ${number}`, { agentId: key.agentId, threadId: `t${number}` })], {
         scope: { threadId: `t${number}` },
         isForced: true,
         awaits: {
@@ -96,6 +95,7 @@ describe("the count of conversations that wait", () => {
     return Effect.gen(function* () {
       const { readings, total } = yield* made
       const directory = yield* NamespaceDirectory
+      const { id: account } = yield* Accounts.use((accounts) => accounts.create("waiting", { plan: "free" }))
       const key = yield* directory.ensure(account, "one")
       yield* storing(key, 1)
       const isRead = yield* Deferred.make<void>()
@@ -124,6 +124,7 @@ describe("the count of conversations that wait", () => {
       const { readings, total } = yield* made
       const directory = yield* NamespaceDirectory
       const host = yield* NamespaceHost
+      const { id: account } = yield* Accounts.use((accounts) => accounts.create("waiting", { plan: "free" }))
       const keyOf = (number: number) => directory.ensure(account, `agent ${number % 3}`)
       yield* Effect.forEach(
         numbers,

@@ -85,13 +85,7 @@ export const remember = Command.make(
 )
 
 /** What an answer of `create` says was stored, and what was not and why. */
-export const rememberedText = ({
-  created,
-  extraction,
-  messages,
-  rejected = [],
-  updated
-}: Answer<"create">): string => {
+export const rememberedText = ({ created, extraction, messages, rejected = [], updated }: Answer<"create">): string => {
   const lines = [
     ...created.map((memory) => `+ ${memoryLine(memory)}`),
     ...updated.map((memory) => `~ ${memoryLine(memory)}`),

@@ -92,7 +92,8 @@ export class Reservations {
     return atNow((now) => {
       const { isFull } = this.#books.queue
       // Where nothing is taken, calls are served even if no charge can be recorded: reads and erasure go on.
-      if (this.#books.isUnlimited(options.account)) return Effect.succeed(this.#make(options, now, { ownUse: isFull ? 0 : options.price }))
+      if (this.#books.isUnlimited(options.account))
+        return Effect.succeed(this.#make(options, now, { ownUse: isFull ? 0 : options.price }))
       if (isFull) return Effect.fail(tooManyPending())
       if (options.price === 0) return Effect.succeed(this.#make(options, now))
       return options.durable === undefined

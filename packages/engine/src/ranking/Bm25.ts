@@ -78,7 +78,9 @@ const rarest = (frequencies: ReadonlyArray<number>, count: number): ReadonlyArra
   const all = Array.from({ length: count }, (_, term) => term)
   if (count <= QUERY_TERMS_MAX) return all
   const rarity = (term: number) => frequencies[term] || Infinity
-  const first = all.toSorted((left, right) => (rarity(left) === rarity(right) ? left - right : rarity(left) - rarity(right)))
+  const first = all.toSorted((left, right) =>
+    rarity(left) === rarity(right) ? left - right : rarity(left) - rarity(right)
+  )
   return first.slice(0, QUERY_TERMS_MAX).sort((left, right) => left - right)
 }
 

@@ -39,9 +39,7 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
     endsIfAbandoned: true
   })
   const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
-  const waiting = new Map<string, number>()
-  const free = Latch.makeUnsafe(true)
-  let underWay = 0
+  const count = readingCount()
 
   const { cpuMillisMax, deadlineMillis } = limits
   const read = (request: ExtractionRequest) =>
@@ -61,6 +59,29 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
       ).pipe(Effect.andThen(restore(read(request)).pipe(Effect.ensuring(turns.release(1)))))
     )
 
+  const extract = Effect.fn("RuleExtractor.extract")(function* (request: ExtractionRequest) {
+    const { account } = request
+    if (request.messages.length === 0) return { candidates: [], dropped: [], summary: request.summary }
+    // One runs, the others wait.
+    if (count.underWay() > limits.queueMax || count.of(account) > limits.queuePerAccountMax) return yield* overloaded
+    return yield* count.during(account, inTurn(request))
+  })
+  // Counts as a reading: others find the thread busy while it starts.
+  const ready = (account: string) => count.during(account, Effect.ignore(thread.start))
+  return {
+    name: "rules",
+    extract,
+    ready,
+    underWay: () => Effect.sync(count.underWay),
+    untilFree: count.untilFree
+  }
+})
+
+/** Readings that are under way or wait for their turn, and of which accounts. */
+const readingCount = () => {
+  const waiting = new Map<string, number>()
+  const free = Latch.makeUnsafe(true)
+  let underWay = 0
   const enter = (account: string, step: 1 | -1) =>
     Effect.sync(() => {
       underWay += step
@@ -70,34 +91,19 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
       if (own === 0) waiting.delete(account)
       else waiting.set(account, own)
     })
-  const extract = Effect.fn("RuleExtractor.extract")(function* (request: ExtractionRequest) {
-    const { account } = request
-    if (request.messages.length === 0) return { candidates: [], dropped: [], summary: request.summary }
-    // One runs, the others wait.
-    if (underWay > limits.queueMax || (waiting.get(account) ?? 0) > limits.queuePerAccountMax) return yield* overloaded
-    return yield* Effect.acquireUseRelease(
-      enter(account, 1),
-      () => inTurn(request),
-      () => enter(account, -1)
-    )
-  })
-  // Counts as a reading: others find the thread busy while it starts.
-  const ready = (account: string) =>
-    Effect.acquireUseRelease(
-      enter(account, 1),
-      () => Effect.ignore(thread.start),
-      () => enter(account, -1)
-    )
-  // Another may have come between the signal and its receipt.
-  const untilFree = () => Effect.whileLoop({ while: () => underWay > 0, body: () => free.await, step: () => undefined })
   return {
-    name: "rules",
-    extract,
-    ready,
-    underWay: () => Effect.sync(() => underWay),
-    untilFree
+    underWay: () => underWay,
+    of: (account: string) => waiting.get(account) ?? 0,
+    during: <A, E, R>(account: string, reading: Effect.Effect<A, E, R>) =>
+      Effect.acquireUseRelease(
+        enter(account, 1),
+        () => reading,
+        () => enter(account, -1)
+      ),
+    // Another may have come between the signal and its receipt.
+    untilFree: () => Effect.whileLoop({ while: () => underWay > 0, body: () => free.await, step: () => undefined })
   }
-})
+}
 
 export const RuleExtractor = { layer: Layer.effect(Extractor, makeRuleExtractor()) } as const
 

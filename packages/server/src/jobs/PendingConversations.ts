@@ -17,6 +17,8 @@ const startMillis = 5_000
 const unreadableMillis = 60_000
 /** Namespaces that are counted anew for one look at the total, in turn; the others as they were last seen. */
 const recountedMax = 32
+/** For all of them: who asks is often a probe, and an agent may be busy. */
+const recountMillisMax = 250
 
 export interface PendingTotal {
   readonly count: number
@@ -102,6 +104,15 @@ const make = Effect.gen(function* () {
     Effect.andThen(Effect.forever(step)),
     Effect.forkScoped
   )
+  return PendingConversations.of({ total: totalOf(host, directory, waiting) })
+})
+
+/** Of what waits, counted anew. */
+const totalOf = (
+  host: NamespaceHost["Service"],
+  directory: NamespaceDirectory["Service"],
+  waiting: Map<NamespaceTag, Waiting>
+): Effect.Effect<PendingTotal> => {
   let recountedTo = 0
   const recount = Effect.fnUntraced(function* (seen: Waiting) {
     const { key } = seen
@@ -112,11 +123,13 @@ const make = Effect.gen(function* () {
     if (pending.count === 0) waiting.delete(key.tag)
     else waiting.set(key.tag, { ...seen, ...pending })
   })
-  const total = Effect.gen(function* () {
+  return Effect.gen(function* () {
     const all = [...waiting.values()]
     const from = recountedTo < all.length ? recountedTo : 0
     recountedTo = from + recountedMax
-    yield* Effect.forEach(all.slice(from, recountedTo), (seen) => Effect.ignore(recount(seen)), { discard: true })
+    yield* Effect.forEach(all.slice(from, recountedTo), (seen) => Effect.ignore(recount(seen)), { discard: true }).pipe(
+      Effect.timeoutOption(recountMillisMax)
+    )
     const nowMillis = yield* Clock.currentTimeMillis
     const seen = [...waiting.values()]
     const since = leastOf(seen.map(({ sinceMillis }) => sinceMillis ?? nowMillis))
@@ -125,8 +138,7 @@ const make = Effect.gen(function* () {
       ageMillis: since === Infinity ? 0 : Math.max(0, nowMillis - since)
     } satisfies PendingTotal
   })
-  return PendingConversations.of({ total })
-})
+}
 
 /** `Math.min` takes as many arguments as the stack has room for. */
 const leastOf = (values: Iterable<number>): number => {

@@ -36,7 +36,7 @@ export class TextEmbedding extends Context.Service<
     readonly query: (text: string) => Effect.Effect<QueryVectors>
     /** Whether the model of a query knows its language: the vectors of others say nothing. */
     readonly understands: (text: string) => boolean
-    /** Gives `store` the vectors that are there in time; what has none is noted when `store` has ended, however. */
+    /** Gives `store` the vectors that are there in time; what has none is noted when `store` has ended, however: the backlog must find the rows. */
     readonly storing: <A, E, R>(
       key: NamespaceKey,
       records: ReadonlyArray<MemoryRecord>,
@@ -107,13 +107,9 @@ const make = Effect.gen(function* () {
 
   return TextEmbedding.of({
     query,
-    understands: (text) => {
-      const [name] = inUse
-      return (name !== undefined && modelById(name)?.languages === "many") || !isForeign(text)
-    },
+    understands: (text) => isKnownTo(inUse[0], text),
     storing: Effect.fnUntraced(function* (key, records, wait, store) {
       const vectors = yield* passages(records, wait)
-      // Noted last: the backlog must find the rows.
       return yield* Effect.ensuring(
         store(vectors),
         Effect.sync(() => note(key, vectors))
@@ -133,6 +129,9 @@ const make = Effect.gen(function* () {
     missingCount: () => notedCount
   })
 })
+
+const isKnownTo = (model: string | undefined, text: string): boolean =>
+  (model !== undefined && modelById(model)?.languages === "many") || !isForeign(text)
 
 /** The vectors of records from those of their texts: a long message has several. */
 export const vectorsOf = (

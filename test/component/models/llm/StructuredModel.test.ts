@@ -233,7 +233,8 @@ describe("the dialect of an OpenAI-compatible server", () => {
     { server: "Ollama", isTold: (body: ModelRequest["body"]) => body["reasoning_effort"] === "none" },
     {
       server: "vLLM",
-      isTold: ({ chat_template_kwargs: told }: ModelRequest["body"]) => JSON.stringify(told) === '{"enable_thinking":false}'
+      isTold: ({ chat_template_kwargs: told }: ModelRequest["body"]) =>
+        JSON.stringify(told) === '{"enable_thinking":false}'
     }
   ])("turns thinking off as $server reads it", ({ isTold }) =>
     withModel(format, {}, ({ model, server }) =>
@@ -293,6 +294,8 @@ describe("the dialect of an OpenAI-compatible server", () => {
         yield* model.generate(request)
         expect(sentFormats(server.requests)).toEqual([
           "json_schema",
+          "json_schema",
+          // Without a word about thinking.
           "json_schema",
           "json_object",
           "none",

@@ -26,7 +26,10 @@ const reader = (own: Partial<Extractor["Service"]>): Extractor["Service"] => ({
 
 it.effect("counts from the end of the reader's start", () =>
   Effect.gen(function* () {
-    const slow = reader({ ready: () => Effect.sleep("25 seconds"), extract: () => Effect.delay(Effect.succeed(nothing), 900) })
+    const slow = reader({
+      ready: () => Effect.sleep("25 seconds"),
+      extract: () => Effect.delay(Effect.succeed(nothing), 900)
+    })
     const reading = yield* Effect.forkChild(extractInTime(slow, 1_000, request), { startImmediately: true })
     yield* TestClock.adjust("25 seconds")
     yield* TestClock.adjust(900)
@@ -40,7 +43,9 @@ it.effect.each([
 ])("names $reads where that was late, and blames no length", ({ bound, underWay }) =>
   Effect.gen(function* () {
     const late = reader({ extract: () => Effect.never, underWay: () => Effect.succeed(underWay) })
-    const reading = yield* Effect.forkChild(Effect.flip(extractInTime(late, 1_000, request)), { startImmediately: true })
+    const reading = yield* Effect.forkChild(Effect.flip(extractInTime(late, 1_000, request)), {
+      startImmediately: true
+    })
     yield* TestClock.adjust(1_000)
     const refusal = yield* Effect.flip(refused(yield* Fiber.join(reading)))
     expect(refusal).toMatchObject({ code: "extraction_unavailable", details: [{ path: bound }] })
