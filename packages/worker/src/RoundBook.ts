@@ -31,9 +31,17 @@ const failed = Metric.counter("rounds_failed_total", {
   incremental: true
 })
 
+const countFailures = (round: string, count: number): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(failed, { round }), count)
+
+/** A failure that repeats itself is a line of the log this often; the metric counts each. */
+const toldEachMillis = 60_000
+
 interface Tally {
   failures: number
   lastFailure: RoundFailure | undefined
+  /** When the log said so. */
+  toldAt: number
 }
 
 export class RoundBook {
@@ -60,7 +68,8 @@ export class RoundBook {
 
   get states(): ReadonlyArray<RoundState> {
     const open = Map.groupBy(this.#open, ({ name }) => name)
-    const names = new Set([...open.keys(), ...this.#tallies.keys()])
+    const hasFailed = [...this.#tallies].filter(([, { failures }]) => failures > 0).map(([name]) => name)
+    const names = new Set([...open.keys(), ...hasFailed])
     const own = [...names].map((name): RoundState => {
       const rounds = open.get(name) ?? []
       const { failures = 0, lastFailure } = this.#tallies.get(name) ?? {}
@@ -76,16 +85,31 @@ export class RoundBook {
     return [...own, ...(this.#above?.states ?? [])].toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  /** Ends all at once: no round begins any more, and those that run have one bound together. */
+  /** Ends what works by a schedule: no round begins any more, and those that run have one bound together. */
   get stop(): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Effect.forEach([...this.#open], (round) => round.stop, { concurrency: "unbounded", discard: true })
+      Effect.forEach(
+        [...this.#open].filter(({ isScheduled }) => isScheduled),
+        (round) => round.stop,
+        {
+          concurrency: "unbounded",
+          discard: true
+        }
+      )
     )
+  }
+
+  #tallyOf(name: string): Tally {
+    const known = this.#tallies.get(name)
+    if (known !== undefined) return known
+    const tally: Tally = { failures: 0, lastFailure: undefined, toldAt: -Infinity }
+    this.#tallies.set(name, tally)
+    return tally
   }
 
   /** Runs `forever` until the scope closes. */
   open<R>(
-    options: { readonly name: string; readonly isCut: boolean },
+    options: RoundOptions,
     forever: (round: OpenRound) => Effect.Effect<void, never, R>
   ): Effect.Effect<void, never, R | Scope.Scope> {
     const round = new OpenRound(this, options)
@@ -98,31 +122,51 @@ export class RoundBook {
     return Effect.acquireRelease(
       Effect.suspend(() => {
         this.#open.add(round)
-        return Effect.map(forked, (fiber) => void (round.fiber = fiber))
+        return Effect.map(Effect.andThen(this.introduce(round.name), forked), (fiber) => void (round.fiber = fiber))
       }),
       () => round.stop
     )
   }
 
+  /** A series that begins at one never seems to grow. */
+  introduce(name: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.#tallies.has(name)) return Effect.void
+      this.#tallyOf(name)
+      return countFailures(name, 0)
+    })
+  }
+
   noteFailure(name: string, cause: Cause.Cause<unknown>): Effect.Effect<void> {
     return Effect.flatMap(Clock.currentTimeMillis, (at) => {
-      const tally = this.#tallies.get(name) ?? { failures: 0, lastFailure: undefined }
+      const tally = this.#tallyOf(name)
       const reason = reasonOf(cause)
-      this.#tallies.set(name, tally)
+      const isNews = reason !== tally.lastFailure?.reason || at - tally.toldAt >= toldEachMillis
       tally.failures++
       tally.lastFailure = { at, reason }
+      if (isNews) tally.toldAt = at
       return Effect.andThen(
-        Effect.logError("background work failed; it goes on", { round: name, reason, failures: tally.failures }),
-        Metric.update(Metric.withAttributes(failed, { round: name }), 1)
+        isNews
+          ? Effect.logError("background work failed; it goes on", { round: name, reason, failures: tally.failures })
+          : Effect.void,
+        countFailures(name, 1)
       )
     })
   }
 }
 
+export interface RoundOptions {
+  readonly name: string
+  /** It serves nobody: the service's stop ends it first. */
+  readonly isScheduled: boolean
+  /** May end in the middle of its work: what it had begun is not waited for. */
+  readonly isCut: boolean
+}
+
 /** One fiber of background work. */
 export class OpenRound {
   readonly name: string
-  /** May end in the middle of its work: what it had begun is not waited for. */
+  readonly isScheduled: boolean
   readonly #isCut: boolean
   readonly #book: RoundBook
   isRunning = false
@@ -130,9 +174,10 @@ export class OpenRound {
   #isStopping = false
   fiber: Fiber.Fiber<void> | undefined
 
-  constructor(book: RoundBook, { isCut, name }: { readonly name: string; readonly isCut: boolean }) {
+  constructor(book: RoundBook, { isCut, isScheduled, name }: RoundOptions) {
     this.#book = book
     this.name = name
+    this.isScheduled = isScheduled
     this.#isCut = isCut
   }
 
@@ -156,7 +201,10 @@ export class OpenRound {
 
   /** What comes between two pieces of work; likewise. */
   rest<A, R>(until: Effect.Effect<A, never, R>): Effect.Effect<A, "failed", R> {
-    return Effect.catchCause(until, (cause) => this.#noteFailure(cause))
+    return Effect.suspend(() => {
+      this.isFailing = false
+      return until
+    }).pipe(Effect.catchCause((cause) => this.#noteFailure(cause)))
   }
 
   #noteFailure(cause: Cause.Cause<unknown>): Effect.Effect<never, "failed"> {

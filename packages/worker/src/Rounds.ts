@@ -8,16 +8,21 @@
  */
 import { Effect, FiberSet, Schedule, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { type OpenRound, RoundBook } from "./RoundBook.ts"
+import { type OpenRound, RoundBook, type RoundOptions } from "./RoundBook.ts"
 
 interface Named {
   /** Of the log, the metric and the status: "housekeeping". */
   readonly name: string
 }
 
-export interface Round<R> extends Named {
+interface Repeated<R> extends Named {
+  /** Awaited after a failure instead of the pause that doubles: where callers wait, or an attempt costs others something. */
+  readonly again?: Effect.Effect<unknown, never, R>
+}
+
+export interface Round<R> extends Repeated<R> {
   /** Pauses from the end of a round that succeeded to the next one. */
-  readonly schedule: Schedule.Schedule<unknown>
+  readonly schedule: Schedule.Schedule<unknown, unknown, unknown>
   readonly work: Effect.Effect<unknown, unknown, R>
   /** The first round begins at once, and not after the first pause. */
   readonly isFirstNow?: boolean
@@ -25,47 +30,66 @@ export interface Round<R> extends Named {
   readonly isCut?: boolean
 }
 
-export interface WokenRound<R> extends Named {
+export interface WokenRound<R> extends Repeated<R> {
   /** Ends when there may be something to do; awaited after a round that succeeded. */
   readonly until: Effect.Effect<unknown, never, R>
   readonly work: Effect.Effect<unknown, unknown, R>
   readonly isFirstNow?: boolean
 }
 
-export interface Consumer<A, R> extends Named {
+export interface Consumer<A, R> extends Repeated<R> {
   readonly take: Effect.Effect<A, never, R>
   /** An item whose work fails is given up: what must not be lost is kept elsewhere until it is done. */
   readonly work: (item: A) => Effect.Effect<unknown, unknown, R>
 }
 
+export interface Task<R> extends Named {
+  readonly work: Effect.Effect<unknown, unknown, R>
+}
+
 const doubling = Schedule.exponential(Limits.roundRetryMillisMin)
 const backoff = Schedule.min([doubling, Schedule.spaced(Limits.roundRetryMillisMax)])
 
-/** Until it has succeeded: this schedule has no end. */
-const untilDone = <A, R>(attempt: Effect.Effect<A, "failed", R>): Effect.Effect<A, never, R> =>
-  Effect.orDie(Effect.retry(attempt, backoff))
+/** Tries until it succeeds; neither way of waiting has an end. */
+const untilDone = <A, R>(
+  attempt: Effect.Effect<A, "failed", R>,
+  { again }: Partial<Repeated<R>> = {}
+): Effect.Effect<A, never, R> =>
+  Effect.orDie(
+    again === undefined
+      ? Effect.retry(attempt, backoff)
+      : Effect.retry(attempt, { while: () => Effect.as(again, true) })
+  )
 
 /** Until the scope closes, or the schedule ends. */
-const add = <R>({ isCut = false, isFirstNow = false, name, schedule, work }: Round<R>) =>
-  opened({ name, isCut }, (round) => {
-    const done = untilDone(round.attempt(work))
-    return Effect.asVoid(isFirstNow ? Effect.repeat(done, schedule) : Effect.schedule(done, schedule))
+const add = <R>({ isCut = false, isFirstNow = false, schedule, work, ...named }: Round<R>) =>
+  opened({ name: named.name, isScheduled: true, isCut }, (round) => {
+    const done = untilDone(round.attempt(work), named)
+    const repeated = isFirstNow ? Effect.repeat(done, schedule) : Effect.schedule(done, schedule)
+    return Effect.asVoid(Effect.orDie(repeated))
   })
 
-const whenWoken = <R>({ isFirstNow = false, name, until, work }: WokenRound<R>) =>
-  opened({ name, isCut: true }, (round) => {
-    const done = untilDone(round.attempt(work))
-    const next = Effect.forever(Effect.andThen(untilDone(round.rest(until)), done))
+const whenWoken = <R>({ isFirstNow = false, until, work, ...named }: WokenRound<R>) =>
+  opened(serving(named), (round) => {
+    const done = untilDone(round.attempt(work), named)
+    const next = Effect.forever(Effect.andThen(untilDone(round.rest(until), named), done))
     return isFirstNow ? Effect.andThen(done, next) : next
   })
 
-const each = <A, R>({ name, take, work }: Consumer<A, R>) =>
-  opened({ name, isCut: true }, (round) =>
-    Effect.forever(untilDone(Effect.flatMap(round.rest(take), (item) => round.attempt(work(item)))))
-  )
+const each = <A, R>({ take, work, ...named }: Consumer<A, R>) =>
+  opened(serving(named), (round) => {
+    const one = Effect.flatMap(round.rest(take), (item) => round.attempt(work(item)))
+    return Effect.forever(untilDone(one, named))
+  })
+
+/** Until it has succeeded once. */
+const once = <R>({ name, work }: Task<R>) => opened(serving({ name }), (round) => untilDone(round.attempt(work)))
+
+/** What callers may wait for ends with its scope. */
+const serving = ({ name }: Named): RoundOptions => ({ name, isScheduled: false, isCut: true })
 
 const opened = <R>(
-  options: Parameters<RoundBook["open"]>[0],
+  options: RoundOptions,
   forever: (round: OpenRound) => Effect.Effect<void, never, R>
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.flatMap(RoundBook.current, (book) => book.open(options, forever))
@@ -77,8 +101,9 @@ export type Errands = (errand: Effect.Effect<unknown, unknown>) => void
 const errands = ({ name }: Named): Effect.Effect<Errands, never, Scope.Scope> =>
   Effect.gen(function* () {
     const book = yield* RoundBook.current
+    yield* book.introduce(name)
     const run = yield* FiberSet.makeRuntime<never>()
     return (errand) => void run(Effect.catchCause(errand, (cause) => book.noteFailure(name, cause)))
   })
 
-export const Rounds = { add, whenWoken, each, errands } as const
+export const Rounds = { add, whenWoken, each, once, errands } as const

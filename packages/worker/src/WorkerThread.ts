@@ -9,8 +9,9 @@
  *   thread. A thread keeps nothing between requests that its entry cannot make again.
  * - Closing the scope ends the thread and waits for its end. An idle thread does not keep the process alive.
  */
-import { Data, Deferred, Effect, Option, Queue, type Scope } from "effect"
+import { Data, Deferred, Effect, Option, Queue, Schedule, type Scope } from "effect"
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
+import { Rounds } from "./Rounds.ts"
 import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
 
 export interface WorkerOptions {
@@ -78,16 +79,15 @@ export const openWorkerThread = Effect.fn("WorkerThread.open")(function* <Reques
     Effect.sync(() => new WorkerThread<Request, Reply>(options, (failure) => Queue.offerUnsafe(losses, failure))),
     (opened) => opened.close
   )
-  yield* Queue.take(losses).pipe(
-    Effect.flatMap(({ detail, reason }) =>
+  yield* Rounds.each({
+    name: "losses of threads",
+    take: Queue.take(losses),
+    work: ({ detail, reason }) =>
       Effect.logWarning("worker thread lost; the next request starts another", { worker: options.name, reason, detail })
-    ),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  })
   if (options.idleMillis !== undefined) {
-    const { idleMillis } = options
-    yield* Effect.sleep(idleMillis).pipe(Effect.andThen(thread.endIfIdle), Effect.forever, Effect.forkScoped)
+    const schedule = Schedule.spaced(options.idleMillis)
+    yield* Rounds.add({ name: "idle threads", schedule, work: thread.endIfIdle, isCut: true })
   }
   return thread
 })
