@@ -11,6 +11,7 @@ import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { spanned } from "@muniment/domain/traced"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
 import { FileGuard, type SetAside } from "./FileGuard.ts"
@@ -128,12 +129,16 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions
     expiresBy: options.expiresBy ?? Clock.currentTimeMillis,
     meter: yield* StorageMeter
   })
-  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(suspects), (key) => host.readAgain(key))))
-  yield* host.maintain.pipe(
-    Effect.delay(options.maintainMillis ?? Limits.expirySweepMillis),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  yield* Rounds.each({
+    name: "files that seem damaged",
+    take: Queue.take(suspects),
+    work: (key) => host.readAgain(key)
+  })
+  yield* Rounds.add({
+    name: "housekeeping of agents",
+    schedule: Schedule.spaced(options.maintainMillis ?? Limits.expirySweepMillis),
+    work: host.maintain
+  })
   return host satisfies NamespaceHost["Service"]
 })
 

@@ -9,6 +9,7 @@ import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Admission } from "./Admission.ts"
 import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "./CommitLog.ts"
@@ -77,10 +78,11 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
     concurrency: Infinity,
     queueMax: 0
   })
-  yield* Effect.forkScoped(Effect.ignore(thread.start))
+  yield* Rounds.once({ name: "start of the log thread", work: thread.start })
+  const begin = yield* Rounds.errands({ name: "commit log" })
   const clock = yield* Clock.Clock
   return yield* Effect.acquireRelease(
-    Effect.sync(() => new FileLog(directory, segmentBytes, scanned, thread, clock)),
+    Effect.sync(() => new FileLog(directory, segmentBytes, scanned, thread, { begin, clock })),
     (log) => log.close
   )
 })
@@ -94,6 +96,7 @@ export class FileLog implements CommitLogShape {
   readonly #places: SegmentPlaces
   readonly #admission = new Admission()
   readonly #retention = new Retention()
+  readonly #begin: Errands
   readonly #clock: Clock.Clock
   readonly #sealListeners = new Set<(sealed: SealedSegment) => void>()
   /** A mark is being waited for, or the last record is one. */
@@ -109,14 +112,15 @@ export class FileLog implements CommitLogShape {
     segmentBytes: number,
     scanned: LogScanned,
     thread: WorkerThread<LogRequest, LogReply>,
-    clock: Clock.Clock
+    { begin, clock }: { readonly begin: Errands; readonly clock: Clock.Clock }
   ) {
     this.directory = directory
     this.#damage = scanned.damage
     this.#owners = scanned.unlisted
     this.#index = scanned.index
-    this.#queue = new LogQueue(thread, scanned.nextOrdinal)
+    this.#queue = new LogQueue(thread, scanned.nextOrdinal, begin)
     this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment, scanned.end)
+    this.#begin = begin
     this.#clock = clock
   }
 
@@ -381,17 +385,17 @@ export class FileLog implements CommitLogShape {
     this.#index.add(fields, entry.place)
     this.#owners.note(entry.ordinal, record.tag)
     this.#lastMillis = record.atMillis
-    if (entry.place.segment !== before) this.#begin(before, entry.ordinal)
+    if (entry.place.segment !== before) this.#beginSegment(before, entry.ordinal)
     if (isSync && !this.#isMarking) {
       this.#isMarking = true
-      Effect.runFork(Effect.ignore(this.#markWhenQuiet(entry.ordinal)))
+      this.#begin(Effect.ignore(this.#markWhenQuiet(entry.ordinal)))
     }
     if (this.#owners.isLong) this.#mark(false)
     return entry
   }
 
   /** The log thread seals the segment before it writes the first record of the next one. */
-  #begin(sealed: number | undefined, ordinal: number): void {
+  #beginSegment(sealed: number | undefined, ordinal: number): void {
     const told = Effect.sync(() => {
       this.#places.begun()
       const index = this.#index.segments.find(({ segment }) => segment === sealed)
@@ -400,14 +404,13 @@ export class FileLog implements CommitLogShape {
     })
     // The end of the log wakes those who wait for a spare too.
     const woken = Effect.sync(() => this.#places.wake())
-    Effect.runFork(Effect.matchEffect(this.whenSynced(ordinal), { onFailure: () => woken, onSuccess: () => told }))
+    this.#begin(Effect.matchEffect(this.whenSynced(ordinal), { onFailure: () => woken, onSuccess: () => told }))
   }
 
   /** Waits until nothing has come for `quietMillis` after a sync; the mark rides with the next sync. */
   #markWhenQuiet(ordinal: number): Effect.Effect<void, LogFault> {
     return this.whenSynced(ordinal).pipe(
       Effect.andThen(Effect.sleep(quietMillis)),
-      Effect.provideService(Clock.Clock, this.#clock),
       Effect.andThen(
         Effect.suspend(() => {
           if (this.#queue.ended !== undefined) return Effect.void
@@ -431,7 +434,7 @@ export class FileLog implements CommitLogShape {
       this.#syncDue = 0
       if (!isSynced && this.#queue.ended === undefined) this.#mark(true)
     })
-    Effect.runFork(Effect.provideService(Effect.delay(sync, quietMillis), Clock.Clock, this.#clock))
+    this.#begin(Effect.delay(sync, quietMillis))
   }
 
   /**

@@ -5,7 +5,8 @@
  * meanwhile is the next one; a waiter is told once its ordinal is synced, or that the log has ended; after the end nothing
  * is sent.
  */
-import { Effect } from "effect"
+import { Cause, Effect } from "effect"
+import type { Errands } from "@muniment/worker/Rounds"
 import type { WorkerThread } from "@muniment/worker/WorkerThread"
 import type { LogEntry, RecordPlace } from "./CommitLog.ts"
 import { LogFault } from "./LogError.ts"
@@ -27,6 +28,7 @@ export type NewRecord = Omit<RecordFields, "ordinal" | "unsynced"> & { readonly 
 
 export class LogQueue {
   readonly #thread: WorkerThread<LogRequest, LogReply>
+  readonly #begin: Errands
   #nextOrdinal: number
   #syncedOrdinal: number
   #records: Array<PlacedRecord> = []
@@ -39,8 +41,9 @@ export class LogQueue {
   #ended: LogFault | undefined
   #syncs = 0
 
-  constructor(thread: WorkerThread<LogRequest, LogReply>, nextOrdinal: number) {
+  constructor(thread: WorkerThread<LogRequest, LogReply>, nextOrdinal: number, begin: Errands) {
     this.#thread = thread
+    this.#begin = begin
     this.#nextOrdinal = nextOrdinal
     this.#syncedOrdinal = nextOrdinal - 1
   }
@@ -120,7 +123,10 @@ export class LogQueue {
 
   #ask(request: LogRequest): Effect.Effect<LogReply, LogFault> {
     return this.#ended === undefined
-      ? Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause))
+      ? Effect.onError(
+          Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause)),
+          (cause) => (Cause.hasDies(cause) ? Effect.sync(() => void this.end(Cause.squash(cause))) : Effect.void)
+        )
       : Effect.fail(this.#ended)
   }
 
@@ -142,13 +148,14 @@ export class LogQueue {
     const transfer = records.map((record) => record.bytes.buffer as ArrayBuffer)
     this.#isWriting = true
     const asked = this.#thread.ask({ _tag: "Write", records, isSync }, { transfer })
-    Effect.runFork(
-      Effect.match(asked, {
-        onFailure: (cause) => void this.end(cause),
-        onSuccess: (reply) => {
+    this.#begin(
+      asked.pipe(
+        Effect.map((reply) => {
           if (reply._tag === "Written") this.#written(through, bytes, reply.isSynced, reply.syncs)
-        }
-      })
+        }),
+        // Whatever it was, nobody would write what comes.
+        Effect.onError((cause) => Effect.sync(() => void this.end(Cause.squash(cause))))
+      )
     )
   }
 

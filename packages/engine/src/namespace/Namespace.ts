@@ -8,6 +8,7 @@
  */
 import { Cause, Clock, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { Rounds } from "@muniment/worker/Rounds"
 import { CommitSignal } from "./CommitSignal.ts"
 import { CommandPlanner, type Reply } from "./CommandPlanner.ts"
 import type { Command, ReplyOf } from "./Commands.ts"
@@ -54,7 +55,7 @@ export const openNamespace: (
     const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1), around)
     yield* Effect.addFinalizer(() => actor.prepareToClose)
     yield* Effect.forkScoped(actor.run, { startImmediately: true })
-    yield* Effect.forkScoped(actor.buildIndexes(buildTurns))
+    yield* actor.buildIndexes(buildTurns)
     return actor
   }
 )
@@ -135,7 +136,7 @@ class Actor implements Namespace {
   }
 
   /** Builds lists and graphs until the scope ends; until they are built, searches scan. */
-  buildIndexes(turns: Semaphore.Semaphore): Effect.Effect<void> {
+  buildIndexes(turns: Semaphore.Semaphore): Effect.Effect<void, never, Scope.Scope> {
     // Yields first, so that other fibers and sockets run between any two slices.
     const slice = turns.withPermit(
       Effect.andThen(
@@ -151,15 +152,12 @@ class Actor implements Namespace {
       )
     )
     const untilBuilt = Effect.repeat(slice, { while: (left) => left > 0 })
-    return Queue.offer(this.#buildDue, undefined).pipe(
-      Effect.andThen(Effect.forever(Effect.andThen(Queue.take(this.#buildDue), untilBuilt))),
-      Effect.tapDefect((defect) =>
-        Effect.logError("index build crashed; searches of this namespace stay exact but slow", {
-          namespace: this.key.tag,
-          defect
-        })
-      )
-    )
+    return Rounds.whenWoken({
+      name: "indexes of vectors",
+      until: Queue.take(this.#buildDue),
+      work: untilBuilt,
+      isFirstNow: true
+    }).pipe(Effect.annotateLogs({ namespace: this.key.tag }))
   }
 
   runHousekeeping(nowMillis: number): Effect.Effect<void, StoreError> {

@@ -5,7 +5,8 @@
  * Invariants: only synced records enter, in their order; the overlay holds the acknowledged ones until the copy has
  * them; after a failure they stay here, and whoever needs the copy tries again.
  */
-import { Clock, Effect, Queue, Semaphore } from "effect"
+import { Clock, Effect, Queue, type Scope, Semaphore } from "effect"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { CommitLogShape, NamespaceLog } from "../../log/CommitLog.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { ConversationChange } from "../Conversations.ts"
@@ -123,20 +124,14 @@ export class CopyLine {
   }
 
   /** Follows in the background until the scope ends. */
-  get run(): Effect.Effect<void> {
-    const round = Queue.take(this.#due).pipe(
+  get run(): Effect.Effect<void, never, Scope.Scope> {
+    const due = Queue.take(this.#due).pipe(
       Effect.andThen(this.#untilBehind(fewChanges, fewAfterMillis)),
-      Effect.andThen(this.#untilBehind(manyChanges, followAfterMillis)),
-      Effect.andThen(this.followAll),
-      Effect.catch((error) =>
-        Effect.logError("a namespace's file does not follow the log; its next use tries again", {
-          namespace: this.#file.key.tag,
-          error: error._tag,
-          cause: error
-        })
-      )
+      Effect.andThen(this.#untilBehind(manyChanges, followAfterMillis))
     )
-    return Effect.forever(round)
+    return Rounds.whenWoken({ name: "files that follow the log", until: due, work: this.followAll }).pipe(
+      Effect.annotateLogs({ namespace: this.#file.key.tag })
+    )
   }
 
   #untilBehind(changes: number, millisMax: number): Effect.Effect<void> {

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { Clock, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
+import { Rounds } from "@muniment/worker/Rounds"
 import { CommitLog, type CommitLogShape, type LogStatus } from "../../log/CommitLog.ts"
 import { type LogPart, writePart } from "../../log/LogArchive.ts"
 import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
@@ -64,7 +65,7 @@ export const logFirstStore = (
       const thread = yield* openCommitThread(settings)
       const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread(settings) }
       const store = new LogFirstStore(parts, acknowledgedAfter)
-      yield* Effect.forkScoped(store.shortenLog)
+      yield* store.shortenLog
       return store
     })
   )
@@ -120,7 +121,7 @@ class LogFirstStore {
       yield* Effect.addFinalizer(() => log.release(tag))
       const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
       const namespace = new LoggedNamespace(file, log, line, this.#after)
-      yield* Effect.forkScoped(line.run)
+      yield* line.run
       this.#settled.delete(tag)
       this.#open.set(tag, namespace)
       yield* Effect.addFinalizer(() => this.#leave(namespace))
@@ -129,13 +130,8 @@ class LogFirstStore {
   )
 
   /** Syncs copies that old segments of the log are kept for, and drops these; until the scope ends. */
-  get shortenLog(): Effect.Effect<void> {
-    const round = this.#shortened.pipe(
-      Effect.catch((error) =>
-        Effect.logWarning("segments of the commit log stay; the next round tries again", { error: error._tag })
-      )
-    )
-    return Effect.forever(Effect.andThen(this.#untilDue, round))
+  get shortenLog(): Effect.Effect<void, never, Scope.Scope> {
+    return Rounds.whenWoken({ name: "segments of the commit log", until: this.#untilDue, work: this.#shortened })
   }
 
   /** Old segments of the log go, or else its spare. */

@@ -11,6 +11,7 @@
  */
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Limits } from "@muniment/domain/Limits"
+import { Rounds } from "@muniment/worker/Rounds"
 import { Effect, type Scope } from "effect"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { ReadEntry } from "../../log/RecordReader.ts"
@@ -93,7 +94,7 @@ export const openCommitThread = Effect.fnUntraced(function* (
     idleMillis,
     closeMillisMax
   })
-  yield* Effect.forkScoped(Effect.ignore(worker.start))
+  yield* Rounds.once({ name: "start of the commit thread", work: worker.start })
   return new CommitThread(worker)
 })
 
