@@ -9,6 +9,7 @@
  */
 import { type Cause, Deferred, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./ReservationRows.ts"
@@ -90,31 +91,25 @@ export class ChangeQueue {
   /** Writes in the background until the scope closes, then writes the rest, or hands it to `leave`. */
   readonly writeBehind = (
     leave: (unwritten: ReadonlyArray<NewTransfer>, cause: Cause.Cause<ControlFailure>) => Effect.Effect<void>
-  ): Effect.Effect<void, never, Scope.Scope> =>
-    Effect.suspend(() => {
-      let isFailing = false
-      const turn = Effect.gen({ self: this }, function* () {
-        yield* this.#filled.await
-        yield* Effect.race(Effect.sleep(Limits.ledgerFlushMillis), this.#crowded.await)
-        this.#filled.closeUnsafe()
-        this.#crowded.closeUnsafe()
-        const exit = yield* Effect.exit(this.flush)
-        if (Exit.isSuccess(exit)) {
-          isFailing = false
-          return
-        }
-        if (!isFailing) yield* Effect.logError("ledger changes not written; they are kept and retried", exit.cause)
-        isFailing = true
-        if (this.#pending.length === 0) return
-        yield* Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
-        this.#filled.openUnsafe()
-      })
-      const last = Effect.catchCause(this.flush, (cause) => Effect.suspend(() => leave(this.unwritten, cause)))
-      return Effect.addFinalizer(() => last).pipe(
-        Effect.andThen(Effect.forkScoped(Effect.forever(turn))),
-        Effect.asVoid
-      )
+  ): Effect.Effect<void, never, Scope.Scope> => {
+    const due = Effect.andThen(
+      this.#filled.await,
+      Effect.race(Effect.sleep(Limits.ledgerFlushMillis), this.#crowded.await)
+    )
+    const write = Effect.suspend(() => {
+      this.#filled.closeUnsafe()
+      this.#crowded.closeUnsafe()
+      return this.flush
     })
+    const again = Effect.suspend(() =>
+      this.#pending.length === 0 ? due : Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
+    )
+    const last = Effect.catchCause(this.flush, (cause) => Effect.suspend(() => leave(this.unwritten, cause)))
+    return Effect.andThen(
+      Effect.addFinalizer(() => last),
+      Rounds.whenWoken({ name: "writes of the ledger", until: due, work: write, again })
+    )
+  }
 
   get #commitAll(): Effect.Effect<void, ControlFailure> {
     return Effect.gen({ self: this }, function* () {
