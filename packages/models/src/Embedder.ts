@@ -6,8 +6,9 @@
  * and does not wait; vectors have the order of their texts; a query waits for at most one batch of passages
  * (`EmbeddingLanes`). Query vectors are cached and shared: a caller must not write into one.
  */
-import { Cache, Context, Effect, Exit, Layer } from "effect"
+import { Cache, Context, Effect, Exit, Layer, Schedule } from "effect"
 import { traced } from "@muniment/domain/traced"
+import { Rounds } from "@muniment/worker/Rounds"
 import { access } from "node:fs/promises"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
@@ -111,13 +112,14 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
       timeToLive: (exit) => (Exit.isSuccess(exit) ? "Infinity" : 0)
     }
   )
-  yield* loader.acquire(defaultModel).pipe(
+  yield* Rounds.add({
+    name: "embedding model",
+    schedule: Schedule.spaced(keeperMillis),
     // The loader logs the reason and keeps it for `status`.
-    Effect.ignore,
-    Effect.andThen(Effect.sleep(keeperMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+    work: Effect.ignore(loader.acquire(defaultModel)),
+    isFirstNow: true,
+    isCut: true
+  })
   // Registered last, so it runs first: callers fail because the service closes, not because the thread ends.
   yield* Effect.addFinalizer(() => Effect.sync(() => queue.refuseAll()))
 

@@ -7,6 +7,7 @@
  * are sent.
  */
 import { Clock, Deferred, Effect, Exit, Queue } from "effect"
+import { Rounds } from "@muniment/worker/Rounds"
 import { BacklogWork, type EmbeddingHelper } from "./EmbeddingHelper.ts"
 import { type Batch, type EmbeddingLane, EmbeddingLanes, type PendingText } from "./EmbeddingLanes.ts"
 import { embedOn } from "./EmbeddingThread.ts"
@@ -32,9 +33,10 @@ export const openEmbeddingQueue = Effect.fnUntraced(function* (
   const wake = yield* Queue.sliding<void>(1)
   const wakeHelpers = yield* Effect.forEach(helpers, () => Queue.sliding<void>(1))
   const queue = new EmbeddingQueue(loader, wake, wakeHelpers)
-  yield* Queue.take(wake).pipe(Effect.andThen(queue.drain), Effect.forever, Effect.forkScoped)
+  yield* Rounds.whenWoken({ name: "embedding", until: Queue.take(wake), work: queue.drain })
   for (const [at, helper] of helpers.entries()) {
-    yield* Queue.take(wakeHelpers[at]!).pipe(Effect.andThen(queue.drainWith(helper)), Effect.forever, Effect.forkScoped)
+    const until = Queue.take(wakeHelpers[at]!)
+    yield* Rounds.whenWoken({ name: "further embedding threads", until, work: queue.drainWith(helper) })
   }
   return queue
 })

@@ -6,7 +6,7 @@
  * Only sizes are checked here; `ModelFiles` checks the digests. Every wait is bounded, and a closed network is a failure
  * whose message says what to do.
  */
-import { Data, Effect } from "effect"
+import { Data, Effect, Schedule } from "effect"
 import { unzipSync } from "fflate"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
@@ -204,8 +204,8 @@ const pollSize = (directory: string, report: (bytes: number) => void) =>
     Effect.tap((bytes) => Effect.sync(() => report(bytes))),
     // A file that the client moves while it is counted is not a failure of the fetch.
     Effect.ignore,
-    Effect.andThen(Effect.sleep(progressPollMillis)),
-    Effect.forever
+    Effect.repeat(Schedule.spaced(progressPollMillis)),
+    Effect.andThen(Effect.never)
   )
 
 const sizeOf = async (directory: string): Promise<number> => {
