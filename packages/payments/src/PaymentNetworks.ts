@@ -4,6 +4,7 @@
  */
 import { Effect, Schedule, type Scope } from "effect"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import { Rounds } from "@muniment/worker/Rounds"
 import { overNodes } from "./chain/overNodes.ts"
 import type { PaymentChain, PaymentClaim } from "./chain/PaymentChain.ts"
 import { type FamilyConfig, type PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
@@ -102,14 +103,16 @@ const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsCo
     known = feePayer
     chain = ofNodes(rpcUrl, (url) => svmChain({ ...common, rpcUrl: url, operatorKey: undefined, feePayer }))
   })
-  yield* refresh.pipe(
-    Effect.tapError(({ cause }) =>
+  yield* Rounds.add({
+    name: "fee payer of the facilitator",
+    schedule: Schedule.spaced(feePayerRefreshMillis),
+    work: Effect.tapError(refresh, ({ cause }) =>
       Effect.logWarning("payment facilitator does not answer; its fee payer is unknown", { network, cause })
     ),
-    Effect.retry(Schedule.spaced(feePayerRetryMillis)),
-    Effect.repeat(Schedule.spaced(feePayerRefreshMillis)),
-    Effect.forkScoped
-  )
+    isFirstNow: true,
+    isCut: true,
+    again: Effect.sleep(feePayerRetryMillis)
+  })
   const unitsOf = ({ payload }: PaymentClaim) =>
     Effect.map(Effect.orDie(decodeSvmPayload(payload)), ({ transfer }) => Number(transfer.units))
   return facilitatorChain(() => chain, { url: facilitatorUrl, hasRpc: rpcUrl !== undefined, unitsOf })

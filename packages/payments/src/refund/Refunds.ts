@@ -14,6 +14,7 @@ import { microCreditsPerUsdcUnit, type MicroCredits } from "@muniment/domain/Mon
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { JournalledRefund } from "@muniment/control/payments/RefundJournal"
+import { Rounds } from "@muniment/worker/Rounds"
 import { type ChainUnavailable, type PaymentChain, PaymentInvalid } from "../chain/PaymentChain.ts"
 import { Outages } from "../settlement/Outages.ts"
 import { PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
@@ -139,7 +140,8 @@ export class Refunds {
 
   /** Rounds while the scope lives. */
   get run() {
-    return this.round.pipe(Effect.repeat(Schedule.spaced(Limits.reconcileEveryMillis)), Effect.forkScoped)
+    const schedule = Schedule.spaced(Limits.reconcileEveryMillis)
+    return Rounds.add({ name: "refunds", schedule, work: this.round, isFirstNow: true })
   }
 
   #chainOf(network: PaymentNetwork): Effect.Effect<PaymentChain, NotRefundable> {

@@ -6,6 +6,7 @@
 import { Clock, Effect, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { ChainHealth, NodeStatus, PaymentChain } from "../chain/PaymentChain.ts"
 
 export interface NetworkStatus {
@@ -37,7 +38,7 @@ export class NetworkWatch {
 
   /** Asks each node from now on, while the scope lives. */
   get run(): Effect.Effect<void, never, Scope.Scope> {
-    return Effect.forEach(this.#chains.values(), (chain) => Effect.forkScoped(this.#follow(chain)), { discard: true })
+    return Effect.forEach(this.#chains.values(), (chain) => this.#follow(chain), { discard: true })
   }
 
   /** One look at each node; at once. */
@@ -59,12 +60,14 @@ export class NetworkWatch {
     }))
   }
 
-  #follow(chain: PaymentChain): Effect.Effect<void> {
-    return Effect.forever(
-      Effect.flatMap(this.#ask(chain), (isWell) =>
-        Effect.sleep(isWell ? Limits.networkWatchMillis : Limits.networkRetryMillis)
-      )
-    )
+  #follow(chain: PaymentChain): Effect.Effect<void, never, Scope.Scope> {
+    let isWell = true
+    return Rounds.whenWoken({
+      name: "looks at networks of payments",
+      until: Effect.suspend(() => Effect.sleep(isWell ? Limits.networkWatchMillis : Limits.networkRetryMillis)),
+      work: Effect.map(this.#ask(chain), (answer) => void (isWell = answer)),
+      isFirstNow: true
+    })
   }
 
   /** True if nothing is wrong. */

@@ -10,6 +10,7 @@ import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { unfinishedPageMax } from "@muniment/control/payments/PaymentRows"
+import { Rounds } from "@muniment/worker/Rounds"
 import { countPayment } from "./PaymentMetrics.ts"
 import { Settlement } from "./Settlement.ts"
 
@@ -81,13 +82,12 @@ const make = Effect.gen(function* () {
     const includesSettled = rounds++ % roundsPerSettled === 0
     return roundOf(({ state }) => includesSettled || state !== "settled")
   })
-  yield* due.pipe(
-    Effect.catchDefect((defect) =>
-      Effect.logError("reconciliation round crashed; the next one runs as scheduled", defect)
-    ),
-    Effect.repeat(Schedule.spaced(Limits.reconcileEveryMillis)),
-    Effect.forkScoped
-  )
+  yield* Rounds.add({
+    name: "reconciliation of payments",
+    schedule: Schedule.spaced(Limits.reconcileEveryMillis),
+    work: due,
+    isFirstNow: true
+  })
 
   return Reconcile.of({ round: roundOf(() => true) })
 })
