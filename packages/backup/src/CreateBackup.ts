@@ -11,7 +11,8 @@
  * decided in `BackupFiles.ts`.
  */
 import { randomBytes } from "node:crypto"
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Schedule, type Scope } from "effect"
+import { Rounds } from "@muniment/worker/Rounds"
 import { BackupFiles, type DamagedSource } from "./BackupFiles.ts"
 import {
   backupIdOf,
@@ -99,7 +100,8 @@ const running = <A>(
     const run = new CreateRun(source, store, backupIdOf(startedAt, newSuffix()), startedAt)
     // Before earlier backups are read: `PruneBackups.ts` removes nothing while this is there.
     yield* run.saveDraft
-    const renewed = run.saveDraft.pipe(Effect.delay(draftEveryMillis), Effect.forever, Effect.forkScoped)
+    const schedule = Schedule.spaced(draftEveryMillis)
+    const renewed = Rounds.add({ name: "draft of a backup", schedule, work: run.saveDraft })
     const used = yield* Effect.scoped(Effect.andThen(renewed, use(run)))
     yield* store.removeDraft(run.id)
     return used

@@ -7,7 +7,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { Clock, Context, Data, Deferred, Effect, Exit, Layer, type Scope } from "effect"
+import { Clock, Context, Data, Deferred, Effect, Exit, Layer, Schedule } from "effect"
+import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { controlFile, namespaceTagOf, recordsBehind } from "../BackupFormat.ts"
 import type { CopyOrder, CopyReply } from "./CopyWorker.ts"
@@ -93,9 +94,9 @@ const make = Effect.fnUntraced(function* ({ directory, log, secrets, settle }: C
     queueMax: copiesMax,
     idleMillis: 60_000
   })
-  const scope = yield* Effect.scope
-  const copies = new Copies(thread, { directory, staging, log }, scope)
-  yield* copies.sweep.pipe(Effect.delay(sweepMillis), Effect.forever, Effect.forkScoped)
+  const begin = yield* Rounds.errands({ name: "copies for a backup" })
+  const copies = new Copies(thread, { directory, staging, log }, begin)
+  yield* Rounds.add({ name: "copies not fetched", schedule: Schedule.spaced(sweepMillis), work: copies.sweep })
   return {
     isKnown: (file: string) =>
       file === controlFile ||
@@ -118,19 +119,19 @@ class Copies {
   readonly #directory: string
   readonly #staging: string
   readonly #log: LogSource
-  readonly #scope: Scope.Scope
+  readonly #beginErrand: Errands
   readonly #entries = new Map<string, Entry>()
 
   constructor(
     thread: WorkerThread<CopyOrder, CopyReply>,
     { directory, log, staging }: Pick<CopiesOptions, "directory" | "log"> & { readonly staging: string },
-    scope: Scope.Scope
+    beginErrand: Errands
   ) {
     this.#thread = thread
     this.#directory = directory
     this.#staging = staging
     this.#log = log
-    this.#scope = scope
+    this.#beginErrand = beginErrand
   }
 
   marks(secrets: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<FileMark>, CopyFailed> {
@@ -180,7 +181,7 @@ class Copies {
       }
       const entry: Entry = { outcome: Deferred.makeUnsafe(), endedAt: undefined }
       this.#entries.set(name, entry)
-      yield* Effect.forkIn(this.#carryOut(entry, join(this.#staging, name), file), this.#scope)
+      this.#beginErrand(this.#carryOut(entry, join(this.#staging, name), file))
       return entry
     })
   }
@@ -199,8 +200,8 @@ class Copies {
       Effect.flatMap((exit) =>
         Effect.map(Clock.currentTimeMillis, (nowMillis) => {
           entry.endedAt = nowMillis
-          if (Exit.isFailure(exit)) rmSync(to, { force: true })
           Deferred.doneUnsafe(entry.outcome, exit)
+          if (Exit.isFailure(exit)) rmSync(to, { force: true })
         })
       )
     )

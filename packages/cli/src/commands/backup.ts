@@ -2,7 +2,7 @@
  * `muniment backup`: makes, lists, proves and removes backups of the data directory, while the service runs or not.
  * The service makes copies; this process seals and stores them.
  */
-import { Clock, Console, Effect, Option } from "effect"
+import { Clock, Console, Effect, Option, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { BackupManifest } from "@muniment/backup/BackupFormat"
 import type { BackupStore } from "@muniment/backup/BackupStore"
@@ -11,6 +11,7 @@ import { continueBackup, createBackup, type Created } from "@muniment/backup/Cre
 import { pruneBackups, type Pruned } from "@muniment/backup/PruneBackups"
 import { verifyBackup } from "@muniment/backup/VerifyBackup"
 import { openRestoredLog } from "@muniment/server/operator/openRestoredLog"
+import { Rounds } from "@muniment/worker/Rounds"
 import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
@@ -212,7 +213,9 @@ const follow = Command.make(
       yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
       return yield* refuseDamaged(created)
     }).pipe(Effect.catch(({ message }) => Console.error(`! ${message} The next round tries again.`)))
-    return yield* Effect.forever(Effect.andThen(round, Effect.sleep(every * 1_000)))
+    const schedule = Schedule.spaced(every * 1_000)
+    const rounds = Rounds.add({ name: "backup", schedule, work: round, isFirstNow: true, isCut: true })
+    return yield* Effect.scoped(Effect.andThen(rounds, Effect.never))
   })
 ).pipe(
   Command.withDescription(
