@@ -16,7 +16,7 @@ import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import { openSnapshotThread } from "../bases/SnapshotThread.ts"
 import type { PostgresLog } from "../log/PostgresLog.ts"
 import { controlTag } from "./controlRecords.ts"
-import { publishForever, SharedControlLog } from "./SharedControlLog.ts"
+import { publishBases, SharedControlLog } from "./SharedControlLog.ts"
 
 /** This node's ownership of `control.db`. */
 export class ControlTenure extends Context.Service<
@@ -70,7 +70,7 @@ export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOp
           Effect.gen(function* () {
             // Those who change it have ended before this scope closes: the next owner need not wait for files and threads.
             yield* Effect.addFinalizer(() => log.release(controlTag))
-            yield* Effect.forkScoped(publishForever(changes))
+            yield* publishBases(changes)
           })
         ).pipe(Layer.provideMerge(ControlDatabase.layer(folder, { isShared: true, current: Effect.succeed(changes) }))),
         Layer.succeed(ControlTenure, {

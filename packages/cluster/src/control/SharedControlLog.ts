@@ -6,11 +6,12 @@
  * says its changes are only in a base comes after that base; an erasure puts a base without the text in the place of all
  * records and bases that have it.
  */
-import { Deferred, Effect, Random, Semaphore } from "effect"
+import { Deferred, Effect, Random, Schedule, type Scope, Semaphore } from "effect"
 import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
 import { type ControlCopies, snapshotNumber } from "@muniment/control/database/check/ControlCopies"
 import { emptyNumber } from "@muniment/control/database/followChanges"
 import type { CopyState } from "@muniment/engine/log/CommitLog"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import type { SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
@@ -101,9 +102,9 @@ export class SharedControlLog implements OpenChangeLog {
   })
 
   /** Publishes a base when the next owner would have much to read. */
-  readonly publishIfDue: Effect.Effect<void> = Effect.suspend(() =>
+  readonly publishIfDue: Effect.Effect<void, ChangeLogUnusable> = Effect.suspend(() =>
     this.#ordinal - this.#baseOrdinal > recordsMax || this.#bytes > recordBytesMax ? this.publishBase : Effect.void
-  ).pipe(Effect.catch((error) => Effect.logWarning("control.db has no new base yet", { error: error.message })))
+  )
 
   /** For an owner that leaves and still serves: the next one waits for what it has to read. */
   readonly handOver: Effect.Effect<void> = Effect.suspend(() =>
@@ -118,6 +119,6 @@ export class SharedControlLog implements OpenChangeLog {
 
 const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
 
-/** For the loop of an owner. */
-export const publishForever = (log: SharedControlLog): Effect.Effect<never> =>
-  Effect.forever(Effect.delay(log.publishIfDue, "1 minute"))
+/** Of an owner, until the scope closes. */
+export const publishBases = (log: SharedControlLog): Effect.Effect<void, never, Scope.Scope> =>
+  Rounds.add({ name: "bases of control.db", schedule: Schedule.spaced("1 minute"), work: log.publishIfDue })

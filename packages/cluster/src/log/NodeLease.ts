@@ -5,9 +5,10 @@
  * Invariant: the lease ends here before it ends in the database, by a clock that also runs while the process is
  * stopped. Needed are clocks that run equally fast, not clocks that agree.
  */
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, Schedule, type Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
+import { Rounds } from "@muniment/worker/Rounds"
 import { asked } from "./LogDatabase.ts"
 
 const leaseMillis = 5_000
@@ -35,11 +36,14 @@ export class NodeLease {
   ): Effect.fn.Return<NodeLease, LogFault, Scope.Scope> {
     const lease = new NodeLease(node, sql, yield* Clock.Clock)
     yield* lease.#renew
-    const renewed = Effect.catch(lease.#renew, (fault) =>
-      Effect.logWarning("the lease of this node could not be renewed", { reason: fault.message })
-    )
     yield* Effect.addFinalizer(() => lease.#end)
-    yield* Effect.forkScoped(Effect.forever(Effect.delay(renewed, renewEachMillis)))
+    yield* Rounds.add({
+      name: "lease of this node",
+      schedule: Schedule.spaced(renewEachMillis),
+      work: lease.#renew,
+      isCut: true,
+      again: Effect.sleep(renewEachMillis)
+    })
     return lease
   })
 

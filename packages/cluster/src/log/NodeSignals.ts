@@ -5,7 +5,8 @@
  * Invariant: nothing depends on a signal. Whoever waits for one looks again after a while.
  */
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import { Effect, Latch, Queue, type Scope } from "effect"
+import { Effect, Latch, Queue, Schedule, type Scope } from "effect"
+import { Rounds } from "@muniment/worker/Rounds"
 
 const channel = "muniment_nodes"
 const againMillis = 1_000
@@ -30,10 +31,18 @@ export class NodeSignals {
       Effect.flatMap(listening.listen(channel), (notifications) => {
         // What was told before this connection listened.
         signals.#wake()
-        return Effect.forever(Effect.tap(Queue.take(notifications), () => Effect.sync(() => signals.#wake())))
+        const woken = Effect.tap(Queue.take(notifications), () => Effect.sync(() => signals.#wake()))
+        return Effect.repeat(woken, Schedule.forever)
       })
-    ).pipe(Effect.timeoutOption(renewMillis), Effect.ignore)
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(heard, Effect.sleep(againMillis))))
+    ).pipe(Effect.timeoutOption(renewMillis))
+    yield* Rounds.add({
+      name: "signals of nodes",
+      schedule: Schedule.spaced(againMillis),
+      work: heard,
+      isFirstNow: true,
+      isCut: true,
+      again: Effect.sleep(againMillis)
+    })
     return signals
   })
 

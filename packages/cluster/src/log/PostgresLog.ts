@@ -15,6 +15,7 @@ import type { CopyState, NamespaceLog, NewCommit } from "@muniment/engine/log/Co
 import { LogDamaged, LogFault, LogFenced } from "@muniment/engine/log/LogError"
 import { processTag, recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
 import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/RecordReader"
+import { Rounds } from "@muniment/worker/Rounds"
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase, rootOf, untilDatabaseAnswers } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
@@ -105,7 +106,8 @@ export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
   const lease = yield* untilDatabaseAnswers(NodeLease.open(node, leaseSql))
   const leftTexts = yield* LeftTexts.open(node, sql)
   const log = new PostgresLog({ sql, lease, leftTexts, releases, signals }, yield* Queue.sliding<void>(1))
-  for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(log.writeNext))
+  for (let writer = 0; writer < writers; writer++)
+    yield* Rounds.each({ name: "appends", take: log.woken, work: () => log.writeWaiting, again: Effect.void })
   return log
 })
 
@@ -372,15 +374,21 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     return owned !== undefined && this.#lease.isCurrent(owned.incarnation)
   }
 
-  /** Waits for commits and writes those that wait in one statement. */
-  get writeNext(): Effect.Effect<void> {
+  /** Something may be waiting. */
+  get woken(): Effect.Effect<void> {
+    return Queue.take(this.#wake)
+  }
+
+  /** Writes the commits that wait, many in one statement. */
+  get writeWaiting(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      yield* Queue.take(this.#wake)
       for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
         // Another writer takes what comes, and what this batch has no room for.
         Queue.offerUnsafe(this.#wake, undefined)
-        yield* this.#write(batch)
-        this.#lines.finish(batch)
+        yield* Effect.ensuring(
+          this.#write(batch),
+          Effect.sync(() => this.#lines.finish(batch))
+        )
       }
     })
   }
@@ -398,7 +406,9 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
       ${column(({ commit }) => (commit.isClaim ? commit.epoch + 1 : commit.epoch))}::int8[],
       ${column(({ commit }) => commit.fromSeq + commit.changes)}::int8[],
       ${column(({ ordinal }) => ordinal)}::int8[], ${column(({ record }) => record)}::bytea[])`
-    return Effect.matchEffect(asked(rows), {
+    // After a defect too the outcome is unknown, and whoever waits must hear of it.
+    const answered = Effect.catchDefect(asked(rows), (cause) => Effect.fail(new LogFault({ cause })))
+    return Effect.matchEffect(answered, {
       onSuccess: (kept) => {
         const tags = new Set(kept.map(({ tag }) => tag))
         return Effect.forEach(

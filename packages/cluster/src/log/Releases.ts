@@ -8,6 +8,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { processTag } from "@muniment/engine/log/logFormat"
 import type { LogFault } from "@muniment/engine/log/LogError"
+import { Rounds } from "@muniment/worker/Rounds"
 import { asked } from "./LogDatabase.ts"
 import type { NodeSignals } from "./NodeSignals.ts"
 
@@ -39,8 +40,13 @@ export class Releases {
     signals: NodeSignals
   ): Effect.fn.Return<Releases, never, Scope.Scope> {
     const releases = new Releases(node, sql, signals, yield* Queue.sliding<void>(1))
-    yield* Effect.addFinalizer(() => releases.#told)
-    yield* Effect.forkScoped(Effect.forever(releases.#tellNext))
+    yield* Effect.addFinalizer(() => Effect.ignore(releases.#told))
+    yield* Rounds.whenWoken({
+      name: "releases of namespaces",
+      until: Queue.take(releases.#wake),
+      work: releases.#tellAll,
+      again: releases.#untilAgain
+    })
     return releases
   })
 
@@ -61,21 +67,24 @@ export class Releases {
     this.#doubts.delete(tag)
   }
 
-  get #tellNext(): Effect.Effect<void> {
+  get #tellAll(): Effect.Effect<void, LogFault> {
     return Effect.gen({ self: this }, function* () {
-      yield* Queue.take(this.#wake)
-      // What is released meanwhile does not wait for the next attempt.
-      while (!(yield* this.#told)) yield* Effect.timeoutOption(Queue.take(this.#wake), againMillis)
+      while (!(yield* this.#told)) yield* this.#untilAgain
     })
   }
 
+  /** What is released meanwhile does not wait for the next attempt. */
+  get #untilAgain(): Effect.Effect<unknown> {
+    return Effect.timeoutOption(Queue.take(this.#wake), againMillis)
+  }
+
   /** Whether the database has heard all. */
-  get #told(): Effect.Effect<boolean> {
+  get #told(): Effect.Effect<boolean, LogFault> {
     return Effect.gen({ self: this }, function* () {
       if (this.#doubts.size > 0) yield* this.#look
       if (this.#tenures.size > 0) yield* this.#tell
       return this.#doubts.size === 0 && this.#tenures.size === 0
-    }).pipe(Effect.catch(() => Effect.succeed(false)))
+    })
   }
 
   /** Of what is in doubt, the tenures that the database says are this node's. */

@@ -7,9 +7,10 @@
  * never pointed to. Only bases of namespaces that this cluster knows are looked at: another cluster in the same bucket
  * keeps its own.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schedule, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
+import { Rounds } from "@muniment/worker/Rounds"
 import { controlTag } from "../control/controlRecords.ts"
 import { asked } from "../log/LogDatabase.ts"
 import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
@@ -80,17 +81,13 @@ const tagOf = (name: string): string =>
   name.startsWith(controlFolder) ? controlTag : (name.slice(namespaceFolder.length).split("/")[0] ?? "")
 
 /** While this node owns `control.db`: daily, by what the database says of the last one. */
-export const sweepForever = (bases: BaseStoreShape): Effect.Effect<never, never, SqlClient> =>
-  Effect.forever(
-    Effect.delay(
-      sweepIfDue(bases).pipe(
-        Effect.catch((error) =>
-          Effect.logWarning("bases that nothing points to are not swept", { error: error.message })
-        )
-      ),
-      "1 hour"
-    )
-  )
+export const sweepDaily = (bases: BaseStoreShape): Effect.Effect<void, never, SqlClient | Scope.Scope> =>
+  Rounds.add({
+    name: "bases that nothing points to",
+    schedule: Schedule.spaced("1 hour"),
+    work: sweepIfDue(bases),
+    isCut: true
+  })
 
 const dueDays = 1
 

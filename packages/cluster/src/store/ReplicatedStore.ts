@@ -10,7 +10,7 @@
 import { hash } from "node:crypto"
 import { existsSync, mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { Context, Deferred, Effect, Layer, Queue, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Queue, Schedule, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { CopyLine } from "@muniment/engine/store/logged/CopyLine"
@@ -35,6 +35,7 @@ import { storedEvents } from "@muniment/engine/store/sqlite/storedEvents"
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
 import { StoreDamaged, StoreErased, StoreFault, type StoreError } from "@muniment/engine/store/StoreError"
 import type { Database } from "@muniment/sqlite/Database"
+import { Rounds } from "@muniment/worker/Rounds"
 import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
 import { openSnapshotThread, type SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
@@ -86,7 +87,11 @@ export const replicatedStore = ({
         checks: yield* openCheckThread({ logDirectory: undefined }),
         snapshots: yield* openSnapshotThread("namespace base")
       })
-      yield* Effect.forkScoped(Effect.forever(Effect.delay(store.publishDue, publishEachMillis)))
+      yield* Rounds.add({
+        name: "bases of agents",
+        schedule: Schedule.spaced(publishEachMillis),
+        work: store.publishDue
+      })
       return Context.make(NamespaceStore, store).pipe(Context.add(StoreHandOver, store))
     })
   )
@@ -244,7 +249,7 @@ class ReplicatedStore {
       const file = yield* guarded(() => new NamespaceFile(database, key, this.#parts.thread))
       const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
       const namespace = new LoggedNamespace(file, log, line, "sync")
-      yield* Effect.forkScoped(line.run)
+      yield* line.run
       const opened = { namespace, log }
       place.opened = opened
       yield* Effect.addFinalizer(() => {

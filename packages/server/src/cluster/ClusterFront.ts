@@ -16,6 +16,7 @@ import { Effect, Latch, type Redacted, type Scope } from "effect"
 import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
 import { forward, type Forwarded, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
+import { Rounds } from "@muniment/worker/Rounds"
 import { acceptMore, reusePort } from "../http/Acceptors.ts"
 import { afterArrivals, afterQuiet } from "../http/afterQuiet.ts"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
@@ -114,7 +115,11 @@ export class ClusterFront {
   }: FrontOptions): Effect.fn.Return<ClusterFront, AddressUnusable, Scope.Scope> {
     const front = new ClusterFront(secret)
     yield* Effect.addFinalizer(() => Effect.sync(() => front.#refuseWaiting()))
-    yield* Effect.forkScoped(Effect.forever(front.#limitWaits))
+    yield* Rounds.whenWoken({
+      name: "callers without a node",
+      until: Effect.andThen(front.#gap.await, Effect.sleep(waitMillis)),
+      work: Effect.sync(() => (front.#gap.isOpen() ? front.#endWaits() : undefined))
+    })
     const linkServer = requestLinkServer(secret, (...link) => front.#takeLink(...link))
     yield* listening(linkServer, links)
     const backlog = Limits.connectionBacklog
@@ -270,13 +275,6 @@ export class ClusterFront {
     this.#mayWait = true
     this.#gap.closeUnsafe()
     this.#takeWaiting()
-  }
-
-  get #limitWaits(): Effect.Effect<void> {
-    return this.#gap.await.pipe(
-      Effect.andThen(Effect.sleep(waitMillis)),
-      Effect.andThen(Effect.sync(() => (this.#gap.isOpen() ? this.#endWaits() : undefined)))
-    )
   }
 
   /** Nobody waits until a node serves again. */

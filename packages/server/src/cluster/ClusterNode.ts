@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync, rmSync } from "node:fs"
 import type { Server } from "node:http"
 import { join } from "node:path"
-import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Option, Redacted, Schedule, Scope } from "effect"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 import { openTarget } from "@muniment/backup/target/openTarget"
@@ -21,7 +21,7 @@ import { demandHere } from "@muniment/cluster/log/MoveMarks"
 import { untilDatabaseAnswers } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { SharedSecrets } from "@muniment/cluster/log/SharedSecrets"
-import { sweepForever } from "@muniment/cluster/nodes/BaseSweep"
+import { sweepDaily } from "@muniment/cluster/nodes/BaseSweep"
 import { clusterBytesLayer, clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
 import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
@@ -38,6 +38,7 @@ import { Embedder } from "@muniment/models/Embedder"
 import { checkBuiltinKinds } from "@muniment/schemas/SchemaValidator"
 import { keyFileName } from "@muniment/trust/KeyRing"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
+import { Rounds } from "@muniment/worker/Rounds"
 import { localOrigin, type ServerConfig } from "../Config.ts"
 import { DataDirectory, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
 import { demandFreeAddress } from "../http/ListenAddress.ts"
@@ -102,17 +103,22 @@ export const runNode = Effect.fnUntraced(function* <A, E>(options: NodeOptions<A
       Effect.timeoutOption(Effect.raceFirst(told, doubted), lookAgainMillis)
     )
   })
-  yield* Effect.forkScoped(Effect.forever(watched))
+  yield* Rounds.add({
+    name: "looks who serves",
+    schedule: Schedule.forever,
+    work: watched,
+    isFirstNow: true,
+    isCut: true,
+    again: Effect.sleep(lookAgainMillis)
+  })
   // While the front still carries callers to the node that serves.
   yield* Effect.addFinalizer(() =>
     Effect.andThen(Effect.all([node.leave, front.depart], { concurrency: 2 }), front.answered)
   )
   const term = serveWhileOwner(node, front, options.build, ready)
-  return yield* Effect.forever(
-    Effect.catchCause(term, (cause) =>
-      Effect.logWarning("this node could not serve; it tries again", cause).pipe(Effect.delay(againMillis))
-    )
-  )
+  return yield* Effect.catchCause(term, (cause) =>
+    Effect.logWarning("this node could not serve; it tries again", cause).pipe(Effect.delay(againMillis))
+  ).pipe(Effect.repeat(Schedule.forever))
 })
 
 /** What a node has for its whole life. */
@@ -273,7 +279,7 @@ const serveWhileOwner = <A, E>(
           )
         )
       )
-      yield* Effect.forkIn(node.log.withDatabase(sweepForever(node.bases)), scope)
+      yield* node.log.withDatabase(Scope.provide(sweepDaily(node.bases), scope))
       yield* Effect.raceFirst(Effect.exit(lost), untilOver(isCurrent))
       yield* Effect.logWarning("another node may serve the cluster now; this one hands callers to it")
     })
