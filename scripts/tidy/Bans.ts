@@ -47,6 +47,23 @@ const boundedByCallers: Readonly<Record<string, string>> = {
   "packages/cluster/src/bases/SnapshotThread.ts": "one base of the one log, and of each namespace that is held"
 }
 
+/** Path -> which forks and loops it may have beside `Rounds`, and why. */
+const ownLoops: Readonly<Record<string, Exemption>> = {
+  "packages/worker/src/Rounds.ts": { effects: ["Effect.forever"], reason: "the home of background work" },
+  "packages/worker/src/RoundBook.ts": { effects: ["Effect.forkDetach"], reason: "the home of background work" },
+  "packages/worker/src/WorkerThread.ts": {
+    effects: ["Effect.forkDetach"],
+    reason: "the end of a thread goes on when its caller does not wait for it"
+  },
+  "packages/engine/src/namespace/Namespace.ts": {
+    effects: ["Effect.forkScoped"],
+    reason: "an actor ends by design when its image may differ from its file: the next use opens it anew"
+  }
+}
+
+/** Work that ends for good, unseen, when it dies once. */
+const loopCalls = new Set(["forever", "forkScoped", "forkDetach", "runFork", "runForkWith"])
+
 const ambientMembers = new Set(["Date.now", "Math.random", "crypto.randomUUID", "performance.now", "process.env"])
 const ambientCalls = new Set(["setTimeout", "setInterval", "setImmediate"])
 /** Also under another name, hence refused where they are imported. */
@@ -74,6 +91,9 @@ export const banFindings = (file: SourceFile): ReadonlyArray<Finding> => {
     if (effect !== undefined && !isExempt(file.path, effect)) {
       add(file.lineAt(node.start), "ambient", `${effect}: take a Clock, a seed or an option as argument`)
     }
+    const loop = file.packageName === undefined ? undefined : ownLoop(node)
+    if (loop !== undefined && ownLoops[file.path]?.effects.includes(loop) !== true)
+      add(file.lineAt(node.start), "loop", `${loop}: background work goes through Rounds, which outlives its failures`)
     if (file.packageName !== undefined && isUnboundedQueue(node) && boundedByCallers[file.path] === undefined)
       add(file.lineAt(node.start), "unbounded", "a queue without a bound: name one in Limits.ts")
   })
@@ -92,6 +112,12 @@ export const banFindings = (file: SourceFile): ReadonlyArray<Finding> => {
 
 const isExempt = (path: string, effect: string): boolean =>
   madeForAmbientEffects[path]?.effects.some((allowed) => effect.startsWith(allowed)) === true
+
+const ownLoop = (node: SyntaxNode): string | undefined => {
+  if (node.type !== "MemberExpression" || nameOf(node["object"]) !== "Effect") return undefined
+  const member = nameOf(node["property"])
+  return member !== undefined && loopCalls.has(member) ? `Effect.${member}` : undefined
+}
 
 /** The ambient effect that `node` is, by its name. */
 const ambientEffect = (node: SyntaxNode): string | undefined => {

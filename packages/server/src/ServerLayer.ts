@@ -47,6 +47,7 @@ import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { RoundBook } from "@muniment/worker/RoundBook"
+import { Rounds } from "@muniment/worker/Rounds"
 import { leaveLane } from "./admission/Gate.ts"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { storeLayers } from "./CommitLogs.ts"
@@ -310,7 +311,7 @@ export const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | und
   Effect.gen(function* () {
     const slabs = new SlabPool(loadKernels())
     const costs: CostBook = { current: typicalCosts }
-    yield* Effect.forkScoped(calibrate(costs, slabs))
+    yield* Rounds.once({ name: "costs of vector searches", work: calibrate(costs, slabs) })
     return { hnswlib, pin: config.index, slabs, costs }
   })
 

@@ -83,6 +83,26 @@ describe("files that are opened without SQLite", () => {
   })
 })
 
+describe("background work", () => {
+  const found = (text: string, path = modulePath) => banFindings(ofFile(text, path)).map(({ rule }) => rule)
+
+  it.each(["forever", "forkScoped", "forkDetach", "runFork", "runForkWith"])(
+    "goes through its home, not through Effect.%s",
+    (member) => {
+      expect(found(`const loop = work.pipe(Effect.${member})`)).toEqual(["loop"])
+      expect(found(`const loop = Effect.${member}(work)`, "test/unit/engine/A.test.ts")).toEqual([])
+    }
+  )
+  it("has the exceptions that are named, each for itself", () => {
+    expect(found("Effect.forever(work)", "packages/worker/src/Rounds.ts")).toEqual([])
+    expect(found("Effect.runFork(work)", "packages/worker/src/Rounds.ts")).toEqual(["loop"])
+    expect(found("Effect.forkScoped(actor.run)", "packages/engine/src/namespace/Namespace.ts")).toEqual([])
+  })
+  it("may wait with the caller, and for a fiber of the caller", () => {
+    expect(found("Effect.repeat(work, schedule)\nEffect.forkChild(work)\nEffect.forkIn(work, scope)")).toEqual([])
+  })
+})
+
 describe("sizes", () => {
   it("refuse a regular expression of more than 200 characters in the rules", () => {
     const path = "packages/insight/src/rules/Words.ts"

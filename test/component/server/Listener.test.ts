@@ -13,7 +13,7 @@ import { boundedServer } from "@muniment/server/http/Listener"
 /** Seconds pass by this number, whatever the machine does. */
 let nowMillis: number
 let polls: PollClock
-let watch: Fiber.Fiber<never>
+let watch: Fiber.Fiber<void>
 let server: ReturnType<typeof boundedServer>
 let port: number
 let sockets: Array<Socket>
@@ -22,7 +22,7 @@ beforeEach(async () => {
   nowMillis = 0
   sockets = []
   polls = new PollClock(() => nowMillis)
-  watch = Effect.runFork(polls.watch)
+  watch = Effect.runFork(Effect.scoped(Effect.andThen(polls.watch, Effect.never)))
   await listen(1)
 })
 afterEach(async () => {

@@ -78,7 +78,8 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
     concurrency: Infinity,
     queueMax: 0
   })
-  yield* Rounds.once({ name: "start of the log thread", work: thread.start })
+  // What fails then fails again for the next record, which says so.
+  yield* Rounds.once({ name: "start of the log thread", work: Effect.ignore(thread.start) })
   const begin = yield* Rounds.errands({ name: "commit log" })
   const clock = yield* Clock.Clock
   return yield* Effect.acquireRelease(

@@ -2,11 +2,12 @@
  * Admission: what the service takes on, in front of everything else (`README.md`). `Listener.ts` asks it for each
  * request, `Authorization.ts` tells it whose credentials were right, `/metrics` reads its state.
  */
-import { Clock, Context, Effect, Exit, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Schedule } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import type { Identity } from "@muniment/domain/Identity"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
+import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clientOf, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
@@ -54,12 +55,17 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
           routeOf: options.routeOf,
           headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
         })
-        yield* Effect.sleep(overdueRoundMillis).pipe(
-          Effect.andThen(Effect.sync(() => gate.refuseOverdue())),
-          Effect.forever,
-          Effect.forkScoped
-        )
-        if (options.logRequest !== undefined) yield* Effect.forkScoped(logRefused(gate, options.logRequest))
+        yield* Rounds.add({
+          name: "requests that wait too long",
+          schedule: Schedule.spaced(overdueRoundMillis),
+          work: Effect.sync(() => gate.refuseOverdue())
+        })
+        if (options.logRequest !== undefined)
+          yield* Rounds.add({
+            name: "lines of refused requests",
+            schedule: Schedule.spaced("1 second"),
+            work: logRefused(gate, options.logRequest)
+          })
         return gate
       })
     )
@@ -67,19 +73,13 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
 
 const overdueRoundMillis = 100
 
-/** Once a second: a line each up to the bound, and how many more there were. */
+/** A line each up to the bound, and how many more there were. */
 const logRefused = (gate: Gate, logRequest: (line: RefusedLine) => Effect.Effect<void>) =>
-  Effect.sleep("1 second").pipe(
-    Effect.andThen(
-      Effect.suspend(() => {
-        const { lines, unlisted } = gate.takeRefusedLines()
-        const rest =
-          unlisted === 0 ? Effect.void : Effect.logInfo("requests refused without a line", { count: unlisted })
-        return Effect.andThen(Effect.forEach(lines, logRequest, { discard: true }), rest)
-      })
-    ),
-    Effect.forever
-  )
+  Effect.suspend(() => {
+    const { lines, unlisted } = gate.takeRefusedLines()
+    const rest = unlisted === 0 ? Effect.void : Effect.logInfo("requests refused without a line", { count: unlisted })
+    return Effect.andThen(Effect.forEach(lines, logRequest, { discard: true }), rest)
+  })
 
 const healthPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready"])
 

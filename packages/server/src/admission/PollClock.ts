@@ -2,7 +2,8 @@
  * Time at which the event loop last looked at its sockets. A turn that takes long, or a machine without processor time,
  * keeps bytes in the kernel that have arrived in time: what is late must not be judged before the next look.
  */
-import { Effect } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
+import { Rounds } from "@muniment/worker/Rounds"
 import { afterPoll } from "./Turnstile.ts"
 
 const roundMillis = 250
@@ -21,10 +22,14 @@ export class PollClock {
     return Math.ceil(this.nowMillis() - this.#polledMillis)
   }
 
-  /** Never ends. */
-  readonly watch: Effect.Effect<never> = Effect.sleep(roundMillis).pipe(
-    Effect.andThen(Effect.callback<void>((resume) => afterPoll(() => resume(Effect.void)))),
-    Effect.andThen(Effect.sync(() => void (this.#polledMillis = this.nowMillis()))),
-    Effect.forever
-  )
+  /** Looks until the scope closes. */
+  readonly watch: Effect.Effect<void, never, Scope.Scope> = Rounds.add({
+    name: "looks at sockets",
+    schedule: Schedule.spaced(roundMillis),
+    work: Effect.andThen(
+      Effect.callback<void>((resume) => afterPoll(() => resume(Effect.void))),
+      Effect.sync(() => void (this.#polledMillis = this.nowMillis()))
+    ),
+    isCut: true
+  })
 }

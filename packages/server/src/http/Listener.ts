@@ -38,7 +38,7 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
       const gate = yield* Admission
       const clock = yield* Clock.Clock
       const polls = new PollClock(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
-      yield* Effect.forkScoped(polls.watch)
+      yield* polls.watch
       const server = boundedServer(gate, polls, { host: options.host, backlog: Limits.connectionBacklog })
       adopt(server)
       return httpServerLayer(() => server, {

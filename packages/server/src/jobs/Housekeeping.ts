@@ -3,13 +3,14 @@
  * revocations of grants that have expired and delivered messages, and settles `control.db` (`ControlDatabase.settle`).
  * By a clock that has stepped nothing is removed: a grant must not come back.
  */
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
+import { Rounds } from "@muniment/worker/Rounds"
 import { JobClock } from "./JobClock.ts"
 
 const everyMillis = 60_000
@@ -29,14 +30,14 @@ export const Housekeeping = {
         Effect.andThen(ledger.sweepReservations),
         Effect.andThen(outbox.sweep)
       )
-      yield* settle.pipe(
-        Effect.andThen(clock.step),
-        Effect.flatMap((stepped) => (stepped === undefined ? sweep : Effect.succeed(0))),
-        Effect.catch((error) => Effect.logWarning("housekeeping failed", { code: error.code })),
-        Effect.delay(everyMillis),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      yield* Rounds.add({
+        name: "housekeeping",
+        schedule: Schedule.spaced(everyMillis),
+        work: Effect.gen(function* () {
+          yield* settle
+          if ((yield* clock.step) === undefined) yield* sweep
+        })
+      })
     })
   )
 }

@@ -5,12 +5,13 @@
  *
  * Invariant: while the step stands, the time seen stays as it was, so that a clock which comes back is right again.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ClockStep } from "@muniment/domain/Operations"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import { JobLog } from "@muniment/control/jobs/JobLog"
+import { Rounds } from "@muniment/worker/Rounds"
 import { lastDueDay } from "./JobDays.ts"
 
 export class JobClock extends Context.Service<
@@ -62,7 +63,7 @@ const make = Effect.gen(function* () {
     )
   })
   yield* observe
-  yield* observe.pipe(Effect.delay(Limits.clockSeenMillis), Effect.forever, Effect.forkScoped)
+  yield* Rounds.add({ name: "clock of the jobs", schedule: Schedule.spaced(Limits.clockSeenMillis), work: observe })
   yield* Effect.addFinalizer(() => observe)
 
   return JobClock.of({

@@ -3,12 +3,13 @@
  * between. Durable without a list of its own: what is pending stands in the namespaces' files, and is counted there when
  * it is asked for: a request, an erasure or the end of an account may have settled it meanwhile.
  */
-import { Clock, Context, Effect, Layer, Option, Queue } from "effect"
+import { type Cause, Clock, Context, Effect, Exit, Layer, Queue } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { PendingCount } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Rounds } from "@muniment/worker/Rounds"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 
 /** After a start: a client that repeats what a kill cut off comes first, and gets the result in its answer. */
@@ -53,59 +54,76 @@ const make = Effect.gen(function* () {
   const waiting = new Map<NamespaceTag, Waiting>()
   const left = new Set<NamespaceTag>()
   const wake = yield* Queue.sliding<void>(1)
+  const beginMillis = (yield* Clock.currentTimeMillis) + startMillis
 
-  const listen = Effect.gen(function* () {
-    const keys = yield* untilPending
-    const nextMillis = yield* Clock.currentTimeMillis
+  const note = Effect.fnUntraced(function* (keys: Iterable<NamespaceKey>) {
+    const nowMillis = yield* Clock.currentTimeMillis
+    const nextMillis = Math.max(beginMillis, nowMillis)
     for (const key of keys) {
-      const { count = 1, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
+      const { count = 1, sinceMillis = nowMillis } = waiting.get(key.tag) ?? {}
       waiting.set(key.tag, { key, count, sinceMillis, nextMillis })
       left.add(key.tag)
     }
     yield* Queue.offer(wake, undefined)
   })
   const look = Effect.fnUntraced(function* (key: NamespaceKey) {
+    if (directory.byTag(key.tag) !== key) return
     const pending = yield* host.answer(key, { _tag: "Pending" })
-    if (pending.count > 0) waiting.set(key.tag, { key, ...pending, nextMillis: yield* Clock.currentTimeMillis })
+    if (pending.count === 0) return
+    waiting.set(key.tag, { key, ...pending, nextMillis: yield* Clock.currentTimeMillis })
+    yield* Queue.offer(wake, undefined)
   })
-  // A file that is set aside keeps what it has.
-  const lookAround = Effect.forEach(
-    directory.all(),
-    (key) => Effect.andThen(Effect.ignore(look(key)), Effect.yieldNow),
-    { discard: true }
-  )
   const turn = Effect.fnUntraced(function* (due: Waiting) {
     const { key } = due
     left.delete(key.tag)
     // Of an account that was erased meanwhile.
     if (directory.byTag(key.tag) !== key) return void waiting.delete(key.tag)
-    const state = yield* Effect.option(resume(key))
+    const state = yield* Effect.exit(resume(key))
     const nowMillis = yield* Clock.currentTimeMillis
-    const { nextMillis, ...pending } = Option.getOrElse(state, () => ({
-      ...due,
-      nextMillis: nowMillis + unreadableMillis
-    }))
+    const { nextMillis, ...pending } = Exit.isSuccess(state)
+      ? state.value
+      : { ...due, nextMillis: nowMillis + unreadableMillis }
     waiting.delete(key.tag)
     // What was left during the turn may not have been seen by it.
     if (left.has(key.tag)) waiting.set(key.tag, { ...pending, key, nextMillis: nowMillis })
     else if (nextMillis !== undefined) waiting.set(key.tag, { ...pending, key, nextMillis })
+    if (Exit.hasDies(state)) yield* Effect.asVoid(state)
   })
-  const step = Effect.gen(function* () {
-    const nowMillis = yield* Clock.currentTimeMillis
-    const due = waiting.values().find(({ nextMillis }) => nextMillis <= nowMillis)
-    if (due !== undefined) return yield* turn(due)
-    const first = leastOf(waiting.values().map(({ nextMillis }) => nextMillis))
-    const untilDue = first === Infinity ? Effect.never : Effect.sleep(first - nowMillis)
-    yield* Effect.raceFirst(Queue.take(wake), untilDue)
-  })
-  yield* Effect.forkScoped(Effect.forever(listen))
-  yield* Effect.sleep(startMillis).pipe(
-    Effect.andThen(lookAround),
-    Effect.andThen(Effect.forever(step)),
-    Effect.forkScoped
+  const firstDue = Effect.map(Clock.currentTimeMillis, (nowMillis) =>
+    waiting.values().find(({ nextMillis }) => nextMillis <= nowMillis)
   )
+  const untilDue = Effect.gen(function* () {
+    if ((yield* firstDue) !== undefined) return
+    const nowMillis = yield* Clock.currentTimeMillis
+    const first = leastOf(waiting.values().map(({ nextMillis }) => nextMillis))
+    const untilFirst = first === Infinity ? Effect.never : Effect.sleep(first - nowMillis)
+    yield* Effect.raceFirst(Queue.take(wake), untilFirst)
+  })
+  yield* Rounds.each({ name: "notes of conversations to be read", take: untilPending, work: note })
+  yield* Rounds.once({
+    name: "search for conversations to be read",
+    work: Effect.delay(eachOnce(new Set(directory.all()), look), startMillis)
+  })
+  yield* Rounds.whenWoken({
+    name: "readings of conversations",
+    until: untilDue,
+    work: Effect.flatMap(firstDue, (due) => (due === undefined ? Effect.void : turn(due)))
+  })
   return PendingConversations.of({ total: totalOf(host, directory, waiting) })
 })
+
+/** A file that is set aside keeps what it has; one at which the look crashed is looked at again after the others. */
+const eachOnce = (unseen: Set<NamespaceKey>, look: (key: NamespaceKey) => Effect.Effect<void, unknown>) =>
+  Effect.gen(function* () {
+    let crash: Cause.Cause<never> | undefined
+    for (const key of unseen) {
+      const exit = yield* Effect.exit(Effect.ignore(look(key)))
+      if (Exit.isSuccess(exit)) unseen.delete(key)
+      else crash = exit.cause
+      yield* Effect.yieldNow
+    }
+    if (crash !== undefined) return yield* Effect.failCause(crash)
+  })
 
 /** Of what waits, counted anew. */
 const totalOf = (

@@ -4,13 +4,14 @@
  * A damaged `control.db` stays in use until the next start makes it again from its base and the commit log.
  */
 import { join } from "node:path"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { type Comparison, ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StoreFault } from "@muniment/engine/store/StoreError"
+import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../DataDirectory.ts"
 import type { ScrubNote } from "./ScrubNotes.ts"
 import { type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
@@ -60,7 +61,13 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
     yield* Effect.addFinalizer(() => (rounds.note.startedAt === null ? Effect.void : rounds.save))
     const isBaseDue = comparison?.isDue ?? Effect.succeed(false)
     const base = Effect.flatMap(isBaseDue, (isDue) => (isDue ? rounds.checkNow(control) : Effect.void))
-    yield* Effect.andThen(base, rounds.run).pipe(Effect.delay(everyMillis), Effect.forever, Effect.forkScoped)
+    yield* Rounds.add({
+      name: "scrubber",
+      schedule: Schedule.spaced(everyMillis),
+      work: Effect.andThen(base, rounds.run),
+      // What it has read is noted: the next start goes on behind it.
+      isCut: true
+    })
   }
   return Scrubber.of({ note: Effect.sync(() => rounds.note) })
 })

@@ -17,6 +17,7 @@ import type { JobReport } from "@muniment/domain/Operations"
 import { plans } from "@muniment/domain/Plans"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { JobLog, storageJob } from "@muniment/control/jobs/JobLog"
+import { Rounds } from "@muniment/worker/Rounds"
 import {
   type AccountDay,
   type AccountStorage,
@@ -65,11 +66,14 @@ export class StorageInsurance extends Context.Service<
       StorageInsurance,
       Effect.gen(function* () {
         const service = yield* make(options.plans)
-        yield* unattended(service.run())
-        yield* unattended(service.run()).pipe(
-          Effect.schedule(Schedule.cron(jobSchedule.cron, jobSchedule.zone)),
-          Effect.forkScoped
-        )
+        // That the clock is not believed was said by `JobClock`.
+        const run = Effect.catchTag(service.run(), "Conflict", () => Effect.void)
+        yield* attempted(run)
+        yield* Rounds.add({
+          name: "daily job",
+          schedule: Schedule.cron(jobSchedule.cron, jobSchedule.zone),
+          work: run
+        })
         return service
       })
     )
@@ -177,18 +181,15 @@ const accountsOf = Effect.fnUntraced(function* ({ accounts, jobs }: Parts, day: 
 
 const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 
-/** A failure is logged; the next run resumes the job. That the clock is not believed was said by `JobClock`. */
-const unattended = (run: Effect.Effect<JobReport, Conflict | ControlFailure>): Effect.Effect<void> =>
-  Effect.matchCauseEffect(
-    Effect.catchTag(run, "Conflict", () => Effect.void),
-    {
-      onSuccess: () => Effect.void,
-      onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.interrupt
-          : Effect.logError("daily storage job failed; the next run resumes it", { cause })
-    }
-  )
+/** Before the service listens: a failure is logged, and the next run resumes the job. */
+const attempted = (run: Effect.Effect<unknown, ControlFailure>): Effect.Effect<void> =>
+  Effect.matchCauseEffect(run, {
+    onSuccess: () => Effect.void,
+    onFailure: (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.logError("daily storage job failed; the next run resumes it", { cause })
+  })
 
 /** Logs the progress every `progressMillis`. */
 const withProgress =
@@ -197,7 +198,7 @@ const withProgress =
     Effect.raceFirst(
       work,
       Effect.suspend(() => Effect.logInfo("daily storage job in progress", progress())).pipe(
-        Effect.delay(progressMillis),
-        Effect.forever
+        Effect.schedule(Schedule.spaced(progressMillis)),
+        Effect.andThen(Effect.never)
       )
     )

@@ -5,7 +5,7 @@
  * loses nothing. Namespaces take turns, one batch each, so a large import delays no other agent. The next batch is read
  * while the one before is embedded.
  */
-import { Context, Effect, Layer, Queue, Schedule, Semaphore } from "effect"
+import { Context, Effect, Layer, Queue, Schedule, type Scope, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -14,6 +14,7 @@ import type { RecordWithoutVector } from "@muniment/engine/namespace/NamespaceQu
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Embedder } from "@muniment/models/Embedder"
+import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { TextEmbedding, vectorsOf } from "../memories/TextEmbedding.ts"
 import { BacklogCounts } from "./BacklogCounts.ts"
 
@@ -56,11 +57,12 @@ const make = Effect.gen(function* () {
     counts: new BacklogCounts(),
     due: new Map(),
     underWay: new Map(),
-    places: yield* Semaphore.make(batchesUnderWay)
+    places: yield* Semaphore.make(batchesUnderWay),
+    begin: yield* Rounds.errands({ name: "batches of vectors" })
   }
   const wake = yield* Queue.sliding<void>(1)
   const progress = Effect.sync(() => progressOf(work))
-  yield* inBackground(work, wake).pipe(Effect.forkScoped)
+  yield* inBackground(work, wake)
   const start = Effect.andThen(countAll(work), Effect.andThen(Queue.offer(wake, undefined), progress))
   return { progress, start }
 })
@@ -77,6 +79,7 @@ interface Work {
   /** Batches between reading and storing, by namespace. */
   readonly underWay: Map<NamespaceTag, number>
   readonly places: Semaphore.Semaphore
+  readonly begin: Errands
 }
 
 interface Turn {
@@ -90,8 +93,8 @@ const progressOf = ({ counts, embedding, model }: Work): BacklogState => {
   return { model: model ?? null, pending: noted + counts.missing, total: noted + counts.rows }
 }
 
-/** Counts once, then embeds whatever is due; never ends. */
-const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
+/** Counts once, then embeds whatever is due. */
+const inBackground = (work: Work, wake: Queue.Dequeue<void>): Effect.Effect<void, never, Scope.Scope> => {
   const { counts, due, embedder, embedding, model } = work
   // Without a model every write would be a reason to look.
   const untilReady = embedder.status.pipe(
@@ -128,10 +131,18 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
     if ((yield* embedder.status).state === "ready") return
     yield* lookAt(work, counts.lacking)
   })
-  const rounds = Effect.forever(Effect.andThen(untilDue, round))
-  return countAll(work).pipe(
-    Effect.andThen(round),
-    Effect.andThen(Effect.raceFirst(rounds, Effect.forever(Effect.delay(recount, retryMillis))))
+  let isCounted = false
+  const counted = Effect.suspend(() => (isCounted ? Effect.void : countAll(work))).pipe(
+    Effect.andThen(Effect.sync(() => void (isCounted = true)))
+  )
+  return Effect.andThen(
+    Rounds.whenWoken({
+      name: "vectors",
+      until: untilDue,
+      work: Effect.andThen(counted, round),
+      isFirstNow: true
+    }),
+    Rounds.add({ name: "counts of vectors", schedule: Schedule.spaced(retryMillis), work: recount })
   )
 }
 
@@ -169,8 +180,14 @@ const nextTurn = ({ due, underWay }: Work): Turn | undefined =>
   due.values().find(({ afterSlot, key }) => afterSlot >= 0 || !underWay.has(key.tag))
 
 /** Begins one batch of the first namespace that is due, which then goes to the end, or is done. */
-const takeTurn = Effect.fnUntraced(function* (work: Work, target: string) {
-  yield* Semaphore.take(work.places, 1)
+const takeTurn = (work: Work, target: string) =>
+  Effect.andThen(
+    Semaphore.take(work.places, 1),
+    Effect.onError(beginBatch(work, target), () => Semaphore.release(work.places, 1))
+  )
+
+/** Gives its place back when the batch ends, or when there is none. */
+const beginBatch = Effect.fnUntraced(function* (work: Work, target: string) {
   const turn = nextTurn(work)
   const batch = turn === undefined ? undefined : yield* orLater(work, turn.key, readBatch(work, turn, target))
   if (turn === undefined || batch === undefined) {
@@ -181,10 +198,11 @@ const takeTurn = Effect.fnUntraced(function* (work: Work, target: string) {
   work.due.delete(key.tag)
   work.due.set(key.tag, { key, afterSlot: batch.lastSlot })
   work.underWay.set(key.tag, (work.underWay.get(key.tag) ?? 0) + 1)
-  yield* orLater(work, key, embedBatch(work, key, batch, target)).pipe(
-    Effect.andThen(Effect.suspend(() => stored(work, key))),
-    Effect.ensuring(Semaphore.release(work.places, 1)),
-    Effect.forkChild
+  work.begin(
+    orLater(work, key, embedBatch(work, key, batch, target)).pipe(
+      Effect.ensuring(Effect.suspend(() => stored(work, key))),
+      Effect.ensuring(Semaphore.release(work.places, 1))
+    )
   )
 })
 
@@ -193,13 +211,14 @@ const orLater = <A, E extends { readonly _tag: string }>(
   { tag }: NamespaceKey,
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A | undefined> =>
-  Effect.catch(effect, (error) => {
-    due.delete(tag)
-    return Effect.as(
-      Effect.logWarning("embedding a namespace failed; it will be retried", { namespace: tag, error: error._tag }),
-      undefined
-    )
-  })
+  Effect.catch(
+    Effect.onError(effect, () => Effect.sync(() => due.delete(tag))),
+    (error) =>
+      Effect.as(
+        Effect.logWarning("embedding a namespace failed; it will be retried", { namespace: tag, error: error._tag }),
+        undefined
+      )
+  )
 
 /** Nothing is left to read; what is missing is counted when the last batch is stored. */
 const done = (work: Work, key: NamespaceKey): Effect.Effect<void> => {

@@ -17,6 +17,7 @@ import {
   Queue,
   Random,
   Redacted,
+  Schedule,
   Scope
 } from "effect"
 import { createHash } from "node:crypto"
@@ -35,6 +36,7 @@ import type { FollowedHook, HookPlace } from "@muniment/control/webhooks/HookRow
 import type { Attempt, DueMessage, NewMessage } from "@muniment/control/webhooks/HookMessages"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { unseal } from "@muniment/trust/SealedText"
+import { Rounds } from "@muniment/worker/Rounds"
 import { AccountEvents, type EventReader } from "../events/AccountEvents.ts"
 import { AccountSignals } from "../events/AccountSignals.ts"
 import { decodePositions } from "../events/EventPositions.ts"
@@ -78,7 +80,13 @@ interface Following extends HookPlace {
 const make = Effect.fnUntraced(function* (reach: HookReach) {
   const hooks = yield* AccountHooks
   const wake = yield* Queue.sliding<void>(1)
-  if (reach !== "off") yield* Effect.forkScoped((yield* makeRounds(reach, wake)).forever)
+  if (reach !== "off")
+    yield* Rounds.add({
+      name: "webhooks of accounts",
+      schedule: Schedule.spaced(Limits.webhookPollMillis),
+      work: yield* makeRound(reach, wake),
+      isFirstNow: true
+    })
   const health = Effect.gen(function* () {
     const { oldestAt, ...counted } = yield* hooks.counts
     const now = yield* Clock.currentTimeMillis
@@ -119,14 +127,14 @@ const openSecrets = (keys: KeyRing["Service"], sealed: ReadonlyArray<string>) =>
     sealed.flatMap((one) => webhookSecrets(unseal(one, Redacted.value(sealing)) ?? "") ?? [])
   )
 
-/** Looks for webhooks that have something to do, and lets them work. */
-const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Queue.Dequeue<void>) {
+/** A look for webhooks that have something to do, which lets them work. */
+const makeRound = Effect.fnUntraced(function* (reach: "public" | "any", wake: Queue.Dequeue<void>) {
   const hooks = yield* AccountHooks
   const money = yield* MoneyEvents
   const work = yield* makeWork(reach)
   const { followed, refresh } = yield* makeFollowed
   const turns = yield* PartitionedSemaphore.make<string>({ permits: Limits.hooksAtWorkMax })
-  const layerScope = yield* Effect.scope
+  const begin = yield* Rounds.errands({ name: "webhooks of accounts" })
   const atWork = new Set<string>()
   let refreshAt = 0
   let toldMoney = (yield* money.news(Number.MAX_SAFE_INTEGER)).last
@@ -134,16 +142,17 @@ const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Q
   const start = (hook: Following) => {
     atWork.add(hook.id)
     hook.isNoted = false
-    return work(hook).pipe(
-      Effect.catch(({ code }) => Effect.logWarning("a webhook of an account waits", { webhook: hook.id, code })),
-      Effect.catchDefect((defect) => Effect.logError("a webhook of an account crashed", { webhook: hook.id }, defect)),
-      PartitionedSemaphore.withPermit(turns, hook.account),
-      Effect.ensuring(Effect.sync(() => atWork.delete(hook.id))),
-      Effect.forkIn(layerScope)
+    begin(
+      work(hook).pipe(
+        Effect.catch(({ code }) => Effect.logWarning("a webhook of an account waits", { webhook: hook.id, code })),
+        PartitionedSemaphore.withPermit(turns, hook.account),
+        Effect.ensuring(Effect.sync(() => atWork.delete(hook.id))),
+        Effect.annotateLogs({ webhook: hook.id })
+      )
     )
   }
 
-  const round = Effect.gen(function* () {
+  return Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const isWoken = (yield* Queue.clear(wake)).length > 0
     if (isWoken || now >= refreshAt || refreshAt > now + Limits.hookRefreshMillis) {
@@ -155,15 +164,9 @@ const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Q
     toldMoney = news.last
     for (const hook of followed.values()) {
       if (news.accounts.has(hook.account)) hook.hasMoney = hook.isNoted = true
-      if (!atWork.has(hook.id) && (hook.isNoted || due.has(hook.id))) yield* start(hook)
+      if (!atWork.has(hook.id) && (hook.isNoted || due.has(hook.id))) start(hook)
     }
   })
-  const forever = round.pipe(
-    Effect.catchDefect((defect) => Effect.logError("a round of accounts' webhooks crashed", defect)),
-    Effect.andThen(Effect.sleep(Limits.webhookPollMillis)),
-    Effect.forever
-  )
-  return { forever }
 })
 
 /** Active webhooks by id, each noting which agents commit something. */

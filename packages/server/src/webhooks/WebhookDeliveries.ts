@@ -4,13 +4,14 @@
  * Invariants: a message leaves the outbox after the receiver's 2xx, so it arrives at least once, also after a kill; of a
  * payment one message is under way at a time, in their order. What is logged names messages and not their content.
  */
-import { Clock, Context, Effect, Layer, Metric, Random } from "effect"
+import { Clock, Context, Effect, Layer, Metric, Random, Schedule } from "effect"
 import { Conflict } from "@muniment/domain/Errors"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { WebhookTrial } from "@muniment/domain/Webhooks"
 import { type DueWebhook, WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
+import { Rounds } from "@muniment/worker/Rounds"
 import { sendTest, sendWebhook } from "./WebhookSender.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
@@ -30,8 +31,8 @@ export class WebhookDeliveries extends Context.Service<
 
 const batchMax = 32
 const concurrentMax = 4
-/** Where the disk is full, deliveries cannot be written down, and would be repeated. */
-const fullDiskPauseMillis = 60_000
+/** Where the disk is full, deliveries cannot be written down, and are repeated. */
+const againMillis = 60_000
 
 const deliveries = Metric.counter("webhook_deliveries_total", {
   description: "Attempts to deliver a message to the webhook, by outcome.",
@@ -40,7 +41,14 @@ const deliveries = Metric.counter("webhook_deliveries_total", {
 
 const make = Effect.fnUntraced(function* (endpoint: WebhookEndpoint | undefined) {
   const outbox = yield* WebhookOutbox
-  if (endpoint !== undefined) yield* Effect.forkScoped(deliverForever(outbox, endpoint))
+  if (endpoint !== undefined)
+    yield* Rounds.add({
+      name: "webhooks",
+      schedule: Schedule.spaced(Limits.webhookPollMillis),
+      work: deliverDue(outbox, endpoint),
+      isFirstNow: true,
+      again: Effect.sleep(againMillis)
+    })
 
   const health = Effect.gen(function* () {
     const { failed, oldestAt, pending } = yield* outbox.counts
@@ -61,24 +69,16 @@ const notConfigured = Effect.suspend(() =>
   )
 )
 
-const deliverForever = (outbox: WebhookOutbox["Service"], endpoint: WebhookEndpoint) => {
-  const round = Effect.gen(function* () {
-    const due = yield* outbox.due(batchMax)
-    yield* Effect.forEach(due, (message) => deliver(outbox, endpoint, message), {
-      concurrency: concurrentMax,
-      discard: true
-    })
-    return due.length < batchMax ? Limits.webhookPollMillis : 0
-  })
-  return round.pipe(
-    Effect.catch(({ code }) => Effect.as(Effect.logWarning("webhooks wait", { code }), fullDiskPauseMillis)),
-    Effect.catchDefect((defect) =>
-      Effect.as(Effect.logError("a round of webhooks crashed; the next one runs later", defect), fullDiskPauseMillis)
+const deliverDue = (outbox: WebhookOutbox["Service"], endpoint: WebhookEndpoint) =>
+  outbox.due(batchMax).pipe(
+    Effect.tap((due) =>
+      Effect.forEach(due, (message) => deliver(outbox, endpoint, message), {
+        concurrency: concurrentMax,
+        discard: true
+      })
     ),
-    Effect.flatMap((pauseMillis) => Effect.sleep(pauseMillis)),
-    Effect.forever
+    Effect.repeat({ while: (due) => due.length === batchMax })
   )
-}
 
 const deliver = Effect.fn("WebhookDeliveries.deliver")(function* (
   outbox: WebhookOutbox["Service"],

@@ -94,7 +94,8 @@ export const openCommitThread = Effect.fnUntraced(function* (
     idleMillis,
     closeMillisMax
   })
-  yield* Rounds.once({ name: "start of the commit thread", work: worker.start })
+  // What fails then fails again for the next order, which says so.
+  yield* Rounds.once({ name: "start of the commit thread", work: Effect.ignore(worker.start) })
   return new CommitThread(worker)
 })
 

@@ -5,12 +5,13 @@
  *
  * Invariant: nothing is kept of an account that was erased.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { join } from "node:path"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import { attempt, type SqliteError } from "@muniment/sqlite/Database"
 import { Accounts } from "@muniment/control/accounts/Accounts"
+import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../../DataDirectory.ts"
 import type { PendingRequests } from "./PendingRequests.ts"
 import { type KeptRequest, RequestFile, type RequestFilter } from "./RequestFile.ts"
@@ -75,7 +76,11 @@ export const makeRequestHistory = Effect.fnUntraced(function* (
     kept(attempt("prune", () => file.prune(path === undefined ? 0 : now - days * dayMillis)))
   )
   yield* Effect.addFinalizer(() => flush)
-  yield* Effect.andThen(flush, prune).pipe(Effect.delay(Limits.requestFlushMillis), Effect.forever, Effect.forkScoped)
+  yield* Rounds.add({
+    name: "history of calls",
+    schedule: Schedule.spaced(Limits.requestFlushMillis),
+    work: Effect.andThen(flush, prune)
+  })
 
   const list = Effect.fn("RequestHistory.list")(function* (filter: RequestFilter) {
     yield* flush

@@ -12,6 +12,7 @@ import type { Series, SeriesPoint, SeriesWindow } from "@muniment/domain/Operati
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { Payments } from "@muniment/payments/Payments"
+import { Rounds } from "@muniment/worker/Rounds"
 import { Admission } from "../../admission/Admission.ts"
 import { chargedSinceStart } from "../../credits/ChargedCalls.ts"
 import { paymentHealth } from "../../credits/PaymentHealth.ts"
@@ -102,13 +103,13 @@ export const makeServiceSeries = Effect.fnUntraced(function* (sources: SeriesSou
   const tick = Effect.gen(function* () {
     const minute = open.closeSecond(yield* Clock.currentTimeMillis)
     if (minute === undefined) return
-    open.levels = yield* sources.levels
     yield* Effect.try(() => file.write(minute)).pipe(
       Effect.catch(() => Effect.logWarning("a minute of the series could not be written"))
     )
+    open.levels = yield* sources.levels
   })
   const nextSecond = Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.sleep(secondMillis - (now % secondMillis)))
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(nextSecond, tick)))
+  yield* Rounds.whenWoken({ name: "series of the service", until: nextSecond, work: tick })
 
   return ServiceSeries.of({
     read: Effect.fn("ServiceSeries.read")(function* (window, pointsMax) {
