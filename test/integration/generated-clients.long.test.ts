@@ -40,7 +40,7 @@ const { data: found } = await client.GET("/v1/memories/search", { params: { quer
 const { error } = await client.GET("/v1/memories/{id}", { params: { path: { id: "mem_unknown" } } })
 const { data: signed } = await client.POST("/v1/attestations", { body: { claim: "memory_count_gte", threshold: 1 } })
 const { data: page } = await client.GET("/v1/memories", { params: { query: { agentId: "typescript", order: "asc" } } })
-if (!stored?.success || !found?.success || !signed?.success || !page?.success) throw new Error("a call failed")
+if (!stored || !found || !signed || !page) throw new Error("a call failed")
 const fact: unknown = "memories" in found ? found.memories[0]?.data["fact"] : undefined
 console.log(\`\${stored.created.length} stored, \${fact}, \${error?.code}, \${signed.attestation.claim}, \${page.total} in all\`)
 

@@ -357,6 +357,18 @@ describe("what generators of clients need", () => {
     }
   })
 
+  it("200 is the only success of every operation but the deposit, whose payment may be on its way", () => {
+    const successes = routes.map(({ method, operation, path }) => [
+      `${method} ${path}`,
+      Object.keys(operation.responses).filter((status) => status.startsWith("2"))
+    ])
+    const expected = routes.map(({ method, path }) => {
+      const name = `${method} ${path}`
+      return [name, name === "POST /v1/credits/deposit" ? ["200", "202"] : ["200"]]
+    })
+    expect(successes).toEqual(expected)
+  })
+
   it("answers to bodies that may have unknown fields have the header that lists these", () => {
     const listing = routes.filter(({ operation }) => "x-ignored-fields" in (operation.responses["200"]!.headers ?? {}))
     const taking = routes.filter(({ operation }) => operation.requestBody !== undefined)

@@ -82,7 +82,7 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
 export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(paymentRequiredFields, {
   httpApiStatus: 402,
   description:
-    "Payment is needed; `accepts` says how. The header PAYMENT-REQUIRED says the same for protocol version 2."
+    "Payment is needed; `accepts` says how. The header PAYMENT-REQUIRED says the same for protocol version 2. To a request that carries a payment, 202 `payment_pending` may be the answer, as to a deposit."
 }) {
   readonly _tag = "PaymentRequired"
   override get message(): string {

@@ -77,6 +77,30 @@ class Wire(unittest.TestCase):
 
         self.both([CREATED], check)
 
+    def test_messages_travel_as_model_apis_have_them(self) -> None:
+        class Said:
+            """As an SDK's message, which is a model of pydantic."""
+
+            def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]:
+                return {"role": "assistant", "content": f"{mode} {exclude_none}"}
+
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        calling: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [call]}
+        given = [calling, Message("developer", [{"type": "text", "text": "hi"}]), Said(), "alone"]
+        sent = [
+            calling,
+            {"role": "developer", "content": [{"type": "text", "text": "hi"}]},
+            {"role": "assistant", "content": "json True"},
+            "alone",
+        ]
+
+        def check(run: Run, requests: list[WireRequest]) -> None:
+            run(lambda client: client.create(agent_id="a", conversation=given))
+            run(lambda client: client.create(agent_id="a", conversation="I live in Oslo."))
+            self.assertEqual([request.body["conversation"] for request in requests], [sent, "I live in Oslo."])
+
+        self.both([CREATED], check)
+
     def test_queries_are_text_and_leave_out_what_is_none(self) -> None:
         def check(run: Run, requests: list[WireRequest]) -> None:
             run(lambda client: client.search(query="who & é", limit=3, explain=True, tags=["a", "b"]))

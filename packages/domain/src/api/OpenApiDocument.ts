@@ -50,7 +50,14 @@ export const openApiText = (make = openApiDocument): ((serverUrl: string) => str
   }
 }
 
+/**
+ * The only one with an answer 202: elsewhere that comes only to a request with a payment in its headers, and as a second
+ * success every caller would have to tell it from the answer.
+ */
+const depositOperation = "credits.deposit"
+
 const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
+  if (operation.operationId !== depositOperation) delete operation.responses[202]
   if (takesWallets(operation)) operation.security.push({ wallet: [] })
   const types = queryTypes(endpoint.query)
   for (const parameter of operation.parameters) {

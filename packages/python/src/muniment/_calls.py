@@ -50,11 +50,11 @@ from .answers import (
     WhoAmI,
 )
 from .grants import Grant, GrantsInput
-from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SearchQuery
+from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SdkModel, SearchQuery
 from .payment import receipt_of
 
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
-MessageInput = Union[Message, Mapping[str, Any], str]
+MessageInput = Union[Message, Mapping[str, Any], SdkModel, str]
 Wait = Literal["vectors", "extraction"]
 Versions = Literal["one", "all"]
 
@@ -208,7 +208,7 @@ def topics(
 
 def extract(
     *,
-    conversation: Sequence[MessageInput],
+    conversation: Sequence[MessageInput] | str,
     schemas: Sequence[str] | None = None,
     conversation_date: str | None = None,
 ) -> Call[Extracted]:

@@ -35,6 +35,10 @@ def encoded(value: Any) -> Any:
         return {wire_name(name): encoded(member) for name, member in pairs if member is not None}
     if isinstance(value, Mapping):
         return {key: encoded(member) for key, member in value.items()}
+    # Models of pydantic, as the SDKs of model APIs have them.
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", exclude_none=True)
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [encoded(item) for item in value]
     return value

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Include = Literal["messages", "extracted", "all"]
 Scope = Literal["own", "shared", "all"]
@@ -24,6 +24,12 @@ class NewMemory:
     tags: Sequence[str] | None = None
     #: Milliseconds since the epoch.
     expires_at: float | None = None
+
+
+class SdkModel(Protocol):
+    """A message as an object of a model API's SDK, such as `ChatCompletionMessage`."""
+
+    def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,8 @@ class Publisher {
   }
 
   #object(node: JsonObject, { depth, refs }: Place): PublishedSchema {
-    const optional = alternativesOf(node).filter(isJsonObject)
-    const declared = optional.reduce(
-      (all, { properties }) => ({ ...(isJsonObject(properties) && properties), ...all }),
-      isJsonObject(node["properties"]) ? node["properties"] : {}
-    )
+    const parts = [...alternativesOf(node).filter(isJsonObject).toReversed(), node]
+    const declared: JsonObject = Object.assign({}, ...parts.map(({ properties }) => properties).filter(isJsonObject))
     const names = publishedNames(Object.keys(declared))
     const inner = new Map(Object.entries(declared).map(([name, value]) => [name, this.publish(value, refs, depth)]))
     const properties = Array.from(names, ([name, published]) => {
