@@ -33,7 +33,8 @@ import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import { candidateKinds } from "./candidateKinds.ts"
-import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
+import { keyedMessages, type KeyedMessage, type RequestMessage } from "./ConversationMessages.ts"
+import { messagesOf } from "./MessagesSaidAgain.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
 import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
 import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
@@ -155,19 +156,46 @@ const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, parts.kinds)
   const plain = plainConversation(request.conversation)
-  const messages = keyedMessages(plain.messages, request.schemas)
+  const keyed = keyedMessages(plain.messages, request.schemas)
   // Nothing to store, to read or to pay for.
-  if (messages.every(({ content }) => content.trim() === "")) {
+  if (keyed.every(({ content }) => content.trim() === "")) {
     return answerOf(plain, "done", { ...nothingFound, read: plain.messages.length }, { stored: 0, known: 0 })
   }
-  const { agentId, subjectId, threadId } = request
   const atMillis = yield* Clock.currentTimeMillis
   const conversationDate = request.conversationDate ?? dayOf(atMillis)
+  const sent = { call, request, plain, schemas, conversationDate, atMillis, ...readingOf(account, request, keyed) }
+  const asked = yield* asSaid(parts, sent, keyed)
+  return yield* parts.sameMessages.inTurn(asked.key, rememberNow(parts, asked), tooManyCopies)
+})
+
+const readingOf = (
+  account: string,
+  { agentId, subjectId, threadId }: ConversationRequest,
+  messages: ReadonlyArray<KeyedMessage>
+): Pick<Asked, "id" | "key" | "messages"> => {
   const readKeys = messages.map(({ readKey }) => readKey)
   const id = sha256Hex(JSON.stringify([subjectId ?? null, threadId ?? null, ...readKeys]))
-  const key = readingKey({ account, agentId }, id)
-  const asked: Asked = { call, request, plain, messages, schemas, conversationDate, atMillis, id, key }
-  return yield* parts.sameMessages.inTurn(key, rememberNow(parts, asked), tooManyCopies)
+  return { messages, id, key: readingKey({ account, agentId }, id) }
+}
+
+/**
+ * Its messages without ids may be said again. Not where the request is a repetition: one that is read at this time or was
+ * paid for and left, one whose token is committed, one that asks to read again.
+ */
+const asSaid = Effect.fnUntraced(function* (parts: Parts, sent: Asked, messages: ReadonlyArray<RequestMessage>) {
+  const { directory, host, readings } = parts
+  const { call, key, request } = sent
+  const account = call.caller.account.id
+  const namespace = directory.find(account, request.agentId)
+  if (namespace === undefined || request.force === true || messages.every(({ id }) => id !== undefined)) return sent
+  if (readings.isUnderWay(key) || readings.isPaid(key) || (yield* wasPaid(parts, sent))) return sent
+  const { token } = call
+  const isRepeat =
+    token !== undefined && (yield* host.answer(namespace, { _tag: "IsCommitted", idempotencyKey: token.key }))
+  if (isRepeat) return sent
+  const { subjectId, threadId } = request
+  const said = yield* messagesOf(host, namespace, { subjectId, threadId }, messages)
+  return { ...sent, ...readingOf(account, request, said) }
 })
 
 const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {

@@ -2,8 +2,8 @@
  * Messages of a request (contract: Conversations): the keys under which each counts as stored and as read in its thread.
  *
  * The key of a message is its id. Without one it is derived from the text, its writer and time, and the number of
- * earlier messages with the same: in a conversation that is sent again, or that has grown, old messages are known; the
- * same text said once more is new. Without an id, reading for other kinds is another reading.
+ * earlier messages with the same; `MessagesSaidAgain.ts` tells what is said again from what is sent again. Without an
+ * id, reading for other kinds is another reading.
  */
 import type { MessageRole } from "@muniment/domain/Conversation"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
@@ -20,10 +20,17 @@ export interface KeyedMessage extends Omit<Turn, "role"> {
   readonly id: string | undefined
 }
 
+/** A message of a request, not yet looked up in its thread. */
+export interface RequestMessage extends KeyedMessage {
+  /** Which of the messages with its words it is, from 1. */
+  readonly occurrence: number
+  readonly asOccurrence: (occurrence: number) => KeyedMessage
+}
+
 export const keyedMessages = (
   conversation: ReadonlyArray<PlainMessage>,
   kinds: ReadonlyArray<string> | undefined
-): ReadonlyArray<KeyedMessage> => {
+): ReadonlyArray<RequestMessage> => {
   const distinct = kinds === undefined ? null : [...new Set(kinds)].toSorted()
   const said = new Map<string, number>()
   const keys = new Set<string>()
@@ -31,15 +38,20 @@ export const keyedMessages = (
     const text = canonicalJson(words)
     const occurrence = (said.get(text) ?? 0) + 1
     said.set(text, occurrence)
-    const keyOf = (read: ReadonlyArray<string> | null) =>
-      sha256Hex(
-        canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : part === 0 ? { id } : { id, part })
-      )
-    const key = keyOf(null)
+    const asOccurrence = (number: number): KeyedMessage => {
+      const keyOf = (read: ReadonlyArray<string> | null) =>
+        sha256Hex(
+          canonicalJson(
+            id === undefined ? { ...words, occurrence: number, kinds: read } : part === 0 ? { id } : { id, part }
+          )
+        )
+      return { ...words, id, key: keyOf(null), readKey: keyOf(distinct) }
+    }
+    const keyed = asOccurrence(occurrence)
     // Of two messages with one id the first counts.
-    if (keys.has(key)) return []
-    keys.add(key)
-    return [{ ...words, id, key, readKey: keyOf(distinct) }]
+    if (keys.has(keyed.key)) return []
+    keys.add(keyed.key)
+    return [{ ...keyed, occurrence, asOccurrence }]
   })
 }
 

@@ -1,0 +1,100 @@
+/**
+ * Messages without ids that are said again, told from those that are sent again (contract: Conversations). A window that
+ * reaches to the end of the thread is known up to there, and what follows is new, whatever its words. Another window is
+ * known by runs of three or more known messages. A lone message is never known by its text.
+ */
+import { Effect } from "effect"
+import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { type ConversationScope, isSameScope } from "@muniment/engine/store/Conversations"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { isOfTool, type KeyedMessage, type RequestMessage } from "./ConversationMessages.ts"
+
+/** Known messages in a row that nobody says again by chance. */
+const runLengthSure = 3
+/** Occurrences of a text that are looked up at once. */
+const probed = 8
+
+/** Readings of an agent that are to follow and are looked at for the end of a thread. */
+const pendingMax = 100
+
+/** The messages of a request, those said again under keys that no message of the thread has. */
+export const messagesOf = Effect.fn("MessagesSaidAgain.messages")(function* (
+  host: NamespaceHost["Service"],
+  namespace: NamespaceKey,
+  scope: ConversationScope,
+  messages: ReadonlyArray<RequestMessage>
+) {
+  const knownOf = Effect.fnUntraced(function* (asked: ReadonlyArray<KeyedMessage>) {
+    const keys = asked.flatMap(({ key, readKey }) => [key, readKey])
+    const read = yield* host.answer(namespace, { _tag: "Processed", scope, keys })
+    const stored = yield* host.answer(namespace, { _tag: "Stored", scope, keys })
+    return asked.filter(({ key, readKey }) => read.has(key) || read.has(readKey) || stored.has(key))
+  })
+  const known = new Set<KeyedMessage>(yield* knownOf(messages))
+  if (!messages.some((message) => message.id === undefined && known.has(message))) return messages
+  const { turns } = yield* host.answer(namespace, { _tag: "Conversation", scope })
+  const pending = yield* host.answer(namespace, { _tag: "PendingReadings", limit: pendingMax })
+  const unread = pending.filter((reading) => isSameScope(reading.scope, scope)).flatMap((reading) => reading.messages)
+  const thread = [...new Set([...turns, ...unread].map(({ key }) => key))]
+  const occurrences = yield* Effect.forEach(messages, (message) =>
+    known.has(message) ? occurrencesOf(message, knownOf) : Effect.succeed(new Set<string>())
+  )
+  const isSent = sentAgain(messages, occurrences, thread)
+  const taken = new Set(messages.map(({ key }) => key))
+  return messages.map((message, at) => {
+    if (message.id !== undefined || isSent(at) || !known.has(message)) return message
+    let occurrence = (occurrences[at]?.size ?? 0) + 1
+    while (taken.has(message.asOccurrence(occurrence).key)) occurrence++
+    const fresh = message.asOccurrence(occurrence)
+    taken.add(fresh.key)
+    return fresh
+  })
+})
+
+/** The keys of all messages of the thread with the words of this one. */
+const occurrencesOf = Effect.fnUntraced(function* <E>(
+  message: RequestMessage,
+  knownOf: (asked: ReadonlyArray<KeyedMessage>) => Effect.Effect<ReadonlyArray<KeyedMessage>, E>
+) {
+  const keys = new Set<string>()
+  if (message.id !== undefined) return keys.add(message.key)
+  for (let from = 1; keys.size === from - 1; from += probed) {
+    const asked = Array.from({ length: probed }, (_, at) => message.asOccurrence(from + at))
+    for (const { key } of yield* knownOf(asked)) keys.add(key)
+  }
+  return keys
+})
+
+/**
+ * Which messages are sent again, by their place. `occurrences`: the keys that each may have in the thread; `thread`: the
+ * keys of its last messages, oldest first.
+ */
+const sentAgain = (
+  messages: ReadonlyArray<KeyedMessage>,
+  occurrences: ReadonlyArray<ReadonlySet<string>>,
+  thread: ReadonlyArray<string>
+): ((at: number) => boolean) => {
+  // What tools said is no turn of the thread.
+  const places = messages.flatMap((message, at) => (isOfTool(message) ? [] : [at]))
+  const told = places.map((at) => occurrences[at]!)
+  for (let end = told.length; end > 0; end--) {
+    const length = Math.min(end, thread.length)
+    const isEnd = thread.slice(-length).every((key, at) => told[end - length + at]?.has(key))
+    // The whole of a thread with more behind it: the conversation has grown.
+    const isGrown = length === thread.length && end < told.length
+    if (length > 0 && isEnd && (length > 1 || isGrown)) return (at) => at <= places[end - 1]!
+  }
+  const runs = runsOf(occurrences.map(({ size }) => size > 0)).filter(({ length }) => length >= runLengthSure)
+  return (at) => runs.some(({ length, start }) => start <= at && at < start + length)
+}
+
+const runsOf = (known: ReadonlyArray<boolean>): ReadonlyArray<{ readonly start: number; readonly length: number }> => {
+  const runs: Array<{ start: number; length: number }> = []
+  for (const [at, isKnown] of known.entries()) {
+    const last = runs.at(-1)
+    if (!isKnown) continue
+    if (last !== undefined && last.start + last.length === at) last.length++
+    else runs.push({ start: at, length: 1 })
+  }
+  return runs
+}
