@@ -12,7 +12,8 @@ import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 
 export type Subject =
-  | { readonly type: "speaker" }
+  /** `isShared`: said as `we`, with whoever else is meant. */
+  | { readonly type: "speaker"; readonly isShared?: boolean }
   | { readonly type: "person"; readonly person: Person }
   /** `my car`, `my sister's name`; the owner is undefined for the speaker. */
   | { readonly type: "attribute"; readonly owner: Person | undefined; readonly noun: string }
@@ -121,10 +122,19 @@ const isOwnStart = ({ lower, text }: Word): boolean => text === "I" || /^(?:we|m
 /** `Anna, who lives in Rome, works`: the aside and the rest are one clause each. */
 const relativeAside = (words: ReadonlyArray<Word>, subject: Subject): ReadonlyArray<Clause> => {
   if (words[0]?.lower !== "who") return copulaList(words).map((part) => clauseOf(part, subject))
-  const close = words.findIndex(({ after }) => after.includes(","))
+  const comma = words.findIndex(({ after }) => after.includes(","))
+  // `who lives in Rome is a nurse`: the second verb is of the whole.
+  const second = words.findIndex((word, at) => at > 2 && isVerb(word) && endsRelative(word))
+  const close = second > 0 && (comma < 0 || second <= comma) ? second - 1 : comma
   const parts = close < 0 ? [words.slice(1)] : [words.slice(1, close + 1), words.slice(close + 1)]
   return parts.filter((part) => part.length > 0).map((part) => clauseOf(part, subject))
 }
+
+const endsRelative = ({ lower, tags }: Word): boolean =>
+  /^(?:is|are|was|were|has|had|does|did|will|can)$/.test(lower) ||
+  pastForms.has(lower) ||
+  tags.has("PastTense") ||
+  tags.has("PresentTense")
 
 /** `am Hana, 29, a dentist from Brno`: three predicates of one verb. */
 const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word>> => {
@@ -189,7 +199,8 @@ interface Found {
 const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Found | undefined => {
   const word = words[at]
   if (word === undefined) return undefined
-  if (word.text === "I" || word.lower === "we") return { subject: { type: "speaker" }, next: at + 1 }
+  if (word.text === "I") return { subject: { type: "speaker" }, next: at + 1 }
+  if (word.lower === "we") return { subject: { type: "speaker", isShared: true }, next: at + 1 }
   if (word.lower === "my" || word.lower === "our") return ownedSubject(words, at + 1, people)
   if (/^(?:he|she|it)$/.test(word.lower)) {
     const person = people.meantBy(word.lower)
@@ -199,6 +210,7 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
   }
   if (word.lower === "his" || word.lower === "her") {
     const owner = people.meantBy(word.lower === "his" ? "he" : "she")
+    if (owner === undefined) meetNamed(words, at, people)
     return owner === undefined ? undefined : attributeSubject(words, at + 1, owner, people)
   }
   if (word.lower === "the" && isHousehold(words[at + 1], people)) return ownedSubject(words, at + 1, people)
@@ -207,6 +219,12 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
     return { subject: { type: "person", person }, next: at + 1 }
   }
   return namedSubject(words, at, people)
+}
+
+/** `Her name is Belén`, of somebody not named before: what follows may be of her. */
+const meetNamed = (words: ReadonlyArray<Word>, at: number, people: People): void => {
+  if (words[at + 1]?.lower !== "name" || words[at + 2]?.lower !== "is" || !isNameWord(words[at + 3])) return
+  people.mention(people.meet(nameFrom(words, at + 3).text, undefined, words[at]?.lower === "his" ? "male" : "female"))
 }
 
 /** `the dog`: the speaker's. `the kids` only of a speaker with children, and `the children's ward` never. */

@@ -19,7 +19,7 @@ import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
-import { correctedBy, correctionsIn } from "./Corrections.ts"
+import { correctedBy, correctionsIn, denies } from "./Corrections.ts"
 import { asSaid } from "./SlotKey.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
 import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
@@ -30,7 +30,7 @@ import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { barred, gate, type Stop } from "./SentenceGate.ts"
-import { isWithdrawal } from "../speech/Mood.ts"
+import { isOver, isWithdrawal, negatorsIn } from "../speech/Mood.ts"
 import { statementsOf } from "../speech/Statements.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
@@ -39,6 +39,20 @@ import { type Word, wordsOf } from "./Words.ts"
 const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
 
 export const readConversation = (task: RulesTask): Extraction => {
+  const { people, reader } = readMessages(task)
+  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
+  return {
+    candidates: candidates.slice(0, rulesLimits.candidatesMax),
+    dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
+    summary: nextSummary(task.summary, people)
+  }
+}
+
+/** What becomes memories of built-in kinds, each with its rule: for measuring. */
+export const keptFindings = (task: RulesTask): ReadonlyArray<SourcedFinding> =>
+  readMessages(task).reader.findings.filter(({ finding }) => passesGate(finding))
+
+const readMessages = (task: RulesTask): { readonly people: People; readonly reader: Reader } => {
   const people = new People()
   people.speakerName = task.speakerName
   if (task.summary !== undefined) peopleOfSummary(task.summary, people)
@@ -47,12 +61,7 @@ export const readConversation = (task: RulesTask): Extraction => {
   const reader = new Reader(task, people)
   for (const turn of context) if (turn.role === "user") reader.learnPeople(turn)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
-  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
-  return {
-    candidates: candidates.slice(0, rulesLimits.candidatesMax),
-    dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
-    summary: nextSummary(task.summary, people)
-  }
+  return { people, reader }
 }
 
 const unread = ({ messages }: RulesTask): ReadonlyArray<DroppedCandidate> =>
@@ -118,7 +127,14 @@ class Reader {
     const earlier = this.#lastOf.get(this.#people)
     this.#lastOf.set(this.#people, source)
     sentences.forEach((sentence, at) => {
-      if (isWithdrawal(sentence)) this.#withdraw(at === 0 ? earlier : source)
+      if (isWithdrawal(sentence)) {
+        this.#withdraw(at === 0 ? earlier : source)
+        const before = this.findings.length
+        this.#sentence(sentence.replace(withdrawal, ""), source)
+        // Of interest only where it ends what was said.
+        this.findings = this.findings.filter(({ finding }, place) => place < before || finding.attribute !== undefined)
+        return
+      }
       if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
     })
     this.#plays ||= frames.has("play")
@@ -174,8 +190,10 @@ class Reader {
     const words = wordsOf(verdict.text)
     this.#words.push(...words)
     const before = this.findings.length
-    for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source))
-      this.#keep(as === undefined ? finding : { ...finding, rule: as }, source, this.#words, statement)
+    for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) {
+      const told = this.#inPlace(finding, verdict.text)
+      this.#keep(as === undefined ? told : { ...told, rule: as }, source, this.#words, statement)
+    }
     if (verdict.isAsked && this.findings.length === before) this.#drop("unsupported", "no rule knows this fact", source)
   }
 
@@ -211,6 +229,25 @@ class Reader {
     return false
   }
 
+  /** What is denied takes the place of what it ends alone: who does not live in Rome may live in Oslo still. */
+  #inPlace(finding: Finding, statement: string): Finding {
+    const { attribute, ...rest } = finding
+    const isDenied = finding.type === "fact" && negatorsIn(finding.text).length > 0 && !isOver(statement)
+    const kept = isDenied ? this.#endedBy(finding, statement) : (attribute ?? this.#endedBy(finding, statement))
+    return kept === undefined ? rest : { ...rest, attribute: kept }
+  }
+
+  /** `I do not live in Rome any more`: the attribute of what was said before and holds no longer. */
+  #endedBy(finding: Finding, statement: string, isOneValue = false): string | undefined {
+    if (finding.type !== "fact" || (!isOver(statement) && negatorsIn(statement).length === 0)) return undefined
+    const isEnded = ({ finding: said, people }: SourcedFinding) =>
+      people.speakerId === this.#people.speakerId &&
+      (!isOneValue || said.attribute !== undefined) &&
+      denies(finding, said)
+    const said = this.findings.findLast(isEnded) ?? this.#saidBefore().findLast(isEnded)
+    return said && (said.finding.attribute ?? asSaid(said.finding))
+  }
+
   /** What users said in the context; it is read once, and only for a correction. */
   #saidBefore(): ReadonlyArray<SourcedFinding> {
     if (this.#before !== undefined) return this.#before
@@ -239,7 +276,9 @@ class Reader {
         const found = family(scene)
         if (found !== undefined) return found
       }
-      return isAsked ? [factOf(scene, "asked")] : []
+      if (isAsked) return [factOf(scene, "asked")]
+      const ending = factOf(scene, "change")
+      return isOver(`I ${clause.predicate}`) && this.#endedBy(ending, text, true) !== undefined ? [ending] : []
     })
     const found = [...relations, ...(nickname === undefined ? [] : [nickname]), ...told]
     if (clauses.length === 0 || told.length === 0) found.push(...this.#fragments(text))
@@ -280,6 +319,9 @@ const sideOf = ({ predicate, tense }: Clause): DateSide =>
 
 /** Messages that a correction without a name reaches back. */
 const turnsBack = 4
+
+/** `Just kidding, `: what follows is meant. */
+const withdrawal = /^.*?\b(?:kidding|joking|jk|as if|not really|or not|I wish|yeah right|in my dreams)\b[\s,.!:;-]*/i
 
 const realAgain =
   /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i

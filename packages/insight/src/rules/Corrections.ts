@@ -53,6 +53,30 @@ const contentWords = (text: string): ReadonlyArray<string> =>
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word.length > 2 && !/^(?:the|our|his|her|going|with|for|and)$/.test(word))
 
+/** Whether `denial` has the value that `said` states: `no longer works at Initech` of `works at Initech`. */
+export const denies = (denial: Finding, said: Finding): boolean => {
+  if (said.type !== "fact" || said.attribute === "name") return false
+  const [values, denied] = [valueWords(said), valueWords(denial)]
+  const holdsAll = (words: ReadonlyArray<string>, text: string) =>
+    words.length > 0 && words.every((word) => contentWords(text).some((other) => isSameVerb(word, other)))
+  // `is not married` denies `is married to Helen`.
+  return holdsAll(values, denial.text) || holdsAll(denied, said.text)
+}
+
+const isSameVerb = (word: string, other: string): boolean => word.slice(0, stem) === other.slice(0, stem)
+
+/** Letters by which forms of one verb are known: `takes`, `taking`. */
+const stem = 3
+const commonVerbs = /^(?:user|has|have|had|live|lives|lived|work|works|worked|are|was|were|not|never|longer|now)$/
+
+/** Names in the statement, else its other content words. */
+const valueWords = ({ subject, text }: Finding): ReadonlyArray<string> => {
+  const rest = text.replace(subject, "").replace(/^The user\b/, "")
+  const names = rest.match(/(?<=\S )\p{Lu}[\p{L}\p{N}'-]+/gu) ?? []
+  const words = names.length > 0 ? names.map((name) => name.toLowerCase()) : contentWords(rest)
+  return words.filter((word) => !commonVerbs.test(word))
+}
+
 /** `the exam` names `The user's exam in statistics`. */
 const names = (finding: Finding, noun: string): boolean => {
   const told = new Set(contentWords(finding.text))

@@ -18,6 +18,7 @@ import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"
 import { withoutAside } from "./FactRules.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
+import { wordsOf } from "./Words.ts"
 
 const occasion = `(?:${occasions.join("|")})`
 const occasionPattern = anywhere(`\\b${occasion}\\b`)
@@ -33,6 +34,9 @@ export const eventRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   const dates = scene.dates.filter(({ absolute, start }) => start !== undefined || /\b(?:19|20)\d\d\b/.test(absolute))
   if (dates.length === 0 || habit.test(predicate)) return undefined
+  // Two days, or a part of a month: which day it is stays open.
+  const days = new Set(dates.flatMap(({ start }) => start ?? []))
+  if ((days.size > 1 && !/\bback\b/.test(predicate)) || partOf.test(predicate)) return undefined
   if (subject.type === "attribute") {
     if (recurring.test(subject.noun)) return undefined
     if (!occasionPattern.test(subject.noun) && !comingsPattern.test(predicate)) return undefined
@@ -53,7 +57,9 @@ export const eventRules: RuleFamily = (scene) => {
   if (!hasOccasion && !isOuting && !happenings.has(verb)) return undefined
   // `met up`, `started`: a verb without its object.
   const rest = words.filter(
-    (word) => word !== "" && !/^(?:am|is|are|was|were|have|has|had|in|on|at|by|up|back|out|the|just)$/.test(word)
+    (word) =>
+      word !== "" &&
+      !/^(?:am|is|are|was|were|have|has|had|in|on|at|by|up|back|out|the|just|now|already|also)$/.test(word)
   )
   if (subject.type === "speaker" && rest.length < 2 && !hasOccasion && !whole.has(verb)) return []
   if (!occasionPattern.test(act) && words.some((word) => judged.has(word))) return []
@@ -66,6 +72,8 @@ export const eventRules: RuleFamily = (scene) => {
   const thing = appointment.exec(tidied(withoutDates(act, dates)))?.[1]
   return [thing === undefined ? told : { ...told, attribute: `date ${attributeName(thing)}` }]
 }
+
+const partOf = /\b(?:end|beginning|start|middle) of\b/i
 
 const appointment = /^(?:have|has|have got|has got|got|booked|have booked) (?:an?|my|the|another) (.{3,60})$/
 
@@ -123,12 +131,26 @@ export const occasionIn = (
   const event = tidied(withoutDates(statement.replace(/,? (?:ugh|yay|lol|phew)[.!]*$/i, ""), own))
     .replace(/ (?:is|are|will be|starts?|begins?)(?: now| actually)?(?:,.*)?$/, "")
     .replace(/^there (?:is|are) /i, "")
-  const noun = event.replace(movedAtEnd, "")
+  const noun = event
+    .replace(movedAtEnd, "")
+    .replace(/,(?! with\b).*$| (?:is|are) (?:booked|scheduled|planned|set|confirmed)$/g, "")
+  if (!happening.test(statement) && isMore(noun)) return undefined
   const told = eventOf(scene, own, capitalised(inThirdPerson(noun, people)), "eventFragment")
   return own.length === 0
     ? undefined
     : [{ ...told, attribute: `date ${attributeName(noun.replace(/^(?:the|my|our|there is|an?) /i, ""))}` }]
 }
+
+/** `Festival in Milwaukee wants us`: more than the name of what is on that day. */
+const isMore = (noun: string): boolean =>
+  / (?:is|are) (?:the|an?|my|our|not)\b/.test(noun) ||
+  wordsOf(noun).some(
+    ({ lower, tags }) =>
+      (tags.has("PresentTense") || tags.has("PastTense")) &&
+      !tags.has("Infinitive") &&
+      !tags.has("Copula") &&
+      !occasionPattern.test(lower)
+  )
 
 const otherParty = anywhere(
   `^(?:the|an?) (?:[\\w'-]+ ){0,2}?(?:${parties}) (?:${comings}|starts?|has|have|had|will|is|are)\\b`

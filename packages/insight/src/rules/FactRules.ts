@@ -17,12 +17,17 @@ const rows = factForms.map(({ attribute, isOfPets, rule, says, unless }) => ({
   unless: unless === undefined ? undefined : anywhere(`\\b(?:${unless})`)
 }))
 
+/** Of people only: a dog that is a lawyer is a joke. */
+const human: ReadonlySet<string> = new Set(["work", "role", "study", "origin", "language", "change", "skill"])
+
 export const factRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   if (subject.type === "attribute" || (subject.type === "speaker" && technical.test(predicate))) return undefined
   const isPet = subject.type === "person" && subject.person.isPet
   for (const { attribute, isOfPets, rule, says, unless } of rows) {
-    if (isOfPets && !isPet) continue
+    if ((isOfPets && !isPet) || (isPet && human.has(rule))) continue
+    // `we are eight` is the number of those at the table.
+    if (rule === "age" && subject.type === "speaker" && subject.isShared === true) continue
     const match = says.exec(predicate)
     if (match === null || unless?.test(predicate) === true) continue
     const occupation = occupationIn(predicate)

@@ -1,6 +1,7 @@
 /** Names of the user and of others, and their attributes (`my birthday is`); facts of other forms are FactRules.ts. */
 import { attributes, moods, notNames, singleRelations, singleValues } from "./lexicon/identity.ts"
 import type { Clause } from "./Clauses.ts"
+import { isTrade } from "./FactRules.ts"
 import type { Word } from "./Words.ts"
 import {
   entityOf,
@@ -19,17 +20,17 @@ export const identityRules: RuleFamily = (scene) => {
   if (subject.type === "attribute") return attributeOf(scene, subject)
   if (subject.type === "speaker") {
     const name = ownName(predicate, scene.clause)
-    if (name !== undefined) return [nameFinding(scene, name)]
+    if (name !== undefined) return nameFinding(scene, name)
   }
   if (subject.type === "person" && subject.person.name === undefined) {
     const told = new RegExp(`^(?:is|was) ((?:Dr|Mr|Mrs|Ms|Prof)?\\.? ?${nameWord}(?: ${nameWord})?)$`, "u").exec(
       predicate
     )?.[1]
     const isPerson = scene.clause.words.some(({ tags }) => tags.has("Person") || tags.has("Honorific"))
-    if (told !== undefined && isPerson) return [nameFinding(scene, told.trim())]
+    if (told !== undefined && isPerson) return nameFinding(scene, told.trim())
   }
   const named = /^(?:is|are|was) (?:called|named) (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)/u.exec(predicate)?.[1]
-  if (named !== undefined && subject.type === "person" && !subject.person.isPlural) return [nameFinding(scene, named)]
+  if (named !== undefined && subject.type === "person" && !subject.person.isPlural) return nameFinding(scene, named)
   return undefined
 }
 
@@ -60,20 +61,23 @@ const isUnheardOf = ({ tags, text }: Word): boolean =>
   !notNames.has(text) &&
   !/(?:ish|ese|ian|ean|ic|ist|ite|ing|ed|able|ive|less|ful|ous|ly|[^m]an|ari|ali)$|^\p{Lu}+$/u.test(text)
 
-const nameFinding = (scene: Scene, name: string): Finding => {
+const nameFinding = (scene: Scene, name: string): ReadonlyArray<Finding> => {
   const owner = ownerOf(scene.clause.subject)
   if (owner === undefined) {
     scene.people.speakerName = name
     const entity = speakerEntity(scene.people, { name })
-    return { rule: "name", type: "fact", subject: name, text: `The user's name is ${name}`, entity, attribute: "name" }
+    return [
+      { rule: "name", type: "fact", subject: name, text: `The user's name is ${name}`, entity, attribute: "name" }
+    ]
   }
   const relation = owner.relation
+  // Of somebody whom no relation tells.
+  if (relation === undefined) return []
   if (owner.name === undefined || scene.people.named(owner.name) !== undefined) owner.name = name
-  const text =
-    relation === undefined ? `${name} is the name` : `${scene.people.speakerHead}'s ${relation} is called ${name}`
-  const attribute = relation !== undefined && singleRelations.has(relation) ? { attribute: relation } : {}
+  const text = `${scene.people.speakerHead}'s ${relation} is called ${name}`
+  const attribute = singleRelations.has(relation) ? { attribute: relation } : {}
   const entity = entityOf(scene, { name })
-  return { rule: "name", type: "fact", subject: scene.people.speaker, text, entity, ...attribute }
+  return [{ rule: "name", type: "fact", subject: scene.people.speaker, text, entity, ...attribute }]
 }
 
 const attributeOf = (
@@ -92,10 +96,12 @@ const attributeOf = (
     return undefined
   if (/^(?:real |full |first |actual |legal |given )?name$/.test(noun)) {
     const name = new RegExp(`^(?:not \\S+ but )?(${nameWord}(?: ${nameWord}){0,2})`, "u").exec(value)?.[1]
-    return name === undefined ? undefined : [nameFinding(scene, name)]
+    return name === undefined ? undefined : nameFinding(scene, name)
   }
   if (
     !attributes.has(noun.replace(/^(?:new|old|current|own) /, "")) ||
+    (/^(?:new |current |old |own )?(?:day )?job(?: title)?$|^(?:occupation|profession|position|role)$/.test(noun) &&
+      !namesTrade(value)) ||
     moods.has(/^\S+/.exec(value)?.[0] ?? "") ||
     !(forms.find(([nouns]) => nouns.test(noun))?.[1].test(value) ?? true) ||
     /^(?:been |being )?\w+ing\b/.test(value)
@@ -131,6 +137,11 @@ const forms: ReadonlyArray<readonly [RegExp, RegExp]> = [
     /\p{Lu}|\d|@/u
   ]
 ]
+
+/** A trade, or what begins like the name of one; `my job is quiet` names none. */
+const namesTrade = (value: string): boolean =>
+  isTrade(value.replace(/^(?:an?|the) |,.*$| (?:at|for|in) .*$/g, "")) ||
+  /^(?:an?|the|in|at|with|as|to) |\p{Lu}/u.test(value)
 
 const sentenceTail = (scene: Scene): string => factOf(scene, "attribute").text.slice(headOf(scene).length + 1)
 

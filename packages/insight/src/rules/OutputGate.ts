@@ -16,6 +16,7 @@ import {
   subordinators
 } from "./lexicon/gate.ts"
 import type { Finding } from "./Finding.ts"
+import { negatorsIn } from "../speech/Mood.ts"
 import { wordsOf, type Word } from "./Words.ts"
 
 const wordsMax = 16
@@ -26,6 +27,7 @@ export const passesGate = (finding: Finding): boolean => {
   const words = wordsOf(finding.text)
   if (finding.rule === "cancellation") return words.length <= wordsMax
   if (words.length > wordsMax || words.some(isPointer)) return false
+  if (isDoubtful(finding)) return false
   if (openEnds.has(words.at(-1)?.lower ?? "")) return false
   if (
     /[;!?]|:\D|(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|\p{Lu}))\.\s\p{Lu}|\s-\s|QUOTATION/u.test(finding.text) ||
@@ -33,8 +35,21 @@ export const passesGate = (finding: Finding): boolean => {
   )
     return false
   if (finding.type === "preference") return isTaste(finding, words)
-  if (!isOneClause(words)) return false
+  // As written: the tagger takes the `'s` of an owner for an `is`.
+  if ((finding.text.match(/(?<!')\b(?:am|is|are|was|were)\b/g)?.length ?? 0) > 1 || !isOneClause(words)) return false
   return finding.type === "event" ? isDated(finding, words) : isWhole(words)
+}
+
+/**
+ * A denial is kept where it is one plain word of a fact; what all but denies (`hardly`, `neither`, `almost`) says too
+ * little, and a taste or an event has no place for it.
+ */
+const isDoubtful = ({ text, type }: Finding): boolean => {
+  const negators = negatorsIn(text)
+  return (
+    negators.length > (type === "fact" ? 1 : 0) ||
+    !negators.every((word) => /^(?:not|never|no|no longer|without)$/.test(word))
+  )
 }
 
 /** `how` only in `knows how to`. */
@@ -72,6 +87,7 @@ const isTaste = ({ domain, preferenceType, text }: Finding, words: ReadonlyArray
 /** `The user's exam` is whole; `The user started` is not. */
 const isDated = ({ eventDate, text }: Finding, words: ReadonlyArray<Word>): boolean =>
   (eventDate !== undefined || /\b(?:19|20)\d\d\b/.test(text)) &&
+  !/[:,]\s*$|,.*,|,,|\bnow$/.test(text) &&
   (own(words).length > 3 || words.at(-1)?.tags.has("Verb") !== true)
 
 /** Without auxiliaries. */

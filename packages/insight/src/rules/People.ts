@@ -65,6 +65,7 @@ export class People {
   readonly #known: Array<Person> = []
   #current: Array<Person> = []
   #previous: ReadonlyArray<Person> = []
+  #introduced: Array<Person> = []
 
   constructor(speakerId = "speaker") {
     this.speakerId = speakerId
@@ -124,19 +125,27 @@ export class People {
     return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
   }
 
-  /** A new message begins: a pronoun means the relative that the question before it names, or a person of known gender. */
+  /** A new message begins: a pronoun means the relative that the question before it names, or nobody named before. */
   nextMessage(question: string | undefined): void {
-    const last = this.#current.length > 0 ? this.#current : this.#previous
-    this.#current = last.filter(({ gender, isPet }) => gender !== undefined || isPet)
+    this.#current = []
     this.#previous = []
+    this.#introduced = []
     if (question === undefined) return
     for (const [, relation = ""] of question.matchAll(/\byour ([a-z-]+)\b(?!'s)/g)) {
       if (isRelation(relation)) this.#current = [this.related(relation) ?? this.meet(undefined, relation)]
     }
   }
 
+  /** Named as an object: a pronoun means them from the next sentence on. */
+  introduce(person: Person): Person {
+    this.#introduced.push(person)
+    return person
+  }
+
   /** A new sentence begins: pronouns look one sentence back. */
   nextSentence(): void {
+    for (const person of this.#introduced) this.mention(person)
+    this.#introduced = []
     if (this.#current.length > 0) this.#previous = this.#current
     this.#current = []
   }

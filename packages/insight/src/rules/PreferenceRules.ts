@@ -8,7 +8,9 @@ import { domains, objectEnds, pairs, tasteForms } from "./lexicon/preferences.ts
 import { anywhere, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
+import { negatorsIn } from "../speech/Mood.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
+import type { Word } from "./Words.ts"
 
 const rows = tasteForms.map(({ says, type }) => ({ type, lead: pattern(says) }))
 const ruleOf = { likes: "like", dislikes: "dislike", prefers: "preference" } as const
@@ -22,12 +24,16 @@ export const preferenceRules: RuleFamily = (scene) => {
   const row = rows.find(({ lead }) => lead.test(predicate))
   if (row === undefined) return loverOf(scene)
   const lead = row.lead.exec(predicate)?.[0] ?? ""
+  // `I loved jazz as a child`; `never liked` holds still.
+  if (/^(?:loved|liked|enjoyed|adored|hated|disliked|despised|preferred)\b/.test(predicate)) return []
   const rest = scene.dates.reduce((text, { text: date }) => text.replace(date, ""), predicate.slice(lead.length).trim())
   if (/^to (?!\p{Ll}+ \p{L}|the\b|my\b)|^to (?:say|see|hear|know|think|admit|be)\b/u.test(rest)) return []
   // `I would rather eat glass`: not said of what is preferred.
   if (/\brather$/.test(lead) && !/ than /.test(rest)) return []
+  // A denial of the lead's own is understood, another one is not.
+  if (negatorsIn(lead).length > 1 || negatorsIn(rest).length > 0) return []
   const object = objectOf(/\brather$/.test(lead) ? rest.replace(/ than /, " rather than ") : rest)
-  if (object === undefined) return []
+  if (object === undefined || !isNounPhrase(object, scene.clause.words)) return []
   const items = row.type === "prefers" ? [object] : listItems(object)
   return items.map((item) => finding(scene, ruleOf[row.type], row.type, item))
 }
@@ -141,6 +147,20 @@ const listItems = (object: string): ReadonlyArray<string> => {
   const isPair = heads.some((item) => pairs.has(item.split(" ").at(-1) ?? "")) || /\bbetween\b/.test(object)
   return isList && !isHeaded && !isShared && !isPair ? items : [object]
 }
+
+/** Begins like the name of a thing and is no adjective alone: neither `or eat pork` nor `few people` nor `long`. */
+const isNounPhrase = (object: string, words: ReadonlyArray<Word>): boolean => {
+  const [first = "", ...others] = object.toLowerCase().split(/[^\p{L}\p{N}'-]+/u)
+  const tags = words.findLast(({ lower }) => lower === first)?.tags
+  if (tags === undefined) return !unnamed.test(first)
+  const isLone = others.filter((word) => word !== "").length === 0
+  if (isLone && (tags.has("Adjective") || tags.has("Adverb")) && !tags.has("Noun")) return false
+  return !unnamed.test(first) && !tags.has("Conjunction")
+}
+
+/** Words that join, count or point. */
+const unnamed =
+  /^(?:and|or|nor|but|than|as|few|fewer|little|less|more|most|much|many|some|any|each|either|neither|both|for|of|at|from|about|with|without|to)$/
 
 const isShort = (item: string): boolean => item.split(" ").length <= 4
 

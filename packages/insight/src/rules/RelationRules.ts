@@ -24,12 +24,15 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
     // `my girlfriend, Toby and I`: a list.
     const rest = text.slice(match.index + match[0].length)
     if (match[0].includes(`${relation}, `) && /^ and I\b/.test(rest)) continue
-    tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+    const person = people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)
+    // `she is staying with my aunt Ines`: she is somebody else.
+    tell(isMeantBefore(text, match.index) ? people.introduce(person) : people.mention(person))
   }
   for (const match of text.matchAll(namedRelation)) {
     const [, qualities = "", relation = "", called = ""] = match
-    if (!isRelation(relation)) continue
-    tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+    // `she has a dog called Rex`, `I know a lawyer, Mele`.
+    if (!isRelation(relation) || !ownsBefore.test(beforeNoun(text, match))) continue
+    tell(people.introduce(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
   }
   for (const match of text.matchAll(ofAnother)) {
     const [, owner = "", relation = "", called = ""] = match
@@ -43,7 +46,11 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
   }
   for (const match of text.matchAll(namedSeveral)) {
     const [, relation = "", first = "", second = "", third] = match
-    if (!isPluralRelation(relation)) continue
+    if (
+      !isPluralRelation(relation) ||
+      !(ownsBefore.test(text.slice(0, match.index)) || ownedBefore.test(text.slice(0, match.index)))
+    )
+      continue
     const single = singular(relation)
     for (const called of [first, second, third])
       if (called !== undefined && called !== "") tell(people.mention(people.meet(called, single)))
@@ -61,9 +68,24 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
 
 /** `the joke about my mother`: whom `she` may mean from here on, though the sentence says nothing of her. */
 export const mentionRelatives = (text: string, people: People): void => {
-  for (const [, relation = ""] of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi))
-    if (isRelation(relation)) people.mention(people.related(relation) ?? people.meet(undefined, relation.toLowerCase()))
+  for (const { 1: relation = "", index } of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi)) {
+    if (!isRelation(relation)) continue
+    const person = people.related(relation) ?? people.meet(undefined, relation.toLowerCase())
+    if (isMeantBefore(text, index)) people.introduce(person)
+    else people.mention(person)
+  }
 }
+
+/** Up to the article. */
+const beforeNoun = (text: string, { 0: matched, index }: RegExpExecArray): string =>
+  text.slice(0, index + (matched.startsWith("adopted") ? "adopted ".length : 0))
+
+/** The speaker's, right in front of it. */
+const ownsBefore =
+  /\b(?:I|[Ww]e) (?:also |just |now |recently )?(?:have|got|adopted|own|have got|have had|have adopted|bought|rescued|foster) (?:[\w-]+ ){0,3}$/
+const ownedBefore = /\b(?:[Mm]y|[Oo]ur) (?:[\w-]+ ){0,2}$/
+/** A pronoun in front of the name is somebody else's. */
+const isMeantBefore = (text: string, index: number): boolean => /\b(?:he|she)\b/i.test(text.slice(0, index))
 
 const ownChildren = /\b(?:I|[Ww]e) have (?:\w+ )?(kids|children|twins|baby)\b/
 

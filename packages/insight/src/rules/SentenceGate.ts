@@ -18,7 +18,7 @@ import {
   smallTalkForms,
   stories
 } from "./lexicon/sentences.ts"
-import { isHypothetical, isQuestion, isReported, isWithdrawal } from "../speech/Mood.ts"
+import { isHypothetical, isQuestion, isReported, isWithdrawal, takesItselfBack } from "../speech/Mood.ts"
 import { interjections } from "../speech/speechWords.ts"
 import { oneOf } from "../text/OneOf.ts"
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
@@ -54,8 +54,9 @@ export const gate = (sentence: string): Verdict => {
 /** What binds all statements that a sentence strings together: irony, stories, role play. */
 export const barred = (text: string): Stop | undefined => {
   if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text) || mockery.test(text)) return sarcasm
-  if (isWithdrawal(text) || /\b(?:just|only) (?:kidding|joking)\b|,\s(?:kidding|joking|jk|not)[.!]*$/i.test(text))
+  if (isWithdrawal(text) || takesItselfBack(text) || /\b(?:just|only) (?:kidding|joking)\b/i.test(text))
     return stop("small_talk", "small talk")
+  if (/\baccording to\b/i.test(text)) return stop("unsupported", "words of somebody else")
   if (story.test(text)) return stop("unsupported", "of a story or a specification")
   return rolePlay.test(text) ? stop("unsupported", "role play") : undefined
 }

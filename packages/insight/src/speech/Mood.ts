@@ -78,7 +78,7 @@ export const isWithdrawal = (text: string): boolean =>
   )
 
 /** Ends with what denies it: `, not`, `(not really)`, `lol jk`. */
-const takesItselfBack = (text: string): boolean =>
+export const takesItselfBack = (text: string): boolean =>
   /\s\/s\b|[,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$|\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i.test(
     text
   )

@@ -8,7 +8,7 @@ export const textNouns = phrases(String.raw`
   conversations? / transcripts? / scripts? / scenes? / monologues? / plays? / sketch(?:es)? / bios? / biograph(?:y|ies) / profiles?
   personas? / characters? / reviews? / testimonials? / ads? / adverts? / brochures? / flyers? / statements? / applications?
   replies / reply / responses? / prompts? / templates? / drafts? / excerpts? / passages? / quotes? / entr(?:y|ies) / diar(?:y|ies)
-  fixtures / examples?(?! of\b) / samples?(?! of\b) / (?:test|sample|fake|dummy|mock|seed) \w+ / résumés? / resumes? / cvs? / headlines?
+  fixtures? / examples?(?! of\b) / samples?(?! of\b) / (?:test|sample|fake|dummy|mock|seed) \w+ / résumés? / resumes? / cvs? / headlines?
   scenarios? / announcements? / greetings? / complaints? / out-of-office / memories / rows / records
 `)
 

@@ -87,7 +87,6 @@ const rows: ReadonlyArray<Row> = [
   ["I'm in my final year at Oxford.", ["user: The user is in the user's final year at Oxford"]],
   ["I dropped out of college.", ["user: The user dropped out of college"]],
   ["I have a PhD in physics from Caltech.", ["user: The user has a PhD in physics from Caltech"]],
-  ["I pay 1200 euros in rent.", ["user: The user pays 1200 euros in rent"]],
   ["Our anniversary is on May 5.", ["user: The user's anniversary is on May 5"]],
   ["I have therapy every Tuesday.", ["user: The user has therapy every Tuesday"]],
   ["I served in the army for six years.", ["user: The user served in the army for six years"]],

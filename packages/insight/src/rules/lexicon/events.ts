@@ -28,7 +28,7 @@ export const occasions =
   demo, completion, off-?site, physio, results, last day, first day, start date, end date, kick-?off, stand-?up,
   catch-?up, sync, move-in, check-in, ceremony, defen[cs]e, viva, scan, ultrasound, mri, haircut, bbq, barbecue, retreat,
   road trip, cruise, hike, camping trip, picnic, sleepover, orientation, closing, inspection, train, bus, ferry, fundraiser,
-  competition, rehearsal, dentist, therapy, clinic, screening, premiere, delivery, race, parade, reading, seminar, date`)
+  competition, rehearsal, dentist, therapy, clinic, screening, premiere, delivery, race, parade, reading, seminar`)
 
 /** Happens again and again. */
 export const habits = `every|each|daily|weekly|monthly|yearly|annually|usually|always|(?:once|twice|\\w+ times) an? (?:day|week|month|year)|\\w+days|weekends|mornings|evenings`

@@ -32,20 +32,22 @@ const rows = rowsOf(String.raw`
   work = working hours :: (?:{work}|{be} on shift) (?:\w+ )?from {clock} (?:to|till|until) {clock} :: I work from 8 to 4. :: I work from home.
   work = employer :: {work} (?:(?:for|at) )?an? (?:[\w-]+ ){0,3}{company}|(?:started|{be} starting|joined|{be} interning) (?:at |for )?an? (?:[\w-]+ ){0,3}{company} :: I work at a bakery. :: I joined a queue.
   work :: {work} {number} days (?:a|per) week|do(?:es)? the (?:early|late|night|day|morning|evening) shifts? :: I work four days a week. :: I do the dishes.
-  change :: (?:quit|left) (?:the|my) (?:[\w-]+ )?{company} :: I quit the bakery. :: I left the shop at noon. :: at (?:noon|\d)|early|late
+  change = employer :: (?:quit|left) (?:the|my) (?:[\w-]+ )?{company} :: I quit the bakery. :: I left the shop at noon. :: at (?:noon|\d)|early|late
   work = employer :: {work} (?:(?:part|full)[- ]time )?(?:at|for|with) <employer> as an? <occupation> :: I work at Siemens as an engineer. :: I work at night.
   work = job title :: {work} (?:(?:part|full)[- ]time |remotely |freelance )?as (?:an?|the) <occupation>(?: (?:at|for|with) <employer>)? :: I work as a nurse. :: I work as hard as anyone.
   work = employer :: (?:(?:{work}|{been}|started|{be} starting) (?:(?:part|full)[- ]time |remotely )?(?:at|for)|joined) <employer> :: I work for Equinor. :: I work for free.
   work :: {work} (?:from home|in (?:[a-z]+|\p{Lu}\p{L}+)|(?:at|for) (?:an?|the|my|our) \w+) :: I work in marketing. :: I work in my dreams. :: dreams|progress|on (?:it|that)|for (?:me|it)|together|out
   work :: {work} (?:\w+ )?(?:shifts|nights|remotely|part[- ]time|full[- ]time|weekends)|does not work on|do not work on :: I work nights. :: I work hard.
-  work = employment :: {be} (?:self-employed|unemployed|retired|freelancing|between jobs|out of work|on (?:maternity|paternity|parental|sick) leave|laid off) :: I'm between jobs. :: I'm between meetings.
-  change = employment :: (?:{was}|got|{been}) (?:laid off|fired|made redundant|let go|promoted|hired) :: I was laid off. :: I was let down.
+  work = employer :: {be} (?:self-employed|unemployed|retired|freelancing|between jobs|out of work|laid off) :: I'm between jobs. :: I'm between meetings.
+  change = employer :: (?:{was}|got|{been}) (?:laid off|fired|made redundant|let go) :: I was laid off. :: I was let down.
   work :: (?:runs?|owns?|manages?|leads?|founded|co-founded|started|opened|{have}) (?:my own|our own|her own|his own|an?|the) (?:[\w-]+ ){0,3}{company} :: I run a small bakery in Lyon. :: I run a fever.
   work :: (?:teach|teaches|taught|coach|coaches|tutors?) (?!(?:me|you|us|myself|him|her|them)\b)\w+ :: I teach maths at a school. :: I teach myself.
-  work = employment :: (?:got|landed|accepted|started|{be} starting|took|{have}) (?:an?|my|the) (?:[\w-]+ ){0,2}(?:job|position|promotion|internship|apprenticeship) (?:at|as|with|in) :: I got a job at Netflix. :: I got a great job done.
-  change = employment :: (?:quit|left|resigned from|{have} (?:quit|left)|lost) (?:my|our|her|his|the) (?:[\w-]+ ){0,2}(?:job|position|role|company|firm) :: I quit my job at Amazon. :: I left my keys at work.
+  work = employer :: (?:got|landed|accepted|started|{be} starting|took|{have}) (?:an?|my|the) (?:[\w-]+ ){0,2}(?:job|position|promotion|internship|apprenticeship) (?:at|as|with|in) :: I got a job at Netflix. :: I got a great job done.
+  work :: {be} (?:in|on|part of) (?:an?|the) (?:[\w-]+ ){1,3}(?:team|department|crew|ward) :: I'm in the MRI team. :: I'm in the same boat.
+  work = employment :: {be} on (?:maternity|paternity|parental|sick) leave|(?:{was}|got|{been}) (?:promoted|hired) :: I'm on parental leave. :: I was on time.
+  change = employer :: (?:quit|left|resigned from|{have} (?:quit|left)|lost) (?:my|our|her|his|the) (?:[\w-]+ ){0,2}(?:job|position|role|company|firm) :: I quit my job at Amazon. :: I left my keys at work.
   change = employer :: (?:no longer works?|(?:do|does) not work) (?:at|for|with) [\w ]+ :: I no longer work at Google. :: I do not work out.
-  change = employment :: (?:retired|resigned)(?: (?:in|from|last|on|as|at|early)\b.*)?$ :: I retired in 2021. :: I retired to bed.
+  change = employer :: (?:{have} )?(?:retired|resigned)(?: (?:in|from|last|on|as|at|early)\b.*)?$ :: I retired in 2021. :: I retired to bed.
   habit :: (?:study|studies) (?:\w+ )?from {clock} (?:to|till|until) {clock} :: I usually study from 9 till 1. :: I study from home.
   study = study :: (?:study|studies|{be} studying|{been} studying|majors?|{be} majoring|majored) (?:in )?(?!(?:hard|for|more|at night|together)\b)\w+ :: I study law at Leiden. :: I study hard.
   study :: (?:studied|graduated|{have} graduated|dropped out|majored) (?:from|in|at|of) \w+ :: I graduated from MIT in 2015. :: I graduated last week.
@@ -86,17 +88,17 @@ const rows = rowsOf(String.raw`
   possession :: (?:{have} )?(?:bought|purchased|sold|adopted|ordered|built|acquired) (?:an?|my|our|two|three) (?:[\w-]+ ){0,3}\w+ :: I bought a new bike. :: I bought a round. :: ticket|round|story|few|lot|some|bunch|drinks?\b
   skill :: (?:plays?|played|can play|{be} learning) (?:the |on the )?(?:[\w-]+ )?(?:{instrument}|{sport}) :: I play the guitar. :: I play the fool.
   skill :: (?:do|does|did|{be} doing|practi[cs]es?|teach|teaches) {practice} :: I do yoga. :: I do my best.
-  skill :: {be} (?:{soft} )*(?:good|great|bad|terrible) at \w+|(?:do|does) not know how to \w+|knows? how to \w+|can not (?:swim|drive|cook|ride|sing|read) :: I'm good at chess. :: I'm good at last. :: at (?:it|that|this|last|all)
+  skill :: {be} (?:{soft} )*(?:good|great|bad|terrible) at \w+|(?:do|does) not know how to \w+|knows? how to \w+|can not (?:swim|drive|cook|ride|sing) :: I'm good at chess. :: I'm good at last. :: at (?:it|that|this|last|all)
   skill :: (?:codes?|programs?) (?:mostly |mainly )?in \w+|(?:writes?|paints?|draws?|knits?|sews?|brews?|bakes?|grows?) (?!(?:on|up|to|off|down|out|about|you|and|with)\b)[\w-]+(?: [\w-]+){0,3}$ :: I write fantasy novels. :: I write to you.
   undertaking :: (?:{be}|{been}|started|began|{have} started|took up|{have} taken up) (?:{soft} )*{undertaking} (?:an?|the|my|our|for|{det})? ?\w+ :: I'm learning Japanese. :: I'm working on it. :: writing (?:\w+ ){1,3}down|working on (?:an?|the|my) (?:\w+ )?(?:project|thing)s?$|learning an? (?:ton|lot)|working on (?:it|this|that|my(?:self)?|building|getting|being)|ever since|as usual|to help make
   study :: (?:learned|learnt|taught (?:myself|himself|herself)) (?:to \w+|\p{Lu}\w+|how to \w+) :: I taught myself to sew. :: I learned a lot.
+  habit :: {have} (?:an? |the )?(?:[\w-]+ ){1,2}{often} :: I have therapy every Tuesday. :: I have no idea.
   habit :: {activity}\b.* {often} :: I swim every morning. :: I think about it every day.
   habit = wake time :: (?:gets?|wakes?|{be}) up (?:every day |most days )?(?:around |at )(?:about |around )?{clock} :: I wake up at 6am. :: I wake up at random.
   habit :: commutes? by|(?:commutes?|bikes?|cycles?|walks?) to (?:work|school|uni|the office)|takes? the (?:[\w-]+ )?(?:bus|train|tram|metro|subway|ferry|tube) :: I commute by train. :: I walk by the sea.
   habit :: (?:watch|watches|reads?|listens? to|follows?|supports?|uses?) (?:(?:a lot of|lots of|mostly|mainly) [\w-]+|\p{Lu}[\w-]+)(?: [\w-]+){0,3}$ :: I support Liverpool. :: I read minds.
   habit :: drinks? (?!(?:it|a|an|some|too|much|more|enough|the|my|up|to|and)\b)[\w-]+(?: [\w-]+)?$ :: I drink oat milk. :: I drink too much.
   change :: (?:got|received) an? (?:\w+ )?promotion :: I got a promotion. :: I got a promotion email. :: email|code|mail
-  possession :: pays? (?:about |around )?[$€£]?\d[\d,.]* :: I pay 1200 euros in rent. :: I pay attention.
   past :: met (?:my|our) (?:husband|wife|partner|girlfriend|boyfriend|fiancée?|best friend) (?:in|at|on|through|when|while) :: I met my wife in college. :: I met my deadline.
   habit :: belongs? to an? {club}|{be} (?:a )?(?:member|part) of (?:an?|the) {club}|volunteers? (?:at|for|with) \w+ :: I belong to a book club. :: I belong to a good group of friends.
   change :: switched from [\w ]+ to \w+ :: I switched from Windows to Linux. :: I switched from one side.

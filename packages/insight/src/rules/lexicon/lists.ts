@@ -100,7 +100,7 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     Malaysian, Mexican, Brazilian, Argentinian, Colombian, Chilean, Peruvian, Nigerian, Kenyan, Ghanaian, Egyptian, Moroccan,
     South African, Ethiopian, Iranian, Persian, Israeli, Lebanese, Hungarian, Romanian, Bulgarian, Croatian, Serbian,
     Estonian, Latvian, Lithuanian, Cuban, Jamaican, Kiwi`),
-  character: list(`morning person, night owl, early bird, only child, oldest, youngest, eldest, orphan,
+  character: list(`morning person, night owl, early bird, only child, orphan,
     introvert, extrovert, perfectionist, dog person, cat person, people person, homebody, smoker, non-smoker, veteran,
     immigrant, refugee, native speaker, minimalist, lefty`),
   instrument:
@@ -116,7 +116,7 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
   activity:
     list(`run, runs, jog, jogs, swim, swims, cycle, cycles, bike, bikes, walk, walks, hike, hikes, meditate, meditates,
     journal, journals, work out, works out, read, reads, watch, watches, drink, drinks, eat, eats, listen to, listens to,
-    cook, cooks, bake, bakes, play, plays, practi[cs]es?, train, trains, dance, dances, sing, sings, go, goes, take, takes, have, has, do, does,
+    cook, cooks, bake, bakes, play, plays, practi[cs]es?, train, trains, dance, dances, sing, sings, go, goes, take, takes, do, does,
     visit, visits, call, calls, volunteer, volunteers, tutor, tutors, commute, commutes, use, uses, surf, surfs`),
   undertaking:
     list(`learning, studying, training for, training to be, writing, building, developing, designing, renovating, restoring,
@@ -155,5 +155,5 @@ export const values: Readonly<Record<string, string>> = {
   occupation: "[a-z][\\w /-]*?(?= (?:at|for|in|with|on|since|from|by|who|where|of|and|near|these)\\b|[,.;]|$)",
   thing:
     "(?!(?:[Ii]t|[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|which|[Ww]hat|I|[Ww]e|[Tt]here|one)\\b)(?:[\\p{L}-]+ ){0,2}[\\p{L}-]+",
-  age: "{number}(?=(?: years?| yrs?| and| now| today| on| in| this| next| last|[,.;]|$))"
+  age: "(?!1[3-9]\\d|[2-9]\\d\\d){number}(?=(?: years?| yrs?| and| now| today| on| in| this| next| last|[,.;]|$))"
 }

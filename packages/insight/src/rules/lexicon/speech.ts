@@ -11,7 +11,7 @@ export const adverbForms = phrases(String.raw`
 
 /** Behind a statement. */
 export const afterthoughts = phrases(String.raw`
-  lately / recently / now / right now / these days / nowadays / as well / too / though / tbh / by the way / btw / actually / obviously
+  lately / recently / any ?more / any longer / now / right now / these days / nowadays / as well / too / though / tbh / by the way / btw / actually / obviously
   of course / currently / at the moment / so far / a?haha / lol / ugh / yay / phew / typo / no kids / feeling \w+
   (?:so|and) (?:fine|yeah|yes|no|that is that)
 `)
