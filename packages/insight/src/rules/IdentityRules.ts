@@ -1,4 +1,7 @@
-/** Names of the user and of others, and their attributes (`my birthday is`); facts of other forms are FactRules.ts. */
+/**
+ * Names of the user and of others, and their attributes (`my birthday is`), each with the form of its value; facts of other
+ * forms are FactRules.ts.
+ */
 import { attributes, moods, notNames, singleRelations, singleValues } from "./lexicon/identity.ts"
 import type { Clause } from "./Clauses.ts"
 import { isTrade } from "./FactRules.ts"

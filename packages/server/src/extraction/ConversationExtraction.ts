@@ -184,17 +184,22 @@ const readingOf = (
  */
 const asSaid = Effect.fnUntraced(function* (parts: Parts, sent: Asked, messages: ReadonlyArray<RequestMessage>) {
   const { directory, host, readings } = parts
-  const { call, key, request } = sent
+  const { call, id, key, request } = sent
   const account = call.caller.account.id
   const namespace = directory.find(account, request.agentId)
-  if (namespace === undefined || request.force === true || messages.every(({ id }) => id !== undefined)) return sent
-  if (readings.isUnderWay(key) || readings.isPaid(key) || (yield* wasPaid(parts, sent))) return sent
+  if (namespace === undefined || request.force === true || messages.every((one) => one.id !== undefined)) return sent
+  if (readings.isUnderWay(namespace, id)) return sent
+  const { subjectId, threadId } = request
+  const scope = { subjectId, threadId }
+  const keys = messages.map(({ readKey }) => readKey)
+  const read = yield* host.answer(namespace, { _tag: "Processed", scope, keys })
+  const isPaid = readings.isPaid(key) || (yield* wasPaid(parts, sent))
+  if (isPaid && read.size < messages.length) return sent
   const { token } = call
   const isRepeat =
     token !== undefined && (yield* host.answer(namespace, { _tag: "IsCommitted", idempotencyKey: token.key }))
   if (isRepeat) return sent
-  const { subjectId, threadId } = request
-  const said = yield* messagesOf(host, namespace, { subjectId, threadId }, messages)
+  const said = yield* messagesOf(host, namespace, scope, messages)
   return { ...sent, ...readingOf(account, request, said) }
 })
 
