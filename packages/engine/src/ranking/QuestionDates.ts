@@ -1,7 +1,7 @@
 /**
  * Times that a question names, as ranges: "last week", "yesterday", "before June", "in 2023", "last summer",
- * "3 May 2023", "12.5.2024" (day first). Days are those of the caller's time zone. Single dates are read by
- * chrono-node, periods by the rows below, because chrono reads "last week" as one day and no season at all.
+ * "3 May 2023", "12.5.2024" (day first). Days are those of the caller's time zone. What counts from today is resolved by
+ * `SpokenDates`, as in the messages themselves; written dates are read by chrono-node, periods by the rows below.
  *
  * What is open stays open: a bare number, a lone "may", "sun" or "mon", and 11/22/63 are no dates. A date without a
  * year is the latest one that is not ahead of `nowMillis`: messages are about what was said. Seasons are those of the
@@ -10,7 +10,8 @@
 import { DateTime } from "effect"
 import { Chrono, type ParsedComponents, type ParsedResult } from "chrono-node"
 import { casual } from "chrono-node/en"
-import { dayMillis } from "@muniment/domain/CalendarDay"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
+import { type SpokenDate, spokenDates } from "../text/SpokenDates.ts"
 
 /** Milliseconds since the epoch, `to` exclusive; infinite where the question leaves a side open. */
 export interface TimeRange {
@@ -47,7 +48,7 @@ const utc = DateTime.zoneMakeOffset(0)
 
 /** Cheap reason to look at all. */
 const hints =
-  /\d|\b(?:to(?:day|night)|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween)/i
+  /\d|\b(?:to(?:day|night|morrow)|in|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween)/i
 
 /** A period in the caller's calendar: wall time written as if it were UTC. */
 interface Span {
@@ -71,7 +72,24 @@ const spansOf = (text: string, today: number): ReadonlyArray<Span> => {
       return period === undefined ? match : " ".repeat(match.length)
     })
   }
-  return [...spans, ...spokenDates(rest, today)].sort((left, right) => left.index - right.index)
+  const side = /\b(?:next|this|coming|will|going to)\b/i.test(text) ? "future" : "past"
+  for (const date of spokenDates(rest, dayOf(today), side)) {
+    spans.push({ index: date.index, length: date.text.length, ...spokenPeriod(date) })
+    rest = rest.slice(0, date.index) + " ".repeat(date.text.length) + rest.slice(date.index + date.text.length)
+  }
+  return [...spans, ...writtenDates(rest, today)].sort((left, right) => left.index - right.index)
+}
+
+/** "Two weeks ago" is said loosely: half a unit on either side. */
+const spokenPeriod = ({ day, from, precision, text, to }: SpokenDate): Period => {
+  const slackDays =
+    precision === "day" || precision === "week" || precision === "weekend" ? DAY_SLACK_DAYS : LONG_SLACK_DAYS
+  const looseDays = / ago$/i.test(text)
+    ? { day: 0, weekend: 0, week: 3, month: 15, season: 0, year: 180 }[precision]
+    : 0
+  if (looseDays === 0) return { from: Date.parse(from), to: Date.parse(to) + dayMillis, slackDays }
+  const there = Date.parse(day)
+  return { from: there - looseDays * dayMillis, to: there + (looseDays + 1) * dayMillis, slackDays: DAY_SLACK_DAYS }
 }
 
 const year = "((?:19|20)\\d\\d)(?![\\d/:-])(?![.,]\\d)"
@@ -90,14 +108,15 @@ const periods = [
   row("\\b(\\d{1,2})\\.(\\d{1,2})\\.(\\d{4})\\b", ([day, month, of]) =>
     calendarDay(Number(of), Number(month), Number(day))
   ),
-  row(`\\b${seasons} (?:of )?${year}`, ([season = "", of], today) => seasonOf(season, Number(of), false, today)),
-  row(`\\b(?:last|past) ${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, true, today)),
-  row(`${seasonLead}${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, false, today)),
+  row(`\\b${seasons} (?:of )?${year}`, ([season = "", of], today) => seasonOf(season, Number(of), today)),
+  row(`${seasonLead}${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, today)),
   row(`${yearLead}${year}(?: (?:and|or|to|until) ${year})?`, ([from, to]) => {
     const last = to === "undefined" ? from : to
     return { from: Date.UTC(Number(from), 0), to: Date.UTC(Number(last) + 1, 0), slackDays: LONG_SLACK_DAYS }
   }),
-  row(`\\b(${numbers}) (${units}) ago\\b`, ([count = "", unit = ""], today) => agoOf(countOf(count), unit, today)),
+  row(`\\b(few|a few|a couple of|several) (${units}) ago\\b`, ([count = "", unit = ""], today) =>
+    agoOf(countOf(count), unit, today)
+  ),
   row(`\\b(?:last|past|previous|recent) (${numbers}) (${units})\\b`, ([count = "", unit = ""], today) => ({
     from: shifted(today, -countOf(count), unit),
     to: today + dayMillis,
@@ -108,9 +127,6 @@ const periods = [
     to: today + dayMillis,
     slackDays: 0
   })),
-  row("\\b(last|past|previous|this|current|next) (week|weekend|month|year)\\b", ([which = "", unit = ""], today) =>
-    neighbouring(which, unit, today)
-  ),
   row("\\b(?:recently|lately|these days)\\b", (_, today) => ({
     from: today - RECENT_DAYS * dayMillis,
     to: today + dayMillis,
@@ -140,25 +156,11 @@ const shifted = (from: number, count: number, unit: string): number => {
   return date.getTime()
 }
 
-/** "Two weeks ago" is said loosely: half a unit on either side, a day for days. */
+/** Said loosely: half a unit on either side, a day for days. */
 const agoOf = (count: number, unit: string, today: number): Period => {
   const there = shifted(today, -count, unit)
   const around = /^d/i.test(unit) ? (count > 3 ? 2 : 0) : /^w/i.test(unit) ? 3 : /^m/i.test(unit) ? 15 : 180
   return { from: there - around * dayMillis, to: there + (around + 1) * dayMillis, slackDays: DAY_SLACK_DAYS }
-}
-
-const neighbouring = (which: string, unit: string, today: number): Period => {
-  const steps = /this|current/i.test(which) ? 0 : /next/i.test(which) ? 1 : -1
-  const date = new Date(today)
-  const month = date.getUTCMonth()
-  if (/^m/i.test(unit)) return monthOf(date.getUTCFullYear(), month + steps)
-  if (/^y/i.test(unit)) {
-    const first = date.getUTCFullYear() + steps
-    return { from: Date.UTC(first, 0), to: Date.UTC(first + 1, 0), slackDays: LONG_SLACK_DAYS }
-  }
-  const monday = today - ((date.getUTCDay() + 6) % 7) * dayMillis + steps * 7 * dayMillis
-  const from = /end/i.test(unit) ? monday + 5 * dayMillis : monday
-  return { from, to: monday + 7 * dayMillis, slackDays: DAY_SLACK_DAYS }
 }
 
 const monthOf = (ofYear: number, month: number): Period => ({
@@ -174,14 +176,13 @@ const calendarDay = (ofYear: number, month: number, day: number): Period | undef
   return { from, to: from + dayMillis, slackDays: DAY_SLACK_DAYS }
 }
 
-/** Three months; a winter has the year of its December. Without a year the latest one that has begun, or ended. */
-const seasonOf = (name: string, ofYear: number | undefined, isOver: boolean, today: number): Period => {
+/** Three months; a winter has the year of its December. Without a year the latest one that has begun. */
+const seasonOf = (name: string, ofYear: number | undefined, today: number): Period => {
   const start = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }[name.toLowerCase()] ?? 2
   const season = (first: number): Period => ({ ...monthOf(first, start), to: Date.UTC(first, start + 3) })
   if (ofYear !== undefined) return season(ofYear)
   const current = season(new Date(today).getUTCFullYear())
-  const reached = isOver ? current.to : current.from
-  return reached <= today ? current : season(new Date(today).getUTCFullYear() - 1)
+  return current.from <= today ? current : season(new Date(today).getUTCFullYear() - 1)
 }
 
 /**
@@ -194,16 +195,14 @@ const dateParsers = new Set([
   "SlashDateFormatParser",
   "ENMonthNameLittleEndianParser",
   "ENMonthNameMiddleEndianParser",
-  "ENMonthNameParser",
-  "ENWeekdayParser",
-  "ENCasualDateParser"
+  "ENMonthNameParser"
 ])
 const dates = new Chrono({
   parsers: casual.parsers.filter((parser) => dateParsers.has(parser.constructor.name)),
   refiners: casual.refiners
 })
 
-const spokenDates = (text: string, today: number): ReadonlyArray<Span> => {
+const writtenDates = (text: string, today: number): ReadonlyArray<Span> => {
   const reference = { instant: new Date(today + dayMillis / 2), timezone: 0 }
   const results = dates.parse(text, reference)
   return results.flatMap((found, at): ReadonlyArray<Span> => {
@@ -218,7 +217,7 @@ const spokenDates = (text: string, today: number): ReadonlyArray<Span> => {
 }
 
 /** Words that are dates beside a preposition or a number only. */
-const ambiguous = /^(?:may|march|mar|sun|sat|wed|mon|fri|now|second)$/i
+const ambiguous = /^(?:may|march|mar|now|second)$/i
 const announced =
   /\b(?:in|on|of|by|since|before|after|until|till|during|last|this|next|from|to|through|and|early|late|mid|every)[ -]$/i
 
@@ -226,8 +225,8 @@ const isNoDate = ({ index, start, text: found }: ParsedResult, text: string): bo
   const before = text.slice(0, index)
   if (/^\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{1,2})?$/.test(found)) return true
   if (/\b(?:every|each)\s*$/i.test(before)) return true
-  if (/^week(?:end|day)s?$/i.test(found) || (ambiguous.test(found) && !announced.test(before))) return true
-  return !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
+  if (ambiguous.test(found) && !announced.test(before)) return true
+  return !(["year", "month", "day"] as const).some((part) => start.isCertain(part))
 }
 
 const periodOf = (
@@ -246,15 +245,13 @@ const periodOf = (
 const dateOf = (parts: ParsedComponents, whole: string, today: number, sharedYear: number | undefined): Period => {
   const ofYear = parts.get("year") ?? 0
   const month = parts.get("month") ?? 1
-  const isWeekday = parts.isCertain("weekday") && !parts.isCertain("day")
-  const day = isWeekday || parts.isCertain("day") ? (parts.get("day") ?? undefined) : undefined
+  const day = parts.isCertain("day") ? (parts.get("day") ?? undefined) : undefined
   const read = (atYear: number): Period =>
     (day === undefined ? undefined : calendarDay(atYear, month, day)) ?? monthOf(atYear, month - 1)
   if (parts.isCertain("year")) return read(ofYear)
-  if (sharedYear !== undefined && !isWeekday) return read(sharedYear)
+  if (sharedYear !== undefined) return read(sharedYear)
   const found = read(ofYear)
-  if (found.from <= today || /\b(?:next|this|coming|will|going to)\b/i.test(whole)) return found
-  return isWeekday ? { ...found, from: found.from - 7 * dayMillis, to: found.to - 7 * dayMillis } : read(ofYear - 1)
+  return found.from <= today || /\b(?:next|this|coming|will|going to)\b/i.test(whole) ? found : read(ofYear - 1)
 }
 
 /** Opens a side for "before" and "since", gives "the week before" its week, joins "between ... and ...". */

@@ -89,8 +89,9 @@ const OTHER = /^(?!it|that|there|here|what|who|he|she|user)\p{L}+['’]s$|^(?:hi
 
 /** All dates in its words were still to come. */
 const isToCome = ({ statement, text }: Quote): boolean => {
-  const dates = spokenDates(text, statement.speaker?.saidOn)
-  return dates.length > 0 && dates.every(isAhead) && !hasWrittenDate(text)
+  const saidOn = statement.speaker?.saidOn
+  const dates = spokenDates(text, saidOn)
+  return dates.length > 0 && dates.every((date) => isAhead(date, saidOn)) && !hasWrittenDate(text)
 }
 
 /** A year that is named is said, or the date of the memory. */

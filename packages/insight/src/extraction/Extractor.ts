@@ -8,6 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
+import { speakersDay } from "@muniment/engine/text/SpokenDates"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
 
 /** A kind that candidates may have: a registered or built-in schema. */
@@ -25,13 +26,13 @@ export interface Turn {
   /** Who speaks, if the request names them. */
   readonly name?: string | undefined
   readonly content: string
-  /** ISO 8601 date-time; its day, UTC, is what `tomorrow` counts from. Default: the conversation's date. */
+  /** ISO 8601 date-time; its day, in its own offset, is what `tomorrow` counts from. Default: the conversation's date. */
   readonly sentAt?: string | undefined
 }
 
-/** The day, UTC, that relative dates in a message count from. */
+/** The day of the speaker's calendar that relative dates in a message count from. */
 export const dayOfTurn = ({ sentAt }: Pick<Turn, "sentAt">, conversationDate: string): string =>
-  sentAt === undefined ? conversationDate : new Date(sentAt).toISOString().slice(0, conversationDate.length)
+  speakersDay(sentAt) ?? conversationDate
 
 export interface ExtractionRequest {
   /** Account whose model budget is spent. */
@@ -45,7 +46,7 @@ export interface ExtractionRequest {
   readonly summary: string | undefined
   /** The name of the user, if earlier memories of the request's subject tell it. */
   readonly speakerName?: string | undefined
-  /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`) in messages without a time of their own. */
+  /** `YYYY-MM-DD`: reference day of relative dates (`tomorrow`) in messages without a time of their own. */
   readonly conversationDate: string
   /** Fails as `overloaded` if others are still read after this time, milliseconds; default: the extractor's own bound. */
   readonly turnMillisMax?: number | undefined

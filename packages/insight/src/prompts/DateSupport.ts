@@ -2,10 +2,13 @@
  * Checks whether a day that a model wrote follows from a message. A model resolves "next Friday" in any language; the
  * check goes the other way: from the day to the expressions that may denote it, one of which the message must contain
  * (weekday and month names, counts and relative days in the languages of `locales`, from Node's Unicode CLDR data).
+ * English expressions that count from the day of saying are resolved by `engine/text/SpokenDates`, as everywhere else, and
+ * are no evidence for other days.
  *
  * Vague expressions have wide bounds ("next week" is any of fourteen days). A day in a language that is not listed is
  * unsupported unless written in digits.
  */
+import { spokenDates } from "@muniment/engine/text/SpokenDates"
 import { numberWords } from "./NumberWords.ts"
 
 export interface DateSupport {
@@ -62,7 +65,10 @@ export const makeDateSupport = (): DateSupport => {
     isTold: (day, text, today) => {
       const parts = dayOf(day, today)
       if (parts === undefined) return false
-      const folded = foldedWords(text)
+      const spoken = spokenDates(text, today)
+      if (spoken.some(({ from, to }) => from <= day && day <= to)) return true
+      const rest = spoken.reduce((left, { text: words }) => left.replace(words, " "), text)
+      const folded = foldedWords(rest)
       return (
         isWritten(parts, folded, words) ||
         isWeekday(parts, folded, words) ||

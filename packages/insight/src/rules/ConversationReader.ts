@@ -7,7 +7,7 @@ import { statementStarts } from "./lexicon/speech.ts"
 import { bookings, signings } from "./lexicon/events.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { anywhere } from "./Pattern.ts"
-import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
+import { dayOfTurn, type DroppedCandidate, type Extraction, type Turn } from "../extraction/Extractor.ts"
 import { candidatesOf, isBuiltin } from "./Candidates.ts"
 import { type Clause, clausesOf } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
@@ -113,7 +113,7 @@ class Reader {
     const question = this.#question
     this.#question = lastQuestion(turn)
     if (turn.role !== "user") return
-    this.#begin(dayOf(turn) ?? this.#task.conversationDate)
+    this.#begin(dayOfTurn(turn, this.#task.conversationDate))
     this.#people = this.#speaking(turn)
     this.#people.nextMessage(question)
     this.#occasion = undefined
@@ -325,12 +325,6 @@ const withdrawal = /^.*?\b(?:kidding|joking|jk|as if|not really|or not|I wish|ye
 
 const realAgain =
   /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i
-
-/** The day in UTC. */
-const dayOf = ({ sentAt }: Turn): string | undefined => {
-  const millis = sentAt === undefined ? Number.NaN : Date.parse(sentAt)
-  return Number.isNaN(millis) ? undefined : new Date(millis).toISOString().slice(0, "2026-01-31".length)
-}
 
 const starts = oneOf(statementStarts, { before: "^", flags: "i" })
 

@@ -1,8 +1,9 @@
 /**
- * Dates in a sentence, resolved against the day of the conversation (chrono-node). A date is given only
- * when the text fixes the day: `next month` and `last summer` stay words, `12/05/2026` is one of two
- * days and hence none. Times are given only when the text states them.
+ * Dates in a sentence, against the day of the conversation: what counts from it is resolved by `engine/text/SpokenDates`,
+ * written dates and clock times are read by chrono-node. A date is given only when the text fixes the day: `next month` and
+ * `last summer` name a time, `12/05/2026` is one of two days and hence none. Times are given only when the text states them.
  */
+import { type SpokenDate, spokenDates } from "@muniment/engine/text/SpokenDates"
 import { dateHints } from "./lexicon/speech.ts"
 import type { EventDate } from "./EventDate.ts"
 import { datesFromAnother } from "./DatesFromAnother.ts"
@@ -25,10 +26,20 @@ export const eventDates = (
   const hanging = datesFromAnother(text, anchor, near)
   if (hanging.length > 0) return hanging
   if (!hints.test(text)) return []
+  // `On the 14th` is in the month spoken of before, if that is still to come.
+  const counted = anchor !== undefined && anchor > conversationDate ? anchor.slice(0, 10) : conversationDate
+  const spoken = [
+    ...spokenDates(text, conversationDate, side === "past" ? "past" : "future").filter((date) => !isOrdinal(date)),
+    ...spokenDates(text, counted, side === "past" ? "past" : "future").filter(isOrdinal)
+  ].filter(({ index, text: words }) => !isNoDate(words, text.slice(Math.max(0, index - 40), index)))
   const found = [
-    // Before the weekday that chrono finds at the same place: `Thursday the 25th`.
-    ...bareDays(text, anchor !== undefined && anchor > conversationDate ? anchor : conversationDate, side),
-    ...spokenDates(text, conversationDate, side),
+    ...spoken.flatMap((date) => openDate(date, side) ?? []),
+    ...writtenDates(
+      text,
+      spoken.filter((date) => openDate(date, side) === undefined),
+      conversationDate,
+      side
+    ),
     ...seasons(text),
     ...daysBeside(text, anchor)
   ]
@@ -45,21 +56,67 @@ const endOf = (date: EventDate | undefined): number => (date === undefined ? 0 :
 
 const dayMillis = 86_400_000
 
-const spokenDates = (text: string, conversationDate: string, side: DateSide): Array<EventDate> => {
+const isOrdinal = ({ text }: SpokenDate): boolean => /\d(?:st|nd|rd|th)$/i.test(text)
+
+/** What a spoken date says that fixes no single day; undefined: it does. */
+const openDate = ({ from, index, precision, text, to }: SpokenDate, side: DateSide): EventDate | undefined => {
+  const open = { text, index, start: undefined, end: undefined }
+  // What was signed up for "on Friday" is on that day, or was signed up for on it.
+  if (side === "ahead" && /^(?:on |by )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i.test(text))
+    return { ...open, absolute: text }
+  if (precision === "weekend") return { ...open, start: from, end: to, absolute: `on the weekend of ${from}` }
+  const [year = "", month = ""] = from.split("-")
+  if (precision === "day" || (precision === "week" && /\bago$|^in\b|^\S+ \S+ from\b/i.test(text))) return undefined
+  if (precision === "week") return { ...open, absolute: `in the week of ${from}` }
+  if (precision === "month") return { ...open, absolute: `in ${monthNames[Number(month) - 1]} ${year}` }
+  return { ...open, absolute: precision === "season" ? text : `in ${year}` }
+}
+
+/** The text with its spoken days written out, so that a clock time or the end of a range beside them is read with them. */
+const writtenOut = (text: string, spoken: ReadonlyArray<SpokenDate>) => {
+  const pieces: Array<{ readonly at: number; readonly end: number; readonly from: number; readonly to: number }> = []
+  let source = ""
+  let read = 0
+  for (const { day, index, text: words } of spoken.toSorted((one, other) => one.index - other.index)) {
+    source += text.slice(read, index)
+    read = index + words.length
+    pieces.push({ at: source.length, end: source.length + day.length, from: index, to: read })
+    source += day
+  }
+  source += text.slice(read)
+  /** Place in the text of a place in the source. */
+  const placeOf = (place: number, isEnd: boolean): number => {
+    const before = pieces.findLast(({ at }) => at < place || (at === place && !isEnd))
+    if (before === undefined) return place
+    return place < before.end || (place === before.end && isEnd)
+      ? isEnd
+        ? before.to
+        : before.from
+      : place - before.end + before.to
+  }
+  return { source, placeOf }
+}
+
+const writtenDates = (
+  text: string,
+  spoken: ReadonlyArray<SpokenDate>,
+  conversationDate: string,
+  side: DateSide
+): Array<EventDate> => {
   const reference = new Date(`${conversationDate}T12:00:00Z`)
-  const source = withRanges(withHolidays(text))
-  // `last Tuesday` would be turned forward too: its own word settles the side.
-  const forwardDate = side !== "past" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
-  return casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
-    const before = text.slice(Math.max(0, found.index - 40), found.index)
-    if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
-    const behind = text.slice(found.index + found.text.length)
-    if (isNoDate(found.text, before) || isTimeOnly(found.start) || isHabit(found.text, before, behind)) return []
-    const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
-    const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
-    const lead = /(?:\ba week (?:(?:on|from) )?|\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
-    const index = found.index - lead.length
-    return [dated({ found, index, side, text: `${lead}${written}`, reference })]
+  const { placeOf, source: exact } = writtenOut(text, spoken)
+  const source = withRanges(withHolidays(exact))
+  const results = casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate: side !== "past" })
+  return results.flatMap((found) => {
+    const start = placeOf(found.index, false)
+    const end = placeOf(found.index + found.text.length, true)
+    const before = text.slice(Math.max(0, start - 40), start)
+    if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(end))) return []
+    if (isNoDate(found.text, before) || !isWritten(found.start)) return []
+    const padding = source === exact ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
+    const lead = /\b(?:on|by|from|in|this|at)\s+(?:the\s+)?$/i.exec(before)?.[0] ?? ""
+    const written = text.slice(start, placeOf(found.index + found.text.length + padding.length, true)).trimEnd()
+    return [dated({ found, index: start - lead.length, side, text: `${lead}${written}`, reference })]
   })
 }
 
@@ -72,21 +129,12 @@ interface Found {
 }
 
 const dated = ({ found, index, reference, side, text }: Found): EventDate => {
-  // `a week on Saturday` is the Saturday after.
-  const later = /^a week (?:on|from) /i.test(text) ? 7 * dayMillis : 0
-  const shift = shiftMillis(found, side, reference) + later
+  const shift = shiftMillis(found, side, reference)
   const startDate = new Date(found.start.date().getTime() + shift)
   const whole = { text, index, start: undefined, end: undefined }
   if (isDoubtful(found, startDate, side, reference)) return { ...whole, absolute: text }
   if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
   const start = isoOf(found, found.start, startDate)
-  if (/\bweekend\b/i.test(found.text)) {
-    // chrono takes the day nearest to the conversation, which may be the Sunday.
-    if (startDate.getUTCDay() === 0) startDate.setTime(startDate.getTime() - dayMillis)
-    const start = dayOf(startDate)
-    const end = dayOf(new Date(startDate.getTime() + dayMillis))
-    return { ...whole, start, end, absolute: `on the weekend of ${start}` }
-  }
   const last = found.end ?? undefined
   const end = last === undefined ? undefined : isoOf(found, last, new Date(last.date().getTime() + shift))
   const range = end === undefined || end === start ? undefined : end
@@ -94,10 +142,9 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
 }
 
 /** What chrono takes for the nearest day may lie on the wrong side of the conversation. */
-const shiftMillis = ({ start, text }: ParsedResult, side: DateSide, reference: Date): number => {
+const shiftMillis = ({ start }: ParsedResult, side: DateSide, reference: Date): number => {
   const isAhead = start.date().getTime() > reference.getTime() + dayMillis / 2
-  if (side !== "past" || !isAhead || /\b(?:next|tomorrow|in)\b/i.test(text)) return 0
-  if (start.isCertain("weekday") && !start.isCertain("day")) return -7 * dayMillis
+  if (side !== "past" || !isAhead) return 0
   if (!start.isCertain("month") || start.isCertain("year")) return 0
   const earlier = new Date(start.date())
   earlier.setUTCFullYear(earlier.getUTCFullYear() - 1)
@@ -108,16 +155,13 @@ const halfYear = 183 * dayMillis
 
 /**
  * A day without a year whose verb points the other way: the past tense of a day that lies ahead in the year, unless it was
- * within the last half year; and what was signed up for on a day just past, or on a weekday, which may be that of signing.
+ * within the last half year; and what was signed up for on a day just past.
  */
-const isDoubtful = ({ start, text }: ParsedResult, date: Date, side: DateSide, reference: Date): boolean => {
+const isDoubtful = ({ start }: ParsedResult, date: Date, side: DateSide, reference: Date): boolean => {
   const distance = date.getTime() - reference.getTime()
-  if (/\b(?:ago|in|yesterday|today|tonight|tomorrow|before|after)\b/i.test(text)) return false
-  if (start.isCertain("month") && start.isCertain("day") && !start.isCertain("year")) {
-    const most = side === "ahead" ? 1.6 * halfYear : 1.8 * halfYear
-    return distance > most || (side === "past" && distance < -halfYear) || (side === "ahead" && distance < 0)
-  }
-  return side === "ahead" && start.isCertain("weekday") && !/\b(?:last|past|next|this|coming)\b/i.test(text)
+  if (!start.isCertain("month") || !start.isCertain("day") || start.isCertain("year")) return false
+  const most = side === "ahead" ? 1.6 * halfYear : 1.8 * halfYear
+  return distance > most || (side === "past" && distance < -halfYear) || (side === "ahead" && distance < 0)
 }
 
 const fixesDay = ({ start, text }: ParsedResult): boolean => {
@@ -125,21 +169,16 @@ const fixesDay = ({ start, text }: ParsedResult): boolean => {
     const [one = 0, other = 0] = text.split(/[/.-]/).map(Number)
     return one > 12 || other > 12 || one === other
   }
-  if (/\b(?:next|last|this|past|coming) (?:week|month|year)\b/i.test(text)) return false
-  if (/\b(?:month|year)s?\b/i.test(text) && !/\bof\b/.test(text)) return false
-  return start.isCertain("day") || start.isCertain("weekday")
+  return start.isCertain("day")
 }
 
 /** The narrowest true statement about a date whose day is open. */
 const openDay = ({ start, text: words }: ParsedResult, date: Date, text: string): string => {
   if (/^\d{1,2}[/.-]\d/.test(words)) return text
   const year = date.getUTCFullYear()
-  if (/\bweek\b/i.test(words)) return `in the week of ${dayOf(mondayOf(date))}`
   if (start.isCertain("month")) return `in ${monthNames[date.getUTCMonth()]} ${year}`
   return start.isCertain("year") ? `in ${year}` : text
 }
-
-const mondayOf = (date: Date): Date => new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * dayMillis)
 
 /** `at 7` may be morning or evening: no time. */
 const isoOf = ({ text }: ParsedResult, parts: ParsedResult["start"], date: Date): string =>
@@ -149,9 +188,9 @@ const isoOf = ({ text }: ParsedResult, parts: ParsedResult["start"], date: Date)
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 
-/** `at 6am`: no day, hence no date. */
-const isTimeOnly = (start: ParsedResult["start"]): boolean =>
-  !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
+/** `at 6am` has no day, hence no date; a weekday alone is spoken. */
+const isWritten = (start: ParsedResult["start"]): boolean =>
+  (["year", "month", "day"] as const).some((part) => start.isCertain(part))
 
 /** chrono reads `7 - 9 July`, not `from 7 to 9 July`; the lengths agree. */
 const withRanges = (text: string): string =>
@@ -177,12 +216,6 @@ const isNoDate = (text: string, before: string): boolean =>
           before
         ))
 
-/** `on Monday afternoons`, `except Thursday`: a day of every week. */
-const isHabit = (text: string, before: string, behind: string): boolean =>
-  /(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i.test(text) &&
-  (/^(?:s\b| (?:mornings|afternoons|evenings|nights)\b)/i.test(behind) ||
-    /\b(?:except|but|besides) (?:on )?$/i.test(before))
-
 const holidays: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bchristmas eve\b/i, "Dec 24"],
   [/\bchristmas(?: day)?\b/i, "Dec 25"],
@@ -195,32 +228,6 @@ const holidays: ReadonlyArray<readonly [RegExp, string]> = [
 /** The same text with feasts as dates; padded, so that positions stay. */
 const withHolidays = (text: string): string =>
   holidays.reduce((result, [pattern, date]) => result.replace(pattern, (name) => date.padEnd(name.length)), text)
-
-/** `on the 14th`: the nearest such day on the side that is meant, counted from `anchor`. */
-const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate> =>
-  [
-    ...text.matchAll(
-      /\b(?:(?:(?:on|by|from|to) )?([A-Za-z]{3,6})day,? the|(?:on|by|from) the) (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
-    )
-  ].map((match) => {
-    const day = Number(match[2])
-    const date = new Date(`${anchor.slice(0, 10)}T12:00:00Z`)
-    const step = side === "past" ? -1 : 1
-    const isPassed = side === "past" ? day > date.getUTCDate() : day < date.getUTCDate()
-    if (isPassed) date.setUTCMonth(date.getUTCMonth() + step, 1)
-    date.setUTCDate(day)
-    const isSaid = match[1] === undefined || weekdays.format(date).toLowerCase() === `${match[1]}day`.toLowerCase()
-    const start = date.getUTCDate() === day && isSaid ? dayOf(date) : undefined
-    return {
-      text: match[0],
-      index: match.index,
-      start,
-      end: undefined,
-      absolute: start === undefined ? match[0] : `on ${start}`
-    }
-  })
-
-const weekdays = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" })
 
 /** `that day`, `the day after`: beside the day spoken of last, when there is one. */
 const daysBeside = (text: string, anchor: string | undefined): Array<EventDate> =>
@@ -237,8 +244,6 @@ const daysBeside = (text: string, anchor: string | undefined): Array<EventDate> 
       })
 
 const seasons = (text: string): Array<EventDate> =>
-  [
-    ...text.matchAll(
-      /\b(?:in (?:the )?|this |next |last )(?:(?:late |early )?(?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d)\b/gi
-    )
-  ].map((match) => ({ text: match[0], index: match.index, start: undefined, end: undefined, absolute: match[0] }))
+  [...text.matchAll(/\bin (?:the )?(?:(?:late |early )?(?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d)\b/gi)].map(
+    (match) => ({ text: match[0], index: match.index, start: undefined, end: undefined, absolute: match[0] })
+  )

@@ -7,7 +7,6 @@ import { polarityOf, polarityRows } from "@muniment/insight/answers/Polarity"
 import { readQuestion } from "@muniment/insight/answers/Question"
 import { readQuotes } from "@muniment/insight/answers/Quote"
 import { slotAsked, slotForms, slotStated } from "@muniment/insight/answers/SlotValue"
-import { relativeForms, spokenDates } from "@muniment/insight/answers/SpokenDate"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { evidenceOf } from "./Worlds.ts"
 
@@ -88,12 +87,5 @@ describe("yes and no", () => {
     expect(said("yep, since May")).toBe("Yes")
     expect(said("nope, a cat")).toBe("No")
     expect(said("no idea what it is")).toBeUndefined()
-  })
-})
-
-describe("each relative date", () => {
-  it.each(relativeForms)("of a $precision: $example", ({ counterexample, example, precision }) => {
-    expect(spokenDates(example, "2024-01-18").map((date) => date.precision)).toEqual([precision])
-    expect(spokenDates(counterexample, "2024-01-18")).toEqual([])
   })
 })

@@ -60,11 +60,11 @@ describe("a message with a time of its own", () => {
   it.effect("is shown with its day, and its relative dates count from it", () =>
     Effect.gen(function* () {
       const seen: Array<SeenRequest> = []
-      const { candidates } = yield* extract(request, () => ({ memories: [row("2025-01-03")] }), seen)
-      expect(candidates).toMatchObject([{ when: "2025-01-03", data: { eventDate: "2025-01-03" } }])
+      const { candidates } = yield* extract(request, () => ({ memories: [row("2025-01-02")] }), seen)
+      expect(candidates).toMatchObject([{ when: "2025-01-02", data: { eventDate: "2025-01-02" } }])
       expect(sectionOf(seen[0]!.prompt, "MESSAGES")).toEqual([
         { message: 1, role: "user", content: "I fly to Oslo tomorrow." },
-        { message: 2, role: "user", day: "2025-01-02", weekday: "Thursday", content: "I row tomorrow." }
+        { message: 2, role: "user", day: "2025-01-01", weekday: "Wednesday", content: "I row tomorrow." }
       ])
       expect(yield* reasons(request, row("2026-11-22"))).toEqual([0, "unsupported"])
     })
