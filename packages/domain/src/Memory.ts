@@ -17,8 +17,26 @@ export const Mention = Schema.Struct({ name: Schema.String, type: Schema.String 
 export type Mention = typeof Mention.Type
 
 /** A message that a memory was taken from: its id as given, and the key under which it counts as processed. */
-export const MessageSource = Schema.Struct({ key: Schema.String, id: Schema.optionalKey(Schema.String) })
+export const MessageSource = Schema.Struct({
+  key: Schema.String,
+  id: Schema.optionalKey(Schema.String),
+  /** What was taken from the message was changed by a caller since: the message no longer backs it. */
+  isCorrected: Schema.optionalKey(Schema.Literal(true))
+})
 export type MessageSource = typeof MessageSource.Type
+
+/** The messages that still back what was taken from them. */
+export const backingSources = (sources: ReadonlyArray<MessageSource> | undefined): ReadonlyArray<MessageSource> =>
+  sources?.filter(({ isCorrected }) => isCorrected !== true) ?? []
+
+/** Sources of what was taken from messages, once a caller has given it other data. */
+export const correctedSources = (
+  { contentHash, origin, sources }: Pick<MemoryRecord, "contentHash" | "origin" | "sources">,
+  newHash: string
+): ReadonlyArray<MessageSource> | undefined =>
+  origin === "extraction" && contentHash !== newHash
+    ? sources?.map((source) => ({ ...source, isCorrected: true as const }))
+    : sources
 
 const MemoryOrigin = Schema.Literals(["direct", "extraction", "conversation"])
 export type MemoryOrigin = typeof MemoryOrigin.Type
@@ -265,7 +283,12 @@ const contextFields = {
   when: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601 event time." })),
   mentions: Schema.Array(Mention),
   tags: Schema.Array(Schema.String),
-  isLatest: Schema.Boolean
+  isLatest: Schema.Boolean,
+  correctedBy: Schema.optionalKey(
+    MemoryId.annotate({
+      description: "Of a message in a search: the memory that was taken from it and has been corrected since."
+    })
+  )
 }
 
 /** Why something that was found in a conversation was not stored. */

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Conflict, memoryNotFound, type NotFound, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import { correctedSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
 import { requireQuota } from "@muniment/domain/Quotas"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { GrowingCommand } from "./commandGrowth.ts"
@@ -418,6 +418,7 @@ const replacement = (old: MemoryRecord, { record, setsExpiry, setsTags = false }
   data: record.data,
   when: record.when,
   contentHash: record.contentHash,
+  sources: correctedSources(old, record.contentHash),
   confidence: record.confidence,
   // A message stays in its conversation.
   threadId: old.origin === "conversation" ? old.threadId : (record.threadId ?? old.threadId),

@@ -49,13 +49,12 @@ export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm>
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4
 
-/** Why a hit does not stand where its score puts it; `source`: it has the place of what was extracted from it. */
-export type Move = MoveReason | "outdated" | "source"
+/** Why a hit does not stand where its score puts it. */
+export type Move = MoveReason | "outdated"
 
 export const moveMeanings: Readonly<Record<Move, string>> = {
   slot: "newer: what was extracted from it superseded what was extracted from an older message",
   change: "newer: by its words it tells of a change of what an older message says",
   same: "newer: says nearly the same as an older message",
-  outdated: "older: a message before it tells a newer state",
-  source: "stands for a memory that was extracted from it and scores higher"
+  outdated: "older: a message before it tells a newer state"
 }

@@ -38,6 +38,7 @@ import {
   withCosines
 } from "../ranking/Fusion.ts"
 import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
+import { correctedFirst } from "./correctedFirst.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.ts"
@@ -62,6 +63,8 @@ export interface MemoryQuery {
   readonly newerFirst?: boolean | undefined
   /** Whether what was extracted from messages among the hits takes no place of other hits. */
   readonly oncePerMessage?: boolean | undefined
+  /** Whether messages name the memory that corrects them, and stand behind it. */
+  readonly namesCorrections?: boolean | undefined
   /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
   readonly candidates?: number | undefined
   /** Whether cosines are those of float32 vectors, and no vector among the `limit` best by meaning is missed. */
@@ -75,6 +78,8 @@ export interface MemoryHit {
   readonly ranked: Ranked<PlacedCandidate>
   /** Why it does not stand where its score puts it. */
   readonly move?: Move | undefined
+  /** Of a message: the memory taken from it that a caller has corrected since. */
+  readonly correctedBy?: string | undefined
 }
 
 export interface SearchResult {
@@ -201,7 +206,9 @@ const search = traced("MemorySearch.search")(function* (
   })
   const ranked = oncePerMessage(found, wanted)
   const asked = { text: query.text, filterFor: (key: NamespaceKey) => filterFor(query, key) }
-  const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
+  const ordered = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
+  const hits =
+    query.namesCorrections === true ? yield* correctedFirst(host, namespaces, ordered, asked.filterFor) : ordered
   return { hits, plans }
 })
 

@@ -3,7 +3,7 @@
  * memory that was extracted from the other, as both fill the same slot (a home, an employer, a date).
  */
 import { Effect } from "effect"
-import type { MemoryVersion } from "@muniment/domain/Memory"
+import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceHost } from "../host/NamespaceHost.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
@@ -51,5 +51,6 @@ export const laterStates = Effect.fnUntraced(function* (
 /** Of the messages that a memory is, or was taken from; a key is unique in its conversation. */
 export const messageKeys = (
   namespace: string,
-  { sources = [], subjectId, threadId }: MemoryVersion
-): ReadonlyArray<string> => sources.map(({ key }) => JSON.stringify([namespace, subjectId, threadId, key]))
+  { sources, subjectId, threadId }: MemoryVersion
+): ReadonlyArray<string> =>
+  backingSources(sources).map(({ key }) => JSON.stringify([namespace, subjectId, threadId, key]))

@@ -1,17 +1,15 @@
 /**
  * Removes repetitions from hits: a memory extracted from messages that are hits themselves is left out where there are
- * more hits than wanted, and the best of its messages has its place. Without this, extracted memories push messages
- * with an answer of their own off a page.
+ * more hits than wanted and one of its messages stands before it. Without this, extracted memories push messages with an
+ * answer of their own off a page. A fact that ranks before its messages keeps its place: it is the shorter answer.
  */
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import type { Move } from "../ranking/Explanation.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { messageKeys } from "./laterStates.ts"
 
 interface PlacedHit {
   readonly memory: MemoryVersion
   readonly ranked: { readonly candidate: Pick<PlacedCandidate, "message" | "namespace"> }
-  readonly move?: Move | undefined
 }
 
 /** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */
@@ -20,28 +18,18 @@ export const oncePerMessage = <A extends PlacedHit>(hits: ReadonlyArray<A>, limi
   const messages = new Map(
     hits.flatMap((hit, place) => (isMessage(hit) ? keysOf(hit).map((key) => [key, place] as const) : []))
   )
-  const repeats = hits.filter((hit) => !isMessage(hit) && isSaidBy(hit, messages))
+  const repeats = hits.filter((hit, place) => !isMessage(hit) && isSaidBefore(hit, place, messages))
   // Where there is nothing else for a place, the best of them keep theirs.
   const left = new Set(repeats.slice(Math.max(0, limit - (hits.length - repeats.length))))
-  const page = new Set<A>()
-  const raised = new Set<A>()
-  for (const hit of hits) {
-    const shown = left.has(hit) ? hits[bestOf(hit, messages)]! : hit
-    if (shown !== hit && !page.has(shown)) raised.add(shown)
-    page.add(shown)
-  }
-  return [...page].slice(0, limit).map((hit) => (raised.has(hit) ? { ...hit, move: "source" as const } : hit))
+  return hits.filter((hit) => !left.has(hit)).slice(0, limit)
 }
 
 const isMessage = ({ ranked }: PlacedHit): boolean => ranked.candidate.message !== undefined
 
 const keysOf = ({ memory, ranked }: PlacedHit): ReadonlyArray<string> => messageKeys(ranked.candidate.namespace, memory)
 
-const isSaidBy = (hit: PlacedHit, messages: ReadonlyMap<string, number>): boolean => {
-  const keys = keysOf(hit)
-  return keys.length > 0 && keys.every((key) => messages.has(key))
+/** All of its messages are hits, and one of them stands before it. */
+const isSaidBefore = (hit: PlacedHit, place: number, messages: ReadonlyMap<string, number>): boolean => {
+  const places = keysOf(hit).map((key) => messages.get(key))
+  return places.every((one) => one !== undefined) && places.some((one) => one !== undefined && one < place)
 }
-
-/** Place of the first of its messages. */
-const bestOf = (hit: PlacedHit, messages: ReadonlyMap<string, number>): number =>
-  Math.min(...keysOf(hit).map((key) => messages.get(key)!))

@@ -1,6 +1,6 @@
 /** Puts a newer message about the matter first, by texts and vectors of the first hits. */
 import { Effect } from "effect"
-import type { MemoryVersion } from "@muniment/domain/Memory"
+import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceHost } from "../host/NamespaceHost.ts"
 import type { Move } from "../ranking/Explanation.ts"
@@ -85,7 +85,7 @@ const firstHit = <A extends PlacedHit>(hit: A): FirstHit<A> => {
     relevance: hit.ranked.relevance,
     message,
     text: passage === undefined ? text : text.slice(passage.start, passage.end),
-    sources: (hit.memory.sources ?? []).map(({ key }) => key)
+    sources: backingSources(hit.memory.sources).map(({ key }) => key)
   }
 }
 

@@ -64,7 +64,8 @@ export const spokenDates = (text: string, today: string | undefined, side?: Date
       if (found.some((other) => index < other.index + other.text.length && other.index < index + words.length)) continue
       if (repeated.test(text.slice(0, index))) continue
       const parts = match.slice(1).map((part) => part?.toLowerCase() ?? "")
-      const period = read(parts, now, side)
+      // What lasts since Tuesday began on the one behind.
+      const period = read(parts, now, /\bsince (?:the )?$/i.test(text.slice(0, index)) ? "past" : side)
       if (period === undefined) continue
       const { day = period.from, from, to } = period
       found.push({ text: words, index, precision, from: isoDay(from), to: isoDay(to), day: isoDay(day) })

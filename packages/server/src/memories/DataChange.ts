@@ -8,7 +8,13 @@
 import { Clock, Effect } from "effect"
 import { InvalidRequest, memoryNotFound, Unavailable } from "@muniment/domain/Errors"
 import type { PricedCall } from "@muniment/domain/api/Middleware"
-import type { JsonObject, MemoryChange, MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import {
+  correctedSources,
+  type JsonObject,
+  type MemoryChange,
+  type MemoryRecord,
+  type MemoryVersion
+} from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
 import { Prices } from "@muniment/domain/Prices"
 import { versionTag } from "@muniment/engine/namespace/versionTag"
@@ -83,13 +89,15 @@ const prepare = Effect.fnUntraced(function* (
     return yield* otherKey
   const nowMillis = yield* Clock.currentTimeMillis
   const isVersion = old.uniqueKey !== undefined
+  const newHash = contentHash({ agentId: key.agentId, data, kind: old.kind })
   const record: MemoryRecord = {
     ...old,
     data,
     mentions: [],
     when: eventTime(data, kinds.temporalProperty(schema)),
     confidence: 1,
-    contentHash: contentHash({ agentId: key.agentId, data, kind: old.kind }),
+    contentHash: newHash,
+    sources: correctedSources(old, newHash),
     tags: change.tags === undefined ? old.tags : [...new Set(change.tags)],
     expiresAt: change.expiresAt === undefined ? old.expiresAt : (change.expiresAt ?? undefined),
     updatedAt: nowMillis,

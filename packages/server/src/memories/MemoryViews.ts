@@ -2,13 +2,14 @@
  * Records as callers see them (contract: Memories, Search). On a name clash the system field wins in `metadata`;
  * `data` is authoritative.
  */
-import type {
-  ExportedMemory,
-  JsonObject,
-  MemoryEntry,
-  MemoryVersion,
-  MemoryView,
-  SearchHit
+import {
+  backingSources,
+  type ExportedMemory,
+  type JsonObject,
+  type MemoryEntry,
+  type MemoryVersion,
+  type MemoryView,
+  type SearchHit
 } from "@muniment/domain/Memory"
 import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
 import { versionOf } from "./IfMatch.ts"
@@ -30,7 +31,7 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
 
 /** `grantor` is given for a shared memory, whose view names its source. */
 export const searchHit = (
-  { memory, move, ranked }: MemoryHit,
+  { correctedBy, memory, move, ranked }: MemoryHit,
   rank: number,
   explain: boolean,
   grantor: string | undefined
@@ -39,7 +40,7 @@ export const searchHit = (
   kind: memory.kind,
   quality: { relevance: ranked.relevance, confidence: memory.confidence },
   data: memory.data,
-  context: contextOf(memory),
+  context: { ...contextOf(memory), ...(correctedBy !== undefined && { correctedBy }) },
   ...(grantor === undefined
     ? { source: "own", metadata: metadataOf(memory) }
     : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
@@ -90,7 +91,7 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
     expiresAt: memory.expiresAt,
     supersedes: memory.supersedes,
     supersededBy: memory.supersededBy,
-    sourceMessageIds: memory.sources?.flatMap(({ id }) => id ?? [])
+    sourceMessageIds: memory.sources && backingSources(memory.sources).flatMap(({ id }) => id ?? [])
   })
 })
 

@@ -12,7 +12,7 @@ import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Recall } from "@muniment/domain/Search"
-import type { SearchHit } from "@muniment/domain/Memory"
+import { backingSources, type SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
@@ -181,6 +181,7 @@ const find = Effect.fnUntraced(function* (
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     oncePerMessage: query.mode === "llm",
+    namesCorrections: query.mode !== "map",
     isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
     isMeaningful: embedding.understands(text),
@@ -211,7 +212,11 @@ const answer = Effect.fnUntraced(function* (
   const { id } = caller.account
   const namespace = filter.agentId === undefined ? undefined : parts.directory.find(id, filter.agentId)
   const written = yield* parts.writer
-    .write({ account: id, question: text, evidence: hits.map(evidenceOf) })
+    .write({
+      account: id,
+      question: text,
+      evidence: hits.filter(({ correctedBy }) => correctedBy === undefined).map(evidenceOf)
+    })
     .pipe(Effect.provideService(TokenNamespace, namespace?.tag))
   const used = new Set(written.citations)
   const chosen = written.grounded
@@ -223,17 +228,19 @@ const answer = Effect.fnUntraced(function* (
 
 const evidenceOf = (hit: MemoryHit): Evidence => {
   const { memory, ranked } = hit
-  const { createdAt, data, id, kind, position, sources, subjectId, threadId, when } = memory
+  const { createdAt, data, id, kind, position, sources, subjectId, threadId, updatedAt, when } = memory
+  const backing = sources && backingSources(sources)
   return {
     id,
     kind,
     data,
     when,
-    createdAt,
+    // What a caller has corrected holds from then on, and no message backs it.
+    createdAt: backing?.length === 0 ? updatedAt : createdAt,
     relevance: answerableOf(ranked.evidence),
     passage: ranked.candidate.passage,
     owner: JSON.stringify([namespaceOf(hit), subjectId]),
-    sources: sources?.map(({ key }) => key),
+    sources: backing?.map(({ key }) => key),
     ...(position !== undefined && {
       turn: { conversation: JSON.stringify([namespaceOf(hit), subjectId, threadId]), position }
     })
