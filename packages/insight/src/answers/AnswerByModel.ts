@@ -3,7 +3,8 @@
  * memories it uses, kept only as far as those memories support it.
  *
  * Invariants: citations are ids of the given evidence; without a valid one the answer is `nothingKnown`;
- * names, numbers and days of an answer appear in what it cites or in the question; no value is passed on that a newer
+ * names, numbers, days, predicates and denials of an answer appear in what it cites, the first three or its words also in
+ * the question (but one for yes or no); no value is passed on that a newer
  * message may have changed. The caller handles a failure of the model.
  */
 import { Effect } from "effect"
@@ -17,6 +18,7 @@ import {
   answerTokensMax,
   WireAnswer
 } from "./AnswerPrompt.ts"
+import { isClaimCarried } from "./CarriedClaim.ts"
 import { isAskedFor } from "./CitedAnswer.ts"
 import { spokenDates } from "./SpokenDate.ts"
 import { clippedText, leafTexts } from "../prompts/ClippedJson.ts"
@@ -89,7 +91,8 @@ const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: str
   const { dates, rest } = datesInText(answer, noYear)
   const claims = [{ property: "answer", text: rest }]
   const areDatesTold = dates.every((days) => days.some((day) => isDayTold(day, told)))
-  return areDatesTold && inventedWord(claims, shown) === undefined && areSentencesShown(rest, shown)
+  const isBacked = isClaimCarried(rest, texts, question)
+  return areDatesTold && isBacked && inventedWord(claims, shown) === undefined && areSentencesShown(rest, shown)
 }
 
 /** What "yesterday" is in a message. */

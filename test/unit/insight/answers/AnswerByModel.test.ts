@@ -57,6 +57,23 @@ describe("an answer by a model", () => {
     })
   )
 
+  it.effect("asserts no predicate and no denial that its citations lack", () =>
+    Effect.gen(function* () {
+      const grounded = (answer: string, question: string, fact = "Alice lives in Seattle") =>
+        Effect.map(
+          ask(() => ({ answer, citations: [1], supported: true }), [], [memory("mem_a", fact)], question),
+          (written) => written.grounded
+        )
+      const where = "Where does Alice live?"
+      expect(yield* grounded("Alice lives in Seattle.", where)).toBe(true)
+      expect(yield* grounded("Alice does not live in Seattle.", where)).toBe(false)
+      expect(yield* grounded("Alice lives alone and hates everybody in Seattle.", where)).toBe(false)
+      expect(yield* grounded("Alice hates Seattle.", "Does Alice hate Seattle?")).toBe(false)
+      expect(yield* grounded("Alice eats meat.", "Does Alice eat meat?", "Alice never eats meat")).toBe(false)
+      expect(yield* grounded("Alice never eats meat.", "Does Alice eat meat?", "Alice never eats meat")).toBe(true)
+    })
+  )
+
   it.effect("cites no message that only asks, and no advice of an assistant as a fact of the person", () =>
     Effect.gen(function* () {
       const said = (role: string, text: string): Evidence => ({
