@@ -24,7 +24,8 @@ const talked = async (agentId: string): Promise<Json> => {
     { id: "m1", role: "user", name: "Nora Field", content: "I live in Utrecht." },
     { id: "m2", role: "user", name: "Nora Field", content: "The train was late again today." }
   ]
-  await alice.post("/v1/memories", { agentId, conversation, wait: ["vectors", "extraction"] })
+  const { body: told } = await alice.post("/v1/memories", { agentId, conversation, wait: ["vectors", "extraction"] })
+  expect(told.created, JSON.stringify(told)).toHaveLength(1)
   const { body } = await alice.call("GET", `/v1/memories?agentId=${agentId}&include=extracted`)
   const [memory] = body.memories
   expect(memory.data.fact).toContain("Utrecht")

@@ -16,9 +16,10 @@ import type { Quote } from "./Quote.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
+import { withdraws } from "../speech/OwnSpeech.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { countsSaid, valuesSaid } from "./SaidValue.ts"
-import { saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
+import { byTime, messagesBehind, saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
 
 /** Hits that are compared with a quote. */
 const COMPARED_HITS = 40
@@ -27,16 +28,21 @@ const FIRST_HITS = 10
 
 /** The newer messages that may have changed it. `quotes`: in the order of the search. */
 export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): ReadonlyArray<Quote> => {
-  if (!question.isOfPresent || isLasting(question)) return []
   const place = quotes.findIndex(({ memory }) => memory === quote.memory)
   const time = saidAt(quote, quotes)
   const speaker = speakerOf(quote, quotes)
   const said = saidWith(quote, quotes)
   return quotes.slice(0, COMPARED_HITS).filter((other, at) => {
-    if (other.statement.speaker === undefined || asksOnly(other.text) || saidAt(other, quotes) <= time) return false
+    if (other.statement.speaker === undefined || asksOnly(other.text) || byTime(saidAt(other, quotes), time) <= 0)
+      return false
+    const isOfSpeaker = speakerOf(other, quotes) === speaker
+    if (isOfSpeaker && corrects(question, quote, other, quotes)) return true
+    if (!question.isOfPresent || isLasting(question)) return false
     const isChange =
       restatesValue(question, quote, other) ||
-      (speakerOf(other, quotes) === speaker && isRival(question, quote, other, at, place))
+      (question.part === "date" && namesOtherDay(question, quote, other)) ||
+      (isOfSpeaker &&
+        (isRival(question, quote, other, at, place) || endsState(question, quote, other) || endsNamed(quote, other)))
     return isChange && mayChange(question.text, said, other.statement.text)
   })
 }
@@ -70,6 +76,58 @@ const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || t
 const lasting: ReadonlySet<PartName> = new Set(["reason", "surname", "breed"])
 const births: ReadonlySet<string> = new Set(tokenize("born birth birthday"))
 
+/** Messages between a statement and its correction: the listener's, and one of the speaker's own. */
+const CORRECTED_WITHIN = 3
+const CORRECTION_WORDS_MAX = 12
+/** Fewer words than this beside the value name no matter of their own. */
+const MATTER_WORDS_MAX = 3
+
+/**
+ * Directly behind the quote its speaker takes it back, or says another value of the same sort and nothing else: "Sorry, 241
+ * I mean", "Correction: Bergen", "Just kidding".
+ */
+const corrects = (question: Question, quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): boolean => {
+  const behind = messagesBehind(quote, other, quotes)
+  if (behind === undefined || behind > CORRECTED_WITHIN || other.replyTo !== undefined) return false
+  if (withdraws(other.text)) return true
+  const words = other.text.split(/\s+/)
+  if (words.length > CORRECTION_WORDS_MAX) return false
+  const isMarked = MARKED.test(other.text)
+  const ownWords = words.filter((word) => tokenize(word).some((stem) => !stopWords.has(stem) && !quote.terms.has(stem)))
+  return (
+    isMarked ||
+    (ownWords.length <= MATTER_WORDS_MAX && statesPlainly(question.part, other.text, { topic: [], counted: [] }))
+  )
+}
+/** What opens a correction, or closes it. */
+const MARKED =
+  /^(?:(?:oh|oops|ah|um|ok|no),? )*(?:correction|sorry|wait|scrap|scratch|oops|no|nope|actually|make that|not|i meant?|i misspoke|rather)\b|\bi mean(?:t)?[.!]*$/i
+
+/** Whoever says it, another day stands beside the matter. */
+const namesOtherDay = (question: Question, quote: Quote, other: Quote): boolean =>
+  other.memory.relevance * OTHER_DAY_WITHIN >= quote.memory.relevance &&
+  sharesMatter(question, other) &&
+  statesPlainly("date", other.text, { topic: [], counted: [] }) &&
+  !valuesSaid(other.text).isSubsetOf(valuesSaid(quote.text))
+/** Of a message much less relevant the day is that of something else. */
+const OTHER_DAY_WITHIN = 4
+
+/** It tells that something is over of which the quote has the name: "Miso died", "we left Bergamo". */
+const endsNamed = (quote: Quote, other: Quote): boolean => {
+  const names = new Set([...quote.text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))
+  return other.clauses.some(
+    ({ isOver, terms, text }) => (isOver || changeSigns(text).ended > 0) && !terms.isDisjointFrom(names)
+  )
+}
+
+/** The speaker tells that a state of theirs is over, and of nothing else that has a name. */
+const endsState = (question: Question, quote: Quote, other: Quote): boolean =>
+  question.subject.kind === "asker" &&
+  !namesOther(question, quote, other) &&
+  other.clauses.some(
+    ({ isOver, predicate, subject }) => isOver && (subject === "speaker" || /\b(?:me|us)\b/i.test(predicate))
+  )
+
 /** Less relevant than this share of the quote's it was lifted by words of change alone. */
 const LIFTED_MIN = 0.02
 
@@ -82,7 +140,9 @@ const isRival = (question: Question, quote: Quote, other: Quote, at: number, pla
   const isSame = sharesMatter(question, other)
   if (at < place) {
     if (other.memory.relevance < quote.memory.relevance && endsIt(question, quote, other)) return true
-    return hasSort(question.part) ? hasValue || hasNamedPart(question, other) : isChange && (isSame || isLifted)
+    return hasSort(question.part)
+      ? hasValue || hasNamedPart(question, other)
+      : isChange && (isSame || (isLifted && (sharesMore(question, quote, other) || tellsOfOtherValue(other.text))))
   }
   if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
   if (isSame) return true

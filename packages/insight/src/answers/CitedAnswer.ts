@@ -12,7 +12,7 @@ import { type Question, readQuestion } from "./Question.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
 import { hasPartAsked, isOfQuestion } from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
-import { saidAt } from "./QuoteSource.ts"
+import { byTime, saidAt } from "./QuoteSource.ts"
 import { spokenDates } from "./SpokenDate.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
@@ -50,7 +50,7 @@ const isOfNewest = (
   const changed = meant.map((quote) => ({ quote, changes: changesOf(asked, quote, quotes) }))
   const [newest] = changed
     .flatMap(({ quote, changes }) => [quote, ...changes])
-    .toSorted((left, right) => saidAt(right, quotes) - saidAt(left, quotes))
+    .toSorted((left, right) => byTime(saidAt(right, quotes), saidAt(left, quotes)))
   if (newest === undefined || !cited.includes(newest.memory)) return false
   const said = new Set(tokenize(answer))
   return changed.every(({ quote, changes }) => !changes.includes(newest) || saysMore(said, newest, quote, asked))

@@ -6,14 +6,15 @@
  */
 import { mayHaveChanged } from "./ChangedSince.ts"
 import { dateText } from "./DateText.ts"
-import { isGrounded, type Weighed, weighQuotes } from "./GroundedGate.ts"
+import { isGrounded, polarityIn, type Weighed, weighQuotes } from "./GroundedGate.ts"
+import { type HitList, hitListOf } from "./HitList.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import { withNewerAnswers } from "./NewerAnswer.ts"
-import { polarityOf } from "./Polarity.ts"
-import { withNewestValues } from "./SlotValue.ts"
+import { saidAt } from "./QuoteSource.ts"
+import { withNewestValues } from "./NewestValue.ts"
 import { type Question, readQuestion } from "./Question.ts"
-import { hasWrittenDate, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
+import { daysWritten, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 export const STATEMENTS_MAX = 3
@@ -23,11 +24,13 @@ const SAME_MIN = 0.75
 
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
   const asked = readQuestion(question)
-  const [best, ...others] = groundedQuotes(asked, evidence)
+  const quotes = readQuotes(asked, evidence)
+  const list = hitListOf(quotes)
+  const [best, ...others] = groundedQuotes(asked, quotes, list)
   if (best === undefined) return unanswered("extractive")
   const chosen = best.statement.speaker === undefined ? [best, ...furtherStatements(asked, best, others)] : [best]
   return {
-    answer: chosen.map((quote) => said(asked, quote)).join(" "),
+    answer: chosen.map((quote) => said(asked, quote, list)).join(" "),
     citations: chosen.flatMap(({ memory, replyTo }) => [
       ...(replyTo === undefined ? [] : [replyTo.memory.id]),
       memory.id
@@ -44,15 +47,17 @@ export interface GroundedQuote extends Quote, Weighed {}
  * Those that pass the gate, surest first, among them those of the owner whom the search found most relevant; of the values
  * of one slot the newest alone.
  */
-const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
-  const quotes = readQuotes(asked, evidence)
-  const weighed = weighQuotes(asked, quotes)
+const groundedQuotes = (asked: Question, quotes: ReadonlyArray<Quote>, list: HitList): ReadonlyArray<GroundedQuote> => {
+  const weighed = weighQuotes(asked, quotes, list)
   const newest = withNewestValues(
     quotes.map((quote, at) => ({ ...quote, ...weighed[at]! })),
     asked.isOfPast
   )
   const grounded = withNewerAnswers(asked, newest).filter(
-    (quote) => isGrounded(quote.statement, quote.chance) && !mayHaveChanged(asked, quote, quotes)
+    (quote) =>
+      isGrounded(quote.statement, quote.chance) &&
+      !mayHaveChanged(asked, quote, quotes) &&
+      !(asked.isWhenDone && isStillToCome(quote, quotes))
   )
   const relevances = new Map<string | undefined, number>()
   for (const { memory } of grounded) {
@@ -62,6 +67,15 @@ const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): Rea
   return grounded.toSorted(
     (left, right) =>
       right.chance - left.chance || ofOwner(right) - ofOwner(left) || right.memory.createdAt - left.memory.createdAt
+  )
+}
+
+/** A stored event that lay ahead when it was told. */
+const isStillToCome = (quote: Quote, quotes: ReadonlyArray<Quote>): boolean => {
+  const told = new Date(saidAt(quote, quotes).millis).toISOString()
+  const days = daysWritten(quote.text, told).flat()
+  return (
+    quote.statement.speaker === undefined && days.length > 0 && days.every((day) => day > told.slice(0, day.length))
   )
 }
 
@@ -89,10 +103,10 @@ const isSame = (left: Quote, right: Quote): boolean => {
   return smaller!.intersection(larger!).size >= SAME_MIN * larger!.size
 }
 
-const said = (asked: Question, quote: Quote): string => {
+const said = (asked: Question, quote: Quote, list: HitList): string => {
   const { replyTo, statement, text } = quote
   if (statement.speaker === undefined) return statementSaid(asked, statement, text)
-  const polarity = polarityOf(asked, quote)
+  const polarity = polarityIn(asked, quote, list)
   const told = `${polarity === undefined ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
   return replyTo === undefined ? told : `${nameOf(replyTo.statement)}: "${replyTo.text}" ${told}`
 }
@@ -101,7 +115,7 @@ const said = (asked: Question, quote: Quote): string => {
 const statementSaid = ({ part }: Question, { date }: MemoryStatement, text: string): string =>
   part === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
 
-/** `Ann (2 January 2024): "..."`; for "when" the date first: the day it was said, or the one that the words give. */
+/** `Ann (2 January 2024): "..."`; for "when" the date that the words give first. */
 const messageSaid = ({ part }: Question, statement: MemoryStatement, text: string): string => {
   const { speaker } = statement
   const name = nameOf(statement)
@@ -110,7 +124,6 @@ const messageSaid = ({ part }: Question, statement: MemoryStatement, text: strin
   const quote = `"${withResolvedDates(text, saidOn)}"`
   if (day === undefined) return `${name}: ${quote}`
   const told = part === "date" ? onlySpokenDate(text, saidOn) : undefined
-  if (part === "date" && told === undefined && !hasWrittenDate(text)) return `${day}, ${name}: ${quote}`
   return `${told === undefined ? "" : `${told}. `}${name} (${day}): ${quote}`
 }
 

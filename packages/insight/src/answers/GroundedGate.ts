@@ -8,11 +8,13 @@
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
-import { COMPARED_HITS, type HitList, hitListOf } from "./HitList.ts"
+import type { Clause } from "./Clause.ts"
+import { COMPARED_HITS, type HitList, isAssistant } from "./HitList.ts"
 import type { Identities } from "./Identities.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly } from "./PlainPart.ts"
+import { type Polarity, polarityOf } from "./Polarity.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
 import {
@@ -23,11 +25,13 @@ import {
   isHeldByName,
   isOfQuestion,
   isOfSlot,
+  ownNames,
   wordsOf
 } from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { isOfPast } from "./SlotValue.ts"
 import { hasWrittenDate, spokenDates } from "./SpokenDate.ts"
+import { toldClauses } from "./ToldClauses.ts"
 
 /** Order of the weights. */
 export const gateFeatures = [
@@ -65,14 +69,22 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
   const { speakers } = list.identities
   const asked = wordsOf(question)
   if (asksOnly(text) || !isOfQuestion(question, quote, list)) return undefined
-  if (!hasPartAsked(question, quote, text)) return undefined
   const subjects = new Set([...speakers, ...tokenize(statement.subject ?? "")])
-  const telling = question.topic.filter((term) => !subjects.has(term))
+  const matter = question.topic.filter((term) => !subjects.has(term))
+  // A person who is asked about has to be named in any case, and says nothing of the matter.
+  const others =
+    question.subject.kind === "person" ? matter.filter((term) => !question.subject.terms.includes(term)) : []
+  const telling = others.length > 0 ? others : matter
   const shareIn = (held: ReadonlySet<string>): number =>
     shareOf(telling, (term) => held.has(term) || isHeldByName(term, quote, list.identities), list.weightOf)
   const coverage = shareIn(terms)
-  const { plainNear, ...nearest } = nearness(question, quote, shareIn)
+  const told = statement.speaker === undefined ? undefined : toldIn(question, quote, list)
+  const { plainNear, ...nearest } =
+    told === undefined
+      ? nearness(question, quote, shareIn)
+      : nearnessOf(question, quote, told, list.identities, shareIn)
   const { isPlain, near } = nearest
+  if (!nearest.hasPart) return undefined
   if (!isStated(question, quote, list, nearest)) return undefined
   const news = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term))).size
   const isWhen = question.part === "date"
@@ -99,7 +111,7 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
     plain: Number(isPlain),
     plainNear,
     hedged: Number(isHedged(text)),
-    replies: quote.replyTo?.part === question.part ? shareIn(quote.replyTo.terms) : 0
+    replies: quote.replyTo?.part === question.part ? shareIn(repliedTerms(question, quote)) : 0
   }
 }
 
@@ -107,19 +119,15 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
  * Names have to be stated in words; in a message reasons, too, and a yes or no about nearly all that is asked. What was
  * extracted beside messages is read as closely as they are.
  */
-const isStated = (
-  question: Question,
-  quote: Quote,
-  { identities, isOfChat }: HitList,
-  { isPlain, isDoubtful, near }: Nearness
-): boolean => {
+const isStated = (question: Question, quote: Quote, list: HitList, { isPlain, near }: Nearness): boolean => {
   const { part } = question
+  const { identities, isOfChat } = list
   if (quote.statement.speaker === undefined) {
     return (
       !isOfChat || isOfSlot(question, quote, identities) || (near >= EXTRACTED_NEAR_MIN && (isPlain || part !== "name"))
     )
   }
-  if (part === "yesNo") return near >= YES_NO_NEAR_MIN && !isDoubtful
+  if (part === "yesNo") return near >= YES_NO_NEAR_MIN && polarityIn(question, quote, list) !== undefined
   return isPlain || (part !== "name" && part !== "reason")
 }
 
@@ -128,34 +136,91 @@ const EXTRACTED_NEAR_MIN = 0.5
 const YES_NO_NEAR_MIN = 0.75
 
 interface Nearness {
+  /** The part that is asked for stands there. */
+  readonly hasPart: boolean
   readonly isPlain: boolean
-  /** The nearest sentence weighs or fears something, or follows a question of the same speaker. */
-  readonly isDoubtful: boolean
   readonly near: number
 }
 
-/** Shares of the question's words in one sentence and the one before it: in any, and where it states the part plainly. */
+/** Of a sentence that has the part: less is another matter. */
+const SHARE_MIN = 1 / 3
+/** Where it is asked who does something. */
+const OPEN_SHARE_MIN = 1 / 2
+
+/**
+ * Shares of the question's words in what a message tells of the one asked about: a clause with what else its sentence and
+ * the one before it tell. The part stands in a sentence that has such words, or answers the question that has them.
+ */
+const nearnessOf = (
+  question: Question,
+  quote: Quote,
+  told: ReadonlyArray<Clause>,
+  identities: Identities,
+  shareIn: (held: ReadonlySet<string>) => number
+): Nearness & { readonly plainNear: number } => {
+  const replied = repliedTerms(question, quote)
+  const least = question.subject.kind === "open" && question.part === "person" ? OPEN_SHARE_MIN : SHARE_MIN
+  let [hasPart, isPlain, near, plainNear] = [false, false, 0, 0]
+  for (const [sentence, clauses] of Map.groupBy(told, (clause) => clause.sentence)) {
+    // A reason may be somebody else's: "because my wife is from Gdansk".
+    const whole = question.part === "reason" ? quote.clauses.filter((clause) => clause.sentence === sentence) : clauses
+    const text = whole.map((clause) => clause.text).join(", ")
+    const own = clauses.reduce((all, { terms }) => all.union(terms), sentence === 0 ? replied : new Set<string>())
+    const before = told.filter((clause) => clause.sentence === sentence - 1)
+    const share = shareIn(before.reduce((all, { terms }) => all.union(terms), own))
+    near = Math.max(near, share)
+    if ((share < least && !isOfSlot(question, quote, identities)) || !hasPartAsked(question, quote, text)) continue
+    hasPart = true
+    if (!(givesReason(question, quote) || statesPlainly(question.part, text, question))) continue
+    isPlain = true
+    plainNear = Math.max(plainNear, share)
+  }
+  return { hasPart, isPlain, near, plainNear }
+}
+
+/** The same of a stored statement, sentence by sentence. */
 const nearness = (
   question: Question,
   quote: Quote,
   shareIn: (held: ReadonlySet<string>) => number
 ): Nearness & { readonly plainNear: number } => {
-  let isPlain = false
-  let isDoubtful = false
-  let near = 0
-  let plainNear = 0
-  const { sentences } = quote
-  for (const [at, { terms, text }] of sentences.entries()) {
-    if (/\?["'”’)]?$/u.test(text)) continue
-    const share = shareIn(at === 0 ? terms : terms.union(sentences[at - 1]!.terms))
-    const ownBefore = at > (quote.replyTo === undefined ? 0 : 1) ? sentences[at - 1]!.text : ""
-    if (share > near) [near, isDoubtful] = [share, isHedged(text) || ownBefore.endsWith("?")]
-    if (!(givesReason(question, quote) || statesPlainly(question.part, text, question))) continue
+  let [isPlain, near, plainNear] = [false, 0, 0]
+  for (const [at, { terms, text }] of quote.sentences.entries()) {
+    const share = shareIn(at === 0 ? terms : terms.union(quote.sentences[at - 1]!.terms))
+    near = Math.max(near, share)
+    if (!statesPlainly(question.part, text, question)) continue
     isPlain = true
     plainNear = Math.max(plainNear, share)
   }
-  return { isDoubtful, isPlain, near, plainNear }
+  return { hasPart: hasPartAsked(question, quote, quote.text), isPlain, near, plainNear }
 }
+
+/** What a message tells of the one asked about. */
+const toldIn = (question: Question, quote: Quote, list: HitList): ReadonlyArray<Clause> =>
+  toldClauses(question, quote.clauses, {
+    isOwn: isOwn(question, quote, list),
+    isOwner: question.names.flat().some((stem) => ownNames(quote.statement, list.identities.user).has(stem)),
+    identities: list.identities,
+    replied: repliedTerms(question, quote),
+    isReply: quote.replyTo?.part === question.part && repliedTerms(question, quote).size > 0,
+    statesSlot: isOfSlot(question, quote, list.identities)
+  })
+
+/** Of the question that the message replies to, where that one is about the matter. */
+const repliedTerms = ({ topic }: Question, { replyTo }: Quote): ReadonlySet<string> => {
+  const held = topic.filter((term) => replyTo?.terms.has(term) === true).length
+  return replyTo !== undefined && 2 * held >= topic.length ? replyTo.terms : new Set()
+}
+
+/** The message is by the one asked about. */
+const isOwn = ({ subject }: Question, { statement }: Quote, { identities }: HitList): boolean => {
+  const own = ownNames(statement, identities.user)
+  if (subject.kind !== "asker") return subject.terms.some((term) => own.has(term))
+  return own.has("user") || (subject.isGroup && statement.speaker !== undefined && !isAssistant(statement.speaker))
+}
+
+export const polarityIn = (question: Question, quote: Quote, list: HitList): Polarity | undefined =>
+  polarityOf(question, quote, toldIn(question, quote, list), isOwn(question, quote, list))
 
 const shareOf = (
   words: ReadonlyArray<string>,
@@ -186,8 +251,11 @@ export interface Weighed {
 const unfit: Weighed = { chance: 0, near: 0 }
 
 /** The chance is 0 where a hard condition fails, and behind the first `ELIGIBLE_MAX` that meet all. */
-export const weighQuotes = (question: Question, quotes: ReadonlyArray<Quote>): ReadonlyArray<Weighed> => {
-  const list = hitListOf(quotes)
+export const weighQuotes = (
+  question: Question,
+  quotes: ReadonlyArray<Quote>,
+  list: HitList
+): ReadonlyArray<Weighed> => {
   let eligible = 0
   return quotes.map((quote, at) => {
     if (
@@ -241,7 +309,7 @@ interface Gate {
 }
 
 const messages: Gate = {
-  least: 0.6,
+  least: 0.2,
   weights: {
     bias: -4.02,
     speaker: 1.8,

@@ -9,6 +9,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
 import type { Evidence } from "./WrittenAnswer.ts"
 import { dateText, isIsoDate } from "./DateText.ts"
+import { framesOf } from "../speech/Frames.ts"
 import { plainText } from "./PlainText.ts"
 
 export interface MemoryStatement {
@@ -71,17 +72,25 @@ const factStatement = ({ data, when }: Evidence): MemoryStatement => {
   }
 }
 
-/** The part that the search found of a long message; of others all. */
+/** The part that the search found of a long message; of others all. What is not the speaker's own is left out. */
 const messageStatement = ({ data, passage, when }: Evidence): MemoryStatement => {
-  const said = typeof data["text"] === "string" ? data["text"] : ""
+  const said = ownWords(typeof data["text"] === "string" ? data["text"] : "")
   const name = textOf(data["name"])
+  const words = plainText(passage === undefined ? said : said.slice(passage.start, passage.end), MESSAGE_LENGTH_MAX)
   return {
     ...bare,
-    text: plainText(passage === undefined ? said : said.slice(passage.start, passage.end), MESSAGE_LENGTH_MAX),
+    text: /[\p{L}\d]/u.test(words) ? words : "",
     subject: name,
     speaker: { role: textOf(data["role"]) ?? "user", name, saidOn: textOf(data["sentAt"]) ?? when }
   }
 }
+
+/** Frames (`speech/Frames.ts`) as an ellipsis; every place stays where it is. */
+const ownWords = (said: string): string =>
+  framesOf(said).reduce(
+    (text, { end, start }) => text.slice(0, start) + "…".padEnd(end - start) + text.slice(end),
+    said
+  )
 
 const preferenceStatement = (data: JsonObject): MemoryStatement => {
   const subject = textOf(data["subject"])

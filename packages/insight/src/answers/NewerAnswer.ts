@@ -10,8 +10,9 @@ import { isNewState } from "./ChangedSince.ts"
 import type { Weighed } from "./GroundedGate.ts"
 import type { Quote } from "./Quote.ts"
 import { isPlainPart, tellsChange, tellsSwitch } from "./PlainPart.ts"
+import { asksOnly } from "./QuotedSentence.ts"
 import type { Question } from "./Question.ts"
-import { saidAt, speakerOf } from "./QuoteSource.ts"
+import { byTime, saidAt, speakerOf } from "./QuoteSource.ts"
 
 interface WeighedQuote extends Quote, Weighed {}
 
@@ -20,6 +21,7 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
   question: Question,
   quotes: ReadonlyArray<Q>
 ): ReadonlyArray<Q> => {
+  if (question.part === "yesNo") return withNewestStand(question, quotes)
   if (question.isOfPast || question.isWhenDone || !isPlainPart(question.part)) return quotes
   const times = quotes.map((quote) => saidAt(quote, quotes))
   const speakers = quotes.map((quote) => speakerOf(quote, quotes))
@@ -27,13 +29,13 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
   const byAge = quotes
     .keys()
     .toArray()
-    .toSorted((left, right) => times[left]! - times[right]!)
+    .toSorted((left, right) => byTime(times[left]!, times[right]!))
   for (const newer of byAge) {
     const quote = quotes[newer]!
     const least = tellsSwitch(quote.text) ? SWITCH_NEAR_MIN : NEAR_MIN
     for (const older of byAge) {
       if (older === newer || chances[older] === 0 || speakers[older] !== speakers[newer]) continue
-      if (times[older]! >= times[newer]!) continue
+      if (byTime(times[older]!, times[newer]!) >= 0) continue
       const isNear = quote.near > 0 && tellsChange(quote.text) && quote.near >= least * quotes[older]!.near
       // The search put it first: it takes it for a later state.
       if (!isNear && !(newer < older && isNewState(question, quotes[older]!, quote, quotes))) continue
@@ -42,6 +44,27 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
     }
   }
   return quotes.map((quote, at) => ({ ...quote, chance: chances[at]! }))
+}
+
+/** What somebody said of the matter later, however it is meant, takes the stand of before. */
+const withNewestStand = <Q extends WeighedQuote>(
+  { subject, topic }: Question,
+  quotes: ReadonlyArray<Q>
+): ReadonlyArray<Q> => {
+  const wanted = topic.filter((term) => !subject.terms.includes(term))
+  return quotes.map((quote) => {
+    if (quote.chance === 0) return quote
+    const [time, speaker] = [saidAt(quote, quotes), speakerOf(quote, quotes)]
+    const isOutdated = quotes.some(
+      (other) =>
+        other.statement.speaker !== undefined &&
+        !asksOnly(other.text) &&
+        wanted.every((term) => other.terms.has(term)) &&
+        speakerOf(other, quotes) === speaker &&
+        byTime(saidAt(other, quotes), time) > 0
+    )
+    return isOutdated ? { ...quote, chance: 0 } : quote
+  })
 }
 
 /** Of the share of the older quote: of a quote that says "now", and of one that says "moved to". */

@@ -37,7 +37,7 @@ export const openForms: ReadonlyArray<OpenFormRow> = [
   {
     form: "count",
     pattern:
-      /\bhow many (?:different |other )?times\b|\bhow (?:many|much)\b[^?]*\b(?:in total|altogether|so far|overall)\b|\bhow many [^?]*?\b(?:has|have|had|did|of) (?!(?:\p{L}+ )?(?:have|got|own)\b)[^?]+ (?:\p{L}{2,}(?:ed|en|ne)|won|made|read|been|gone|met|bought|done|run|sold|taught|had)\b/u,
+      /\bhow many (?:different |other )?times\b|\bby how (?:much|many)\b|\bhow (?:many|much)\b[^?]*\b(?:in total|altogether|so far|overall)\b|\bhow many [^?]*?\b(?:has|have|had|did|of) (?!(?:\p{L}+ )?(?:have|got|own)\b)[^?]+ (?:\p{L}{2,}(?:ed|en|ne)|won|made|read|been|gone|met|bought|done|run|sold|taught|had)\b/u,
     example: "how many times has she been to the beach?",
     counterexample: "how many cats does she have?"
   },

@@ -1,27 +1,38 @@
 /**
- * "Yes" or "No" before a quote that answers a yes-no question, where the quote leaves no doubt: a reply that begins
- * with it, or one sentence with every word of the question, plain or with the negation before such a word. Rows are
- * data: the tests run them.
+ * "Yes" or "No" before a quote, only where the asked statement itself stands there: a reply that begins with it, or one
+ * asserted clause of the one asked about with the verb and every other word of the question, and nothing but function words
+ * between its subject and them. Rows are data: the tests run them.
  */
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { isHedged } from "./PlainPart.ts"
+import { negatorsIn } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import type { Clause } from "./Clause.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
 
 export type Polarity = "Yes" | "No"
 
+/** `told`: the clauses of the quote that tell of the one asked about. `isOwn`: that is the quote's speaker. */
 export const polarityOf = (
-  { part, terms, topic }: Pick<Question, "part" | "terms" | "topic">,
-  { replyTo, sentences, statement, text }: Pick<Quote, "replyTo" | "sentences" | "statement" | "text">
+  question: Question,
+  { replyTo, text }: Pick<Quote, "replyTo" | "text">,
+  told: ReadonlyArray<Clause>,
+  isOwn: boolean
 ): Polarity | undefined => {
-  if (part !== "yesNo") return undefined
-  const said = replyTo?.part === "yesNo" ? replied(text) : undefined
+  if (question.part !== "yesNo") return undefined
+  const isAskedThere =
+    replyTo?.part === "yesNo" &&
+    (/\byour?\b/i.test(replyTo.text) ? isOwn : question.subject.terms.some((term) => replyTo.terms.has(term)))
+  const said = isAskedThere ? replied(text) : undefined
   if (said !== undefined) return said
-  const subject = new Set(tokenize(statement.subject ?? ""))
-  const wanted = topic.filter((term) => !subject.has(term))
-  const whole = sentences.find((one) => !one.text.endsWith("?") && wanted.every((term) => one.terms.has(term)))
-  if (whole === undefined || wanted.length === 0 || isHedged(whole.text) || LIMITED.test(whole.text)) return undefined
-  return stated(whole.text, new Set(terms))
+  const wanted = question.topic.filter((term) => !question.subject.terms.includes(term))
+  const found = told.filter(
+    ({ terms, text: clause }) =>
+      wanted.length > 0 && wanted.every((term) => terms.has(term)) && hasVerb(question, clause)
+  )
+  const asked = new Set(tokenize(question.text))
+  return found.length === 1 ? stated(found[0]!, new Set(wanted), asked) : undefined
 }
 
 const replied = (text: string): Polarity | undefined =>
@@ -31,38 +42,53 @@ const replied = (text: string): Polarity | undefined =>
       ? "No"
       : undefined
 
-/** Neither plainly so nor plainly not. */
-const LIMITED =
-  /\b(?:if|unless|except|only|off|without|none|as long as|until|used to|stopped|quit|gave up|almost|nearly|hardly|half|but|instead|than|supposed to|want(?:s|ed)? to|try(?:ing)? to|tried)\b/i
-const NEGATION =
-  /\b(?:not|never|no longer|no|cannot|(?:do|does|did|is|are|was|were|ca|wo|has|have|had)n['’]?t|aint)\b/giu
+const PRESENT = /\b(?:am|is|are|be)\b|['’](?:m|s|re)\b/i
+const OWNS = /\b(?:have|has|had|got|own|owns|owned)\b|['’]ve\b/i
 
-/** Words between a negation and the word that it negates. */
-const NEGATED_WITHIN = 3
+/** "Is Ann going back": the verb is "go". */
+const ING = /^\s*(?:\p{L}+ ){0,2}?\p{L}+ing\b/u
 
-const stated = (text: string, terms: ReadonlySet<string>): Polarity | undefined => {
-  const negations = [...text.matchAll(NEGATION)]
-  if (negations.length === 0) return "Yes"
-  const [first] = negations
-  const after = text
-    .slice(first!.index + first![0].length)
-    .split(/\s+/)
-    .slice(1, 1 + NEGATED_WITHIN)
-  const isNegated = tokenize(after.join(" ")).some((stem) => terms.has(stem))
-  return negations.length === 1 && isNegated ? "No" : undefined
+/** The verb that is asked for, in the tense that is asked for. */
+const hasVerb = ({ subject: { auxiliary, rest: asked, terms } }: Question, clause: string): boolean => {
+  const rest = asked.replace(/^\s*going to /, "")
+  if (/^(?:am|is|are)$/.test(auxiliary) && !ING.test(rest)) return PRESENT.test(clause)
+  if (/^(?:was|were)$/.test(auxiliary)) return /\b(?:was|were)\b/i.test(clause)
+  const words = rest
+    .split(/[^\p{L}'’-]+/u)
+    .filter((word) => word !== "" && !tokenize(word).some((stem) => terms.includes(stem)))
+  const verb =
+    words.find(
+      (word) => !/^(?:still|also|ever|already|really|even|currently|now|often|usually|both|any|the|a|an)$/.test(word)
+    ) ?? ""
+  if (/^(?:have|had|own|got)$/.test(verb)) return OWNS.test(clause)
+  const [stem] = tokenize(verb)
+  const said = clause.split(/[^\p{L}'’-]+/u).find((word) => tokenize(word)[0] === stem)
+  const isPast = said?.toLowerCase() !== verb && /ed$/i.test(said ?? "")
+  return said !== undefined && !(/^(?:do|does)$/.test(auxiliary) && isPast)
 }
 
-export const polarityRows: ReadonlyArray<{
-  readonly question: string
-  readonly text: string
-  readonly says: Polarity | undefined
-}> = [
-  { question: "Am I allergic to walnuts?", text: "remember I'm allergic to walnuts", says: "Yes" },
-  { question: "Do I need a permission?", text: "They told me that I do not need a permission.", says: "No" },
-  { question: "Do I eat meat?", text: "I never eat meat.", says: "No" },
-  { question: "Do I eat meat?", text: "I used to eat meat every day.", says: undefined },
-  { question: "Do I eat meat?", text: "I eat meat, not fish.", says: undefined },
-  { question: "Am I on crutches?", text: "I am off crutches since Monday.", says: undefined },
-  { question: "Do I eat meat?", text: "I would eat meat if I had to.", says: undefined },
-  { question: "Do I eat meat on Sundays?", text: "I eat meat.", says: undefined }
-]
+/** Neither plainly so nor plainly not. */
+const LIMITED =
+  /\b(?:only|without|except|unless|until|till|instead|than|few|little|less|least|hardly|barely|scarcely|rarely|seldom|nobody|none|nothing|anything|everything|half|off|but|supposed|used)\b/i
+const LIGHT =
+  /^(?:also|really|still|always|actually|definitely|certainly|usually|both|currently|recently|already|often|\p{L}+ly|neither|either)$/u
+
+const stated = (
+  { predicate, text }: Clause,
+  wanted: ReadonlySet<string>,
+  asked: ReadonlySet<string>
+): Polarity | undefined => {
+  const said = writtenOut(predicate).trim()
+  const words = said.split(/[^\p{L}\p{N}-]+/u).filter((word) => word !== "")
+  const isWanted = (word: string): boolean => tokenize(word).some((stem) => wanted.has(stem))
+  const last = words.findLastIndex(isWanted)
+  const gap = words.slice(0, last).filter((word) => !isWanted(word))
+  if (last < 0 || LIMITED.test(said)) return undefined
+  const verbs = gap.filter((word) => !stopWords.has(word.toLowerCase()) && !LIGHT.test(word.toLowerCase()))
+  // "I refuse to fly", "sold the van": another verb than the one asked for.
+  if (verbs.some((word) => !isLinking(word) && !tokenize(word).every((stem) => asked.has(stem)))) return undefined
+  const negators = negatorsIn(writtenOut(text))
+  if (negators.length === 0) return "Yes"
+  return negators.length === 1 && gap.some((word) => /^(?:not|never|no|neither|cannot)$/i.test(word)) ? "No" : undefined
+}
+const isLinking = (word: string): boolean => /^(?:never|cannot|neither)$/i.test(word)

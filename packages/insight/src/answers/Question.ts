@@ -8,6 +8,7 @@ import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { partAsked } from "./AnswerPart.ts"
+import { type AskedSubject, askedSubject } from "./AskedSubject.ts"
 import { openFormOf, type OpenForm } from "./OpenQuestion.ts"
 import type { PartName } from "./PartName.ts"
 import { plainText } from "./PlainText.ts"
@@ -53,6 +54,10 @@ export interface Question {
   readonly owned: ReadonlyArray<string>
 
   readonly counted: ReadonlyArray<string>
+  /** Whom or what it is about, by its grammar. */
+  readonly subject: AskedSubject
+  /** "What can't I eat?" */
+  readonly isNegative: boolean
 }
 
 const QUESTION_LENGTH_MAX = 2_000
@@ -102,7 +107,7 @@ export const readQuestion = (raw: string): Question => {
     isOfAsker,
     isOfPast: PAST.test(lower),
     isOfPresent: asksPresent(lower) || (!PAST.test(lower) && /\b(?:may|must|need)\b/.test(lower)),
-    isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower),
+    isWhenDone: part === "date" && /\b(?:did|was|were|has|had)\b/.test(lower),
     isWhenDue: part === "date" && !/\b(?:did|was|were|has|have|had)\b/.test(lower),
     isOfAssistant: /\b(?:you|your|yours|assistant)\b(?! (?:know|remember|tell))/.test(lower),
     relatives: [...lower.matchAll(/\b(?:my|our) (?:[\p{L}-]+ )?([\p{L}-]+)'s\b/gu)].flatMap(([, word = ""]) =>
@@ -111,6 +116,8 @@ export const readQuestion = (raw: string): Question => {
     owned: [...lower.matchAll(/\b(?:my|our) ([\p{L}-]+)(?:'s)?(?: ([\p{L}-]+))?/gu)].flatMap(([, one = "", two = ""]) =>
       tokenize(`${one} ${two}`).filter((term) => asked.includes(term))
     ),
+    subject: askedSubject(text, names),
+    isNegative: /\b(?:not|never|no longer)\b|n't\b/.test(lower),
     counted: tokenize(/\bhow many ((?:[\p{L}-]+ ){1,2})/u.exec(lower)?.[1] ?? "").filter((term) => !stopWords.has(term))
   }
 }

@@ -3,6 +3,7 @@
  * do we track bugs?" "In the Linear board" says where bugs are tracked.
  */
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import { type Clause, clausesOf } from "./Clause.ts"
 import { partAsked } from "./AnswerPart.ts"
 import { type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
@@ -17,6 +18,8 @@ export interface Quote {
   /** Stems of the quote, of the question that it replies to, of the subject, and of words that match without being said. */
   readonly terms: ReadonlySet<string>
   readonly sentences: ReadonlyArray<QuotedClause>
+  /** Of a message, in its own words. */
+  readonly clauses: ReadonlyArray<Clause>
   /** Of the memory, or of the question that it replies to where that one fits better. */
   readonly relevance: number
   /** The question of somebody else that it replies to, if that was found too. */
@@ -72,7 +75,8 @@ const quoteOf = ({ memory, statement, text }: ReadMemory, replyTo: RepliedQuesti
   const unsaid = new Set(tokenize(`${statement.subject ?? ""} ${statement.unsaid}`))
   const terms = sentences.reduce((all, one) => all.union(one.terms), unsaid)
   const relevance = Math.max(memory.relevance, replyTo?.relevance ?? 0)
-  return { memory, statement, text, terms, sentences, relevance, replyTo }
+  const clauses = statement.speaker === undefined ? [] : clausesOf(text)
+  return { memory, statement, text, terms, sentences, clauses, relevance, replyTo }
 }
 
 /** Longer messages that end with a question tell something else before. */

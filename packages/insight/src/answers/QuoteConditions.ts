@@ -10,7 +10,7 @@ import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
 import { slotStated } from "./SlotValue.ts"
-import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
+import { daysWritten, hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
 
 export const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
 
@@ -19,11 +19,29 @@ export const hasPartAsked = (question: Question, quote: Quote, text: string): bo
   givesReason(question, quote) || hasPartOf(question, quote, text)
 
 const hasPartOf = (question: Question, { statement }: Quote, text: string): boolean =>
-  hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, wordsOf(question))
+  (question.part !== "date" ||
+    statement.speaker === undefined ||
+    isDatedBy(question, text, statement.speaker.saidOn)) &&
+  hasPart(question.part, { ...statement, text, date: dateAsked(statement) }, wordsOf(question))
 
 /** "How come?" "The boiler broke": a reason in any form. */
 export const givesReason = ({ part }: Question, { replyTo }: Quote): boolean =>
   part === "reason" && replyTo?.part === "reason"
+
+/** A day that the words fix, a habit, or for "what time" a clock time; of what was done no day that was still to come. */
+const isDatedBy = ({ isWhenDone, text: question }: Question, text: string, saidOn: string | undefined): boolean => {
+  if (/\b(?:what|which) time\b/i.test(question)) return CLOCK.test(text)
+  const spoken = spokenDates(text, saidOn)
+  const written = daysWritten(text, saidOn)
+  if (!isWhenDone) {
+    return spoken.length + written.length > 0 || ORDINAL.test(text) || (!/\bdate\b/i.test(question) && HABIT.test(text))
+  }
+  const day = saidOn?.slice(0, "2024-01-02".length) ?? ""
+  return spoken.some(({ from }) => from <= day) || written.some((days) => days.some((one) => one <= day))
+}
+const CLOCK = /\d:\d\d|\b\d{1,2} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\bat \d{1,2}\b(?!:)/i
+const HABIT = /\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:every|each) \p{L}+)\b|\d:\d\d|\b\d{1,2} ?[ap]m\b/iu
+const ORDINAL = /\bthe \d{1,2}(?:st|nd|rd|th)\b/i
 
 /** The right speaker or subject, year and liking. */
 export const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
@@ -115,9 +133,9 @@ const isOfLiking = ({ liking }: Question, { memory }: Quote): boolean => {
 /** A message always has a date: its own. */
 export const dateOf = ({ date, speaker }: MemoryStatement): string | undefined => speaker?.saidOn ?? date
 
-/** What is due has its day in the words. */
-const dateAsked = ({ isWhenDue }: Question, statement: MemoryStatement): string | undefined =>
-  isWhenDue && statement.speaker !== undefined ? undefined : dateOf(statement)
+/** What a message tells has its day in the words: the day on which it was said is no date of it. */
+const dateAsked = (statement: MemoryStatement): string | undefined =>
+  statement.speaker === undefined ? statement.date : undefined
 
 /** 1: about the person who is named or asks; .5: no person is named, or the quote names them; 0: about another one. */
 export const agreement = (
@@ -149,7 +167,10 @@ export const agreement = (
 }
 
 /** Stems of all names of the one whose words or whose memory it is; `user` for the user. */
-const ownNames = ({ isRecord, speaker, subject }: MemoryStatement, user: ReadonlySet<string>): ReadonlySet<string> => {
+export const ownNames = (
+  { isRecord, speaker, subject }: MemoryStatement,
+  user: ReadonlySet<string>
+): ReadonlySet<string> => {
   const named = tokenize(subject ?? "")
   const isOfUser =
     speaker === undefined

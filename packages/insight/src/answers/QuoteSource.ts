@@ -7,9 +7,11 @@ const SOURCE_SHARE_MIN = 0.7
 /** What was extracted from a message that is among the quotes: by its key, else by its words. */
 const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined => {
   if (quote.statement.speaker !== undefined) return quote
-  const keys = quote.memory.sources ?? []
+  const keys = quote.memory.sources
+  // It was corrected since.
+  if (keys?.length === 0) return undefined
   const known = quotes.find(
-    ({ memory, statement }) => statement.speaker !== undefined && memory.sources?.some((key) => keys.includes(key))
+    ({ memory, statement }) => statement.speaker !== undefined && memory.sources?.some((key) => keys?.includes(key))
   )
   if (known !== undefined) return known
   const own = new Set([...quote.terms].filter((term) => !/^\d|^(?:user|utc)$/.test(term)))
@@ -19,9 +21,31 @@ const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined
   return best !== undefined && shareIn(best) >= SOURCE_SHARE_MIN ? best : undefined
 }
 
-/** Milliseconds. What was extracted counts from its message, anything else from when it was stored. */
-export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
-  Date.parse(sourceOf(quote, quotes)?.statement.speaker?.saidOn ?? "") || quote.memory.createdAt
+/** When it was said, and where in its conversation: messages of one request, or of one moment, are in order all the same. */
+export interface SaidAt {
+  readonly millis: number
+  readonly position: number
+}
+
+/** What was extracted counts from its message, anything else from when it was stored. */
+export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): SaidAt => {
+  const source = sourceOf(quote, quotes)
+  return {
+    millis: Date.parse(source?.statement.speaker?.saidOn ?? "") || quote.memory.createdAt,
+    position: source?.memory.turn?.position ?? 0
+  }
+}
+
+/** Positive where `one` is the later. */
+export const byTime = (one: SaidAt, other: SaidAt): number => one.millis - other.millis || one.position - other.position
+
+/** How many messages behind the one that the quote is, or was taken from; undefined: in no order. */
+export const messagesBehind = (quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): number | undefined => {
+  const [before, after] = [sourceOf(quote, quotes)?.memory.turn, other.memory.turn]
+  return before === undefined || after === undefined || before.conversation !== after.conversation
+    ? undefined
+    : after.position - before.position
+}
 
 /** All that was said where it was said; of what was stored directly its own text. */
 export const saidWith = (quote: Quote, quotes: ReadonlyArray<Quote>): string =>

@@ -7,7 +7,7 @@
  * and events have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
+import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 interface SlotForm {
@@ -142,45 +142,3 @@ const several: ReadonlySet<string> = new Set(
       "it that this there what which who you they he she we"
   )
 )
-
-interface Valued {
-  readonly memory: Evidence
-  readonly statement: MemoryStatement
-  readonly text: string
-  /** How sure it is that the quote answers, 0..1. */
-  readonly chance: number
-}
-
-/**
- * Of each slot and subject the newest value alone, with the greatest chance among all: the question has an answer, and
- * this is its present state. When the past is asked for, the values that were replaced or are told as past. Order kept.
- */
-export const withNewestValues = <V extends Valued>(
-  values: ReadonlyArray<V>,
-  isPastAsked: boolean
-): ReadonlyArray<V> => {
-  const slots = values.map((value) => (value.chance > 0 ? slotOf(value) : undefined))
-  return values.flatMap((value, at) => {
-    const slot = slots[at]
-    if (slot === undefined) return [value]
-    const rivals = values.filter((_, other) => slots[other] === slot)
-    const newest = Math.max(...rivals.filter(({ text }) => !isOfPast(text)).map(timeOf))
-    const isCurrent = !isOfPast(value.text) && timeOf(value) === newest
-    // "No longer drinks coffee" is the present state as long as nothing newer is.
-    const isOnly = rivals.length === 1 && !isPastAsked
-    if (isCurrent === isPastAsked && !isOnly) return []
-    return [{ ...value, chance: Math.max(...rivals.map(({ chance }) => chance)) }]
-  })
-}
-
-const slotOf = ({ memory, statement, text }: Valued): string | undefined => {
-  const slot = slotStated(memory, statement, text)
-  const { subject } = statement
-  // A user without a name is somebody else in the memories of another subject.
-  const owner = subject === undefined || isUser(subject) ? memory.owner : undefined
-  return slot && `${slot} of ${tokenize(subject ?? "").join(" ")} ${owner ?? ""}`
-}
-
-/** A message counts from when it was said, anything else from when it was stored. */
-const timeOf = ({ memory: { createdAt }, statement: { speaker } }: Valued): number =>
-  speaker === undefined ? createdAt : Date.parse(speaker.saidOn ?? "") || createdAt

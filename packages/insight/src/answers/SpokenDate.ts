@@ -69,6 +69,14 @@ export const onlySpokenDate = (text: string, saidOn: string | undefined): string
   return spoken.length === 1 && !hasWrittenDate(text) ? spoken[0]!.resolved : undefined
 }
 
+/** The days that each written date may mean; one without a year is of the year in which it was said. */
+export const daysWritten = (text: string, saidOn: string | undefined): ReadonlyArray<ReadonlyArray<string>> => {
+  const year = speakersDay(saidOn)?.slice(0, "2024".length) ?? ""
+  return datesInText(text, Number(year)).dates.map((days) =>
+    days.length > 1 ? days.filter((day) => day.startsWith(year)) : days
+  )
+}
+
 /** "7 May", "2023-05-07", "in 2023": dates that stand by themselves. */
 export const hasWrittenDate = (text: string): boolean => datesInText(text, anyYear).dates.length > 0
 

@@ -3,9 +3,6 @@ import { describe, expect, it } from "vitest"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { answerParts, hasPart, partAsked } from "@muniment/insight/answers/AnswerPart"
 import { openFormOf, openForms } from "@muniment/insight/answers/OpenQuestion"
-import { polarityOf, polarityRows } from "@muniment/insight/answers/Polarity"
-import { readQuestion } from "@muniment/insight/answers/Question"
-import { readQuotes } from "@muniment/insight/answers/Quote"
 import { slotAsked, slotForms, slotStated } from "@muniment/insight/answers/SlotValue"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { evidenceOf } from "./Worlds.ts"
@@ -62,30 +59,5 @@ describe("each slot", () => {
   it("of any other attribute is named by it", () => {
     expect(slotAsked("what is ann's favourite colour?", tokenize("ann"))).toBe(stated("Ann's favorite color is teal"))
     expect(slotAsked("what is ann's sister?", tokenize("ann"))).toBeUndefined()
-  })
-})
-
-describe("yes and no", () => {
-  it.each(polarityRows)("$question $text", ({ question, says, text }) => {
-    const message = evidenceOf("a", "conversation_message", { role: "user", text })
-    const asked = readQuestion(question)
-    expect(polarityOf(asked, readQuotes(asked, [message])[0]!)).toBe(says)
-  })
-
-  it("begin a reply", () => {
-    const asked = readQuestion("Does Ann have a dog?")
-    const said = (text: string) => {
-      const turns = [
-        { role: "user", name: "Ben", text: "do you have a dog, Ann?" },
-        { role: "user", name: "Ann", text }
-      ].map((data, position) => ({
-        ...evidenceOf(`m${position}`, "conversation_message", data),
-        turn: { conversation: "c", position }
-      }))
-      return polarityOf(asked, readQuotes(asked, turns)[1]!)
-    }
-    expect(said("yep, since May")).toBe("Yes")
-    expect(said("nope, a cat")).toBe("No")
-    expect(said("no idea what it is")).toBeUndefined()
   })
 })

@@ -51,7 +51,7 @@ describe("an answer from messages", () => {
     expect(answer("Where do I live?", hers, his, later).citations).toEqual([later.id])
   })
 
-  it("begins with the date when asked when: the one that the words give, else the day it was said", () => {
+  it("begins with the date that the words give when asked when; the day it was said is none", () => {
     const when = "When did Caroline go to the support group?"
     const yesterday = message("Caroline", "I went to a support group for painters yesterday and it was powerful.")
     expect(answer(when, yesterday).answer).toBe(
@@ -60,13 +60,13 @@ describe("an answer from messages", () => {
     const plain = message("Caroline", "I just went to that support group for painters and it was powerful.", {
       relevance: 0.95
     })
-    expect(answer(when, plain).answer).toMatch(/^2 January 2024, Caroline: "I just went/)
+    expect(answer(when, plain).grounded).toBe(false)
   })
 
   it("is not what was still to come when it is asked when something was done", () => {
     const said = message("Caroline", "I am going to the support group for painters next Sunday.", { relevance: 0.99 })
     expect(answer("When did Caroline go to the support group?", said).grounded).toBe(false)
-    expect(answer("When is Caroline going to the support group?", said).answer).toMatch(/^7 January 2024\. Caroline/)
+    expect(answer("When is Caroline going to the support group?", said).answer).toMatch(/^14 January 2024\. Caroline/)
   })
 
   it("never has the words of another speaker than the one who was named", () => {

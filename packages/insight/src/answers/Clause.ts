@@ -1,0 +1,234 @@
+/**
+ * Clauses of a quoted text, and of whom each tells. Read from closed classes of words alone: pronouns, possessives,
+ * auxiliaries, connectives and capitals. No noun is known here.
+ *
+ * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
+ * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.
+ */
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { isOver, moodOf } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { sentencesOf } from "./QuotedSentence.ts"
+
+export interface Clause {
+  readonly text: string
+  readonly terms: ReadonlySet<string>
+  /** Number of its sentence. */
+  readonly sentence: number
+  /** `owned`: "my sister"; `other`: anybody or anything else, by its words; `open`: "it", "there". */
+  readonly subject: "speaker" | "owned" | "other" | "open"
+  /** Stems of the words of the subject; of a pronoun those of what was named last. */
+  readonly subjectTerms: ReadonlySet<string>
+  /** What follows the subject. */
+  readonly predicate: string
+  readonly isAsserted: boolean
+  /** Of a state that has ended. */
+  readonly isOver: boolean
+}
+
+/** Questions have none. */
+export const clausesOf = (text: string): ReadonlyArray<Clause> => {
+  const clauses: Array<Clause> = []
+  let meant: ReadonlySet<string> = new Set()
+  for (const [sentence, one] of sentencesOf(text).entries()) {
+    let before: Clause | undefined
+    for (const piece of piecesOf(one)) {
+      const read = readClause(piece, before, meant)
+      const clause = { ...read, sentence }
+      if (!/\?["'”’)]*$/u.test(one)) clauses.push(clause)
+      before = clause
+      const named = namedIn(piece.text)
+      if (named.size > 0) meant = named
+    }
+  }
+  return clauses
+}
+
+interface Piece {
+  readonly text: string
+  /** The word that joins it to the one before it; empty for none. */
+  readonly joint: string
+  /** It hangs on the one before it: "I think he is", "I wish I had". */
+  readonly isEmbedded: boolean
+}
+
+const NOMINATIVE = "(?:I|we|We|he|He|she|She|they|They)"
+const CONNECTIVE = "but|so|because|whereas|although|though|if|unless|whether|when|where|while|who|whom|whose|which|nor"
+/** Prepositions, too: they join clauses before a subject alone. */
+const PREPOSITION = "as|since|before|after|until|till|than|that|like|and|or"
+const DETERMINED = `(?:${NOMINATIVE}|it|my|our|his|her|their)`
+const CUTS = new RegExp(
+  `\\s*[;:—–]\\s+|\\s+-+\\s+|,\\s+|\\s+(?=(?:${CONNECTIVE})\\b)|\\s+(?=(?:${PREPOSITION}) ${DETERMINED}\\b)|\\s+(?=${NOMINATIVE}(?:['’]\\p{L}+)?\\b)`,
+  "gu"
+)
+const JOINT = new RegExp(`^(?:${CONNECTIVE}|(?:${PREPOSITION})(?= ${DETERMINED}\\b)|not|never|and|or)\\b`, "i")
+
+const piecesOf = (sentence: string): ReadonlyArray<Piece> => {
+  const pieces: Array<Piece> = []
+  let from = 0
+  let cut = ""
+  for (const match of sentence.matchAll(CUTS)) {
+    const text = sentence.slice(from, match.index).trim()
+    // "So | we", "in fact | I", "my wife and | I": one piece.
+    if (text === "" || (match[0].trim() === "" && (JOINT.exec(text)?.[0] === text || leads(text)))) continue
+    addPiece(pieces, text, cut)
+    from = match.index + match[0].length
+    cut = match[0].trim()
+  }
+  const last = sentence.slice(from).trim()
+  if (last !== "") addPiece(pieces, last, cut)
+  return pieces
+}
+
+const LEAD_WORDS_MAX = 4
+/** What may stand before a subject: a preposition or adverb with its words, or another subject and "and". */
+const leads = (text: string): boolean =>
+  text === "" ||
+  (text.split(" ").length <= LEAD_WORDS_MAX && (/ (?:and|or)$/i.test(text) ? !hasVerb(text) : LEAD.test(text)))
+const LEAD =
+  /^(?:and |but |so |or )?(?:in|at|on|for|with|by|from|after|before|since|during|until|to|today|yesterday|tomorrow|tonight|last|this|next|still|now|just|then|also|actually|honestly|sadly|luckily|finally|sometimes|usually|both|only|even|unlike|like|yes|no|well|ok|oh|\p{L}+ly)\b/iu
+
+const addPiece = (pieces: Array<Piece>, text: string, cut: string): void => {
+  const joint = JOINT.exec(text)?.[0].toLowerCase() ?? ""
+  const previous = pieces.at(-1)
+  const isList = joint === "" || joint === "and" || joint === "or"
+  // "The cello and the piano", "on Tuesdays, Thursdays": parts of one clause.
+  if (previous !== undefined && isList && (cut === "" || cut === ",") && !hasOwnSubject(text)) {
+    pieces[pieces.length - 1] = { ...previous, text: `${previous.text}${cut} ${text}` }
+    return
+  }
+  pieces.push({ text, joint, isEmbedded: previous !== undefined && cut === "" && (joint === "" || joint === "that") })
+}
+
+const AUXILIARY = "is|are|was|were|am|has|have|had|do|does|did|will|can|could|would|should|must|may|might"
+const hasVerb = (text: string): boolean =>
+  new RegExp(`\\b(?:${AUXILIARY})\\b|['’](?:s|m|re|ve|ll|d)\\b`, "i").test(text)
+const VERBAL = `(?!this|his|its|has|was|is\\b)(?:\\p{L}+ly )?\\p{Ll}{2,}(?:s|ed)\\b`
+const OWN_SUBJECT = new RegExp(
+  `^(?:${DETERMINED}|you|there|everyone|everybody|someone|somebody|nobody|people)\\b|` +
+    `^(?:my|our|his|her|their|your|its|the|an?|some|every|each|no|most|many)\\b.*?(?: (?:${AUXILIARY})\\b|['’]s\\b| ${VERBAL})`,
+  "iu"
+)
+const hasOwnSubject = (text: string): boolean => {
+  const body = bodyOf(text)
+  return OWN_SUBJECT.test(body) || nameSubject(body) !== undefined || LEADING.test(body)
+}
+
+/** Without what joins it to the clause before it. */
+const bodyOf = (text: string): string =>
+  text.replace(JOINT, "").replace(/^(?:\s|(?:then|also|now|well|yes|yeah|no|ok|okay|oh|and)\b,?)+/i, "")
+
+/** Capitals that are no names. */
+const dates: ReadonlySet<string> = new Set([...monthNames, ...weekdayNames].map((name) => name.toLowerCase()))
+const NAMED = new RegExp(
+  `^(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+){0,2})(?:['’]s (?!an? |the )(?:[\\p{L}-]+ ){0,3}?)?(?: (?:${AUXILIARY}|and|who)\\b|['’](?:s|d|ll|ve)\\b| ${VERBAL}| (?!from|in|at|of|to|on|with|by|for|near)\\p{Ll}+ (?:me|us|my|our|the|an?|his|her|their|up|out|off|over|back|in|to|from|at|with|for|on|away)\\b)`,
+  "u"
+)
+
+/** The name that a clause begins with, before its verb. */
+const nameSubject = (body: string): string | undefined => {
+  const name = NAMED.exec(body)?.[1]
+  const words = name?.toLowerCase().split(" ") ?? []
+  return words.every((word) => stopWords.has(word) || dates.has(word)) ? undefined : name
+}
+
+const FIRST = new RegExp(
+  `\\b(?:(I|[Ww]e)\\b|([Mm]y|[Oo]ur)\\b|([Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir)\\b|` +
+    `([Ii]t|[Ii]ts|[Tt]here|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose|[Yy]ou|[Yy]our|[Ee]very(?:one|body)|[Aa]ny(?:one|body)|[Ss]ome(?:one|body)|[Nn]obody|[Pp]eople)\\b)`,
+  "u"
+)
+/** "Last day was Friday": what stands before the first auxiliary. */
+const LEADING = new RegExp(
+  `^((?!I\\b|we\\b|my\\b|our\\b|not\\b)(?:[\\p{L}\\p{N}-]+ ){0,3}?[\\p{L}\\p{N}-]+)(?: (?:${AUXILIARY})\\b|['’]s\\b)`,
+  "iu"
+)
+const ARTICLE =
+  /^(?:the|an?|some|every|each|no|most|many|all|both|hardly|few|another)\b(?: (?!(?:and|or|is|are|was|were|has|have|had|of)\b)[\p{L}-]+){1,2}(?:['’]s [\p{L}-]+)?/iu
+/** A noun, those before it where an auxiliary follows, and a name. */
+const OWNED = new RegExp(
+  `^(?:(?: [\\p{L}-]+(?:['’]s)?){1,4}?(?= (?:${AUXILIARY})\\b|['’]s (?!\\p{Ll}+ (?:${AUXILIARY})))| [\\p{L}-]+(?:['’]s [\\p{L}-]+)?(?: \\p{Lu}[\\p{L}-]+)*)`,
+  "u"
+)
+
+const readClause = (
+  { isEmbedded, joint, text }: Piece,
+  before: Clause | undefined,
+  meant: ReadonlySet<string>
+): Omit<Clause, "sentence"> => {
+  const body = bodyOf(text)
+  const own = ownSubject(body, joint, before, meant)
+  const isOfBefore = before?.isAsserted === false && (own === undefined || joint === "and")
+  const written = writtenOut(text)
+  const isAsserted =
+    !isEmbedded && !isOfBefore && !CONDITIONAL.test(joint) && moodOf(written) === "stated" && !UNREAL.test(text)
+  const inherited = before ?? { subject: "speaker" as const, subjectTerms: new Set<string>() }
+  const { predicate, subject, subjectTerms } = own ?? { ...inherited, predicate: body }
+  return { text, terms: new Set(tokenize(text)), subject, subjectTerms, predicate, isAsserted, isOver: isOver(written) }
+}
+
+const CONDITIONAL = /^(?:if|unless|whether|like|than)$/
+/** All but so. */
+const UNREAL = /\b(?:almost|nearly|about to|not sure)\b/i
+
+type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "predicate">
+
+const ownSubject = (
+  body: string,
+  joint: string,
+  before: Clause | undefined,
+  meant: ReadonlySet<string>
+): OwnSubject | undefined => {
+  // "Who are vegan now": whoever was named last.
+  if (/^(?:who|which|whose|whom)$/.test(joint)) {
+    const named = before === undefined ? meant : namedIn(before.text)
+    return { subject: "other", subjectTerms: named, predicate: body }
+  }
+  const first = FIRST.exec(body)
+  const name = nameSubject(body)
+  if (name !== undefined) {
+    const rest = body.slice(name.length)
+    const isWithSpeaker = /^ and I\b/.test(rest)
+    return isWithSpeaker
+      ? speakers(rest)
+      : told("other", `${name} ${/^['’]s ((?:[\p{L}-]+ ?){1,2})/u.exec(rest)?.[1] ?? ""}`, rest)
+  }
+  const article = ARTICLE.exec(body)
+  if (article !== null) return told("other", article[0], body.slice(article[0].length))
+  const leading = LEADING.exec(body)?.[1]
+  if (leading !== undefined && (first === null || first.index >= leading.length)) {
+    return told("other", leading, body.slice(leading.length))
+  }
+  // What stands behind a verb is no subject: "booked it for my mum".
+  if (first === null || !leads(body.slice(0, first.index).trim())) return undefined
+  const rest = body.slice(first.index + first[0].length)
+  if (first[1] !== undefined) return speakers(rest)
+  const words = OWNED.exec(rest)?.[0] ?? ""
+  if (first[2] !== undefined) {
+    return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
+  }
+  if (first[3] === undefined) return { subject: "open", subjectTerms: meant, predicate: rest }
+  const ofThem = /^(?:his|her|their)$/i.test(first[3]) ? tokenize(words) : []
+  return { subject: "other", subjectTerms: new Set([...meant, ...ofThem]), predicate: rest }
+}
+
+const speakers = (predicate: string): OwnSubject => ({ subject: "speaker", subjectTerms: new Set(), predicate })
+
+const told = (subject: Clause["subject"], words: string, predicate: string): OwnSubject => ({
+  subject,
+  subjectTerms: new Set(tokenize(words).filter((stem) => !stopWords.has(stem))),
+  predicate
+})
+
+/** Who or what a pronoun may stand for behind this text: what somebody has, and names that are no places. */
+const namedIn = (text: string): ReadonlySet<string> =>
+  new Set(
+    [
+      ...text.matchAll(
+        /\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|[Aa]n?|[Tt]he)((?: \p{Ll}[\p{L}-]*){1,2})|(?<!\b(?:in|at|from|to|near|on|of) )\b(\p{Lu}[\p{L}-]+)/gu
+      )
+    ]
+      .flatMap(([, owned = "", name = ""]) => tokenize(`${owned} ${name}`))
+      .filter((stem) => !stopWords.has(stem))
+  )

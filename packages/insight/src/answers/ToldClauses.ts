@@ -1,0 +1,93 @@
+/**
+ * Which clauses of a quoted message tell of the one a question asks about: of what somebody says, only what they say
+ * of themselves answers a question about them; of others only what names them. What is supposed, reported or over does not.
+ */
+import { negatorsIn } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import type { AskedSubject } from "./AskedSubject.ts"
+import type { Clause } from "./Clause.ts"
+import type { Identities } from "./Identities.ts"
+import type { Question } from "./Question.ts"
+
+export interface ToldBy {
+  /** Whether the message is of the one asked about. */
+  readonly isOwn: boolean
+  readonly identities: Identities
+  /** Stems of the question that the message replies to. */
+  readonly replied: ReadonlySet<string>
+  /** Or of the one whose "job" is asked for. */
+  readonly isOwner: boolean
+  /** It states the single value that is asked for. */
+  readonly statesSlot: boolean
+  /** That question asks for the same. */
+  readonly isReply: boolean
+}
+
+/** In order; empty where the message tells nothing of whom the question asks. */
+export const toldClauses = (question: Question, clauses: ReadonlyArray<Clause>, told: ToldBy): ReadonlyArray<Clause> =>
+  clauses.filter(
+    (clause, at) =>
+      question.isOfAssistant ||
+      ((clause.isAsserted || isAllowed(question, clause)) &&
+        !(clause.isOver && question.isOfPresent && question.part !== "reason") &&
+        (clause.isOver || !question.isOfPast || told.statesSlot || timed.has(question.part)) &&
+        !isDenied(question, clause) &&
+        isTold(question, clause, clauses.slice(0, at), told))
+  )
+
+/** "How long may I": what may be is what was asked. */
+const isAllowed = ({ text: question }: Question, { text }: Clause): boolean =>
+  /\bmay\b/.test(question) && /\bmay\b/.test(text)
+
+/** Their answers tell by themselves when something was. */
+const timed: ReadonlySet<string> = new Set(["date", "reason", "yesNo"])
+
+/** "I'm not moving that week" says nothing of when; why somebody does not do it, it may. */
+const isDenied = ({ isNegative, part }: Question, { text }: Clause): boolean =>
+  part !== "yesNo" && part !== "reason" && !isNegative && negatorsIn(writtenOut(text)).length > 0
+
+const isTold = (
+  { subject: asked, topic }: Question,
+  clause: Clause,
+  before: ReadonlyArray<Clause>,
+  told: ToldBy
+): boolean => {
+  const { identities, isOwn, isReply, replied } = told
+  const meets = (terms: ReadonlyArray<string>): boolean =>
+    terms.some((term) => clause.subjectTerms.has(term) || isNamed(term, clause, identities))
+  const isSpeakers = clause.subject === "speaker" || meets(topic) || /\b(?:me|us)\b/i.test(clause.predicate)
+  const holds = (terms: ReadonlySet<string> | undefined): boolean =>
+    asked.terms.some((term) => terms?.has(term) === true)
+  const nearby = before.filter(({ sentence }) => sentence >= clause.sentence - 1)
+  if (told.statesSlot && told.isOwner && clause.subject === "speaker") return true
+  if (isReply && clause.sentence === 0 && holds(replied)) return true
+  switch (asked.kind) {
+    case "open":
+      return true
+    case "asker":
+      return isOwn && isSpeakers
+    case "person":
+      // "My rent", "my sister": what is asked of them is who or how much they are, and the clause names them.
+      return (
+        meets(asked.terms) ||
+        (isOwn && isSpeakers) ||
+        (isIdentity(asked, topic) && holds(clause.terms) && (clause.subject !== "other" || OWNED.test(clause.text)))
+      )
+    case "thing":
+      // All of its words: another house tells nothing of "the terrace house".
+      return (
+        meets(asked.terms) ||
+        (clause.subject !== "other" &&
+          asked.terms.every((term) => replied.has(term) || [...nearby, clause].some(({ terms }) => terms.has(term))))
+      )
+  }
+}
+
+const OWNED = /\b(?:my|our)\b/i
+
+const isNamed = (term: string, { subjectTerms }: Clause, { byRelation }: Identities): boolean =>
+  [...(byRelation.get(term) ?? [])].some((name) => subjectTerms.has(name))
+
+/** Nothing is asked of it but the part: "how much is my rent", "who is my dentist". */
+const isIdentity = ({ auxiliary, terms }: AskedSubject, topic: ReadonlyArray<string>): boolean =>
+  /^(?:is|are|was|were|am)$/.test(auxiliary) && topic.every((term) => terms.includes(term))

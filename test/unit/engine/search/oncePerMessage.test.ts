@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest"
+import { oncePerMessage } from "@muniment/engine/search/oncePerMessage"
+
+/** `m1`: a message; `f1`: a fact taken from it; `f12`: one of two messages. */
+const hit = (name: string) =>
+  ({
+    memory: {
+      id: name,
+      sources: name
+        .slice(1)
+        .split("")
+        .map((key) => ({ key }))
+    },
+    ranked: { candidate: { namespace: "n", message: name.startsWith("m") ? {} : undefined } }
+  }) as unknown as Parameters<typeof oncePerMessage>[0][number]
+const page = (names: string, limit: number) =>
+  oncePerMessage(names.split(" ").map(hit), limit).map(({ memory }) => memory.id)
+
+describe("a page with facts and their messages", () => {
+  it.each([
+    ["m1 f1 m2 m3", 3, ["m1", "m2", "m3"]],
+    ["f1 m1 m2 m3", 3, ["f1", "m1", "m2"]],
+    ["m2 f12 m1 m3", 3, ["m2", "m1", "m3"]],
+    ["m2 f14 m1 m3", 3, ["m2", "f14", "m1"]],
+    ["m1 f1 m2", 3, ["m1", "f1", "m2"]],
+    ["m1 f1 f1 f1", 3, ["m1", "f1", "f1"]]
+  ] as const)("of %s shows %i: a fact gives way to a message before it alone", (names, limit, shown) =>
+    expect(page(names, limit)).toEqual(shown)
+  )
+})

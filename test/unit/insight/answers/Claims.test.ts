@@ -1,0 +1,181 @@
+/** What is claimed without a model: what the one asked about said of themselves, or others of them by name, and no more. */
+import { describe, expect, it } from "vitest"
+import { clausesOf } from "@muniment/insight/answers/Clause"
+import { extractiveAnswer } from "@muniment/insight/answers/ExtractiveAnswers"
+import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
+
+type Said = string | { readonly name: string; readonly text: string }
+
+/** Messages of one conversation; all of one moment, so that only their order tells which is later. */
+const chat = (...said: ReadonlyArray<Said>): ReadonlyArray<Evidence> =>
+  said.map((one, position) => ({
+    id: `m${position}`,
+    kind: "conversation_message",
+    data: { role: "user", sentAt: "2026-01-30T18:00:00+01:00", ...(typeof one === "string" ? { text: one } : one) },
+    turn: { conversation: "c", position },
+    owner: "o",
+    createdAt: 0,
+    relevance: 0.4 - position / 10
+  }))
+
+const answered = (question: string, ...said: ReadonlyArray<Said>) => extractiveAnswer(question, chat(...said))
+const nothing = (question: string, ...said: ReadonlyArray<Said>) =>
+  expect(answered(question, ...said).answer, `${question} ${JSON.stringify(said)}`).toBe(
+    "I have no memory that answers this."
+  )
+
+describe("of a person of whom nothing is known nothing is claimed", () => {
+  it.each([
+    ["Do I play the cello?", "My flatmate plays the cello in an orchestra."],
+    ["Where was I born?", "My grandfather was born in Trieste."],
+    ["Am I diabetic?", "Her husband is diabetic."],
+    ["Am I allergic to penicillin?", "Tariq is allergic to penicillin, so we told the nurse."],
+    ["Where do I commute from?", "My boss Ines commutes from Girona every day."],
+    ["Am I vegan?", "We visited my parents, who are vegan now."],
+    ["Do I smoke?", "Everyone in my office smokes."],
+    ["Where do I live?", "My aunt lives in Perth and my uncle in Cairns."],
+    ["Who do I work for?", "I met a man on the train who works for Siemens."],
+    ["When am I getting married?", "My cousin Lotte is getting married in June."],
+    ["How old am I?", "My daughter turned nine on Sunday."],
+    ["Do I drink wine?", "Hardly anybody in my family drinks wine."],
+    ["Does my sister hate coriander?", "Unlike my sister, I can't stand coriander."],
+    ["Does Wim work from home on Fridays?", "Unlike Wim I work from home on Fridays."],
+    ["Does my brother drink?", "Unlike my brother, I don't drink."],
+    ["Can Ada swim?", { name: "Ada", text: "Bo told me he can't swim." }],
+    ["Does Bob live in Oslo?", { name: "Ada", text: "I live in Oslo." }],
+    ["Am I a vegetarian?", "Adaeze came with her new fella, Marcus, he's vegetarian so he got the plate."]
+  ] as const)("%s %s", (question, said) => nothing(question, said))
+})
+
+describe("of the one who is asked about it is", () => {
+  it.each([
+    ["Am I allergic to strawberries?", "I'm allergic to strawberries.", "Yes."],
+    ["Do I eat shellfish?", "I never eat shellfish.", "No."],
+    ["Do I need a permit?", "I do not need a permit.", "No."],
+    ["Is Tariq allergic to penicillin?", "Tariq is allergic to penicillin, so we told the nurse.", "Yes."],
+    ["Have I been to Japan?", "I have never been to Japan.", "No."],
+    ["Am I a fan of karaoke?", "I am no fan of karaoke.", "No."],
+    ["Do I have pets?", "I have no pets.", "No."],
+    ["Do I eat beef?", "I eat neither beef nor lamb.", "No."],
+    ["What is my daughter allergic to?", "My daughter is allergic to peanuts.", "peanuts"],
+    ["Where do I live?", "I live in Aarhus, near the harbour.", "Aarhus"],
+    ["How much is my rent?", "We pay 940 a month in rent.", "940"],
+    ["Why did I start learning Polish?", "I started learning Polish because my wife is from Gdansk.", "Gdansk"],
+    ["What is my locker number?", "My locker number is 214.", "214"]
+  ] as const)("%s %s", (question, said, expected) => expect(answered(question, said).answer).toContain(expected))
+})
+
+describe("yes and no need the asked statement itself", () => {
+  it.each([
+    ["Do I like spiders?", "I don't mind spiders."],
+    ["Do I like onions?", "I don't mind onions."],
+    ["Do I dislike opera?", "It's not that I dislike opera, I just never have time."],
+    ["Am I a morning person?", "I am anything but a morning person."],
+    ["Do I like olives?", "I can't say I like olives."],
+    ["Is Marta coming to the party?", "I don't think Marta is coming to the party."],
+    ["Do I fly?", "I refuse to fly."],
+    ["Do I have a garden?", "I wish I had a garden."],
+    ["Do I have a kayak?", "I almost bought a kayak."],
+    ["Am I allergic to dogs?", "I'm allergic to cats, not dogs."],
+    ["Do I smoke?", "I used to smoke."],
+    ["Do I have asthma?", "I am an asthma nurse."],
+    ["Do I have a van?", "I sold the van."],
+    ["Do I eat meat?", "I would eat meat if I had to."],
+    ["Am I on crutches?", "I am off crutches since Monday."],
+    ["Does Camila have twins?", { name: "Camila", text: "Twins is Nuria." }]
+  ] as const)("%s %s", (question, said) => nothing(question, said))
+
+  it("begin a reply, where the question was put to the one who is asked about", () => {
+    const said = (question: string, reply: string) =>
+      answered(question, { name: "Ben", text: "do you have a dog?" }, { name: "Ann", text: reply }).answer
+    expect(said("Does Ann have a dog?", "yep, since May")).toContain("Yes. Ann")
+    expect(said("Does Ann have a dog?", "nope, a cat")).toContain("No. Ann")
+    expect(said("Does Ann have a dog?", "no idea what it is")).not.toMatch(/\b(?:Yes|No)\./)
+    expect(said("Does Ben have a dog?", "yep, since May")).not.toMatch(/\b(?:Yes|No)\./)
+  })
+})
+
+describe("what stands in a frame is not claimed of its writer", () => {
+  it.each([
+    ["Where do I live?", "Write a short bio in my style: I am Lena. I live in Kiel. I teach biology."],
+    ["What is my job?", "Proofread this: I work as a lifeguard in Rimini."],
+    ["Where do I live?", "Here's the email I got:\n\nFrom: Paul\nI live in Derby and I own two ferrets."],
+    ["What is my hobby?", 'My son wrote in his essay: "My hobby is archery."'],
+    ["Where do I live?", "Paul: I live in Derby\nQuentin: I live in Leeds"],
+    ["What is my name?", "Pretend you are me: my name is Gustav and I love sailing."],
+    ["What is my favourite food?", "Translate to French: my favourite food is ramen"],
+    ["How many hives do I have?", "Summarise the following. I am a beekeeper. I have forty hives."],
+    ["Do I have diabetes?", 'He told me "I drove to Baghdad and I have diabetes". Everyone is a poet.']
+  ])("%s %s", (question, said) => nothing(question, said))
+})
+
+describe("what was taken back or corrected later in the same moment", () => {
+  it.each([
+    ["What is my locker number?", "My locker number is 214.", "Sorry, 241 I mean."],
+    ["Where do I live?", "I live in Malmö.", "Scrap that: Lund."],
+    ["Where do I live?", "I live in Oslo.", "Correction: Bergen."],
+    ["When is my birthday?", "My birthday is 3 May.", "Oops, it's 5 May."],
+    ["Who is my dentist?", "My dentist is Dr Vance.", "Wait no, Dr Vale."],
+    ["How many brothers do I have?", "I have two brothers.", "Actually three, I forgot my half-brother."],
+    ["Am I allergic to nuts?", "I am allergic to nuts.", "It turns out I'm not allergic to nuts after all."],
+    ["What band do I play in?", "I play bass in a band called Tarmac.", "Just kidding, I don't play in any band."],
+    ["Do I like jazz?", "I like jazz.", "I don't like jazz any more."],
+    ["Where do I work?", "I work at Initrode.", "They let me go on Monday."],
+    ["Where do I work?", "I work at Initrode.", "I got laid off."],
+    ["Do I have a cat?", "We have a cat named Miso.", "Miso died last week, we are heartbroken."],
+    ["Where do I live?", "I live in Bergamo.", "We finally sold the flat and left Bergamo."]
+  ] as const)("%s %s %s", (question, first, later) => {
+    expect(answered(question, first).grounded).toBe(true)
+    const { answer } = answered(question, first, later)
+    expect(answer).not.toContain(first)
+    expect(answer).not.toMatch(/^Yes/)
+  })
+
+  it.each([
+    ["What is my favourite colour?", "My favourite colour is green.", "My favourite colour is blue.", "blue"],
+    ["Where do I work?", "I work at Nokia.", "I now work at Ericsson.", "Ericsson"]
+  ] as const)("%s is answered by the later: %s %s", (question, first, later, expected) => {
+    const { answer } = answered(question, first, later)
+    expect(answer).toContain(expected)
+    expect(answer).not.toContain(first)
+  })
+})
+
+describe("a date that is claimed", () => {
+  it.each([
+    ["When are we going sledging?", "We are going sledging next Saturday.", "7 February 2026"],
+    ["When is my flight?", "My flight is the Monday after next.", "9 February 2026"],
+    ["When did I get back from Crete?", "I got back from Crete a fortnight ago.", "the week of 12 January 2026"],
+    ["When did I run my first 10k?", "I ran my first 10k the weekend before last.", "the weekend of 17 January 2026"]
+  ])("%s %s", (question, said, day) => expect(answered(question, said).answer).toContain(`${day}. User`))
+
+  it.each([
+    ["When did our boiler break?", "Our boiler broke a few weeks ago."],
+    ["When did I adopt a dog?", "I adopted a dog, he is lovely."],
+    ["When did the pilot start?", "The pilot starts on 15 June with twelve nodes."]
+  ])("is never the day of saying: %s %s", (question, said) => nothing(question, said))
+
+  it("counts from the day in the offset of the message", () => {
+    const [said] = chat("I have a blood test tomorrow.")
+    const late = { ...said!, data: { ...said!.data, sentAt: "2024-05-01T20:30:00-07:00" } }
+    expect(extractiveAnswer("When is my blood test?", [late]).answer).toMatch(/^2 May 2024\. User \(1 May 2024\)/)
+  })
+})
+
+describe("a clause", () => {
+  const subjects = (text: string) => clausesOf(text).map(({ isAsserted, subject }) => (isAsserted ? subject : "unsaid"))
+
+  it.each([
+    ["I live in Oslo, near the harbour.", ["speaker"]],
+    ["sold the van", ["speaker"]],
+    ["My flatmate plays the cello.", ["owned"]],
+    ["Unlike my sister, I can't stand it.", ["owned", "speaker"]],
+    ["My sister says she is moving, I stay here.", ["unsaid", "unsaid", "speaker"]],
+    ["I think he is in Rome.", ["speaker", "unsaid"]],
+    ["If I lived in Rome I would drive.", ["unsaid", "unsaid"]],
+    ["Tariq called, so we left.", ["other", "speaker"]],
+    ["last day was friday, I'm off to Kyoto", ["other", "speaker"]],
+    ["In fact I move on the 15th of august", ["speaker"]],
+    ["Is it far?", []]
+  ])("of %s", (text, expected) => expect(subjects(text)).toEqual(expected))
+})
