@@ -11,7 +11,7 @@ import { startMuniment } from "../support/CliProcess.ts"
 import { openDatabases, unlockedFiles } from "../support/FileLocks.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { besideReader } from "../support/OutsideReader.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const agents = ["ann", "bob", "cy", "dee"]
 /** The same with the commit log, which mends what a lost log of SQLite's takes, and without it, where nothing does. */
@@ -21,11 +21,17 @@ const environmentOf = (commitLog: (typeof kinds)[number]) => ({
   MUNIMENT_COMMIT_LOG: commitLog
 })
 
+/** Repeated under its key, as the contract says: a reader that gets no processor time may hold a file too long. */
 const create = async (server: TestServer, agentId: string, text: string) => {
-  const { body, status } = await server.call("POST", "/v1/memories", {
-    body: { agentId, memories: [fact(text, `It is the memory of ${text}`)] }
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
+  const deadline = Date.now() + patienceMillis
+  for (;;) {
+    const { body, status } = await server.call("POST", "/v1/memories", {
+      headers: { "idempotency-key": text },
+      body: { agentId, memories: [fact(text, `It is the memory of ${text}`)] }
+    })
+    if (status === 200) return
+    expect([status, Date.now() < deadline], JSON.stringify(body)).toEqual([503, true])
+  }
 }
 
 describe.each(kinds)("with the commit log %s", (commitLog) => {

@@ -6,9 +6,12 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { join } from "node:path"
 
-/** Between the looks that must all find a file without its lock: SQLite opens it a moment before it locks it. */
-const looks = 4
-const betweenMillis = 5
+/**
+ * Looks that must all find a file without its lock: SQLite opens it a moment before it locks it, and a busy machine makes
+ * that moment long. A lock that was dropped never comes back.
+ */
+const looks = 100
+const betweenMillis = 50
 
 /** Bytes that SQLite locks: of the file any of the shared ones, of the index the one that says it is in use. */
 const sharedFirst = 1_073_741_826
