@@ -163,7 +163,7 @@ describe("the pages of the repository", () => {
   it.each(["operations", "money", "security"])("say the value of every limit that an operator meets: %s.md", (name) => {
     const text = read(`packages/server/docs/${name}.md`)
     const shown = Array.from(
-      text.matchAll(/([\d,]+)(?: (ms|s|MiB))? \(`Limits\.(\w+)`/g),
+      text.matchAll(/([\d,]+)(?: (ms|s|KiB|MiB))? \(`Limits\.(\w+)`/g),
       ([, number = "", unit = "", limit = ""]) => [limit, Number(number.replaceAll(",", "")) * units[unit]!]
     )
     const named = Array.from(text.matchAll(/`Limits\.(\w+)`/g), ([, limit = ""]) => limit)
@@ -174,7 +174,7 @@ describe("the pages of the repository", () => {
 })
 
 /** Of the values of limits: milliseconds, bytes, counts. */
-const units: Readonly<Record<string, number>> = { "": 1, ms: 1, s: 1_000, MiB: 1_048_576 }
+const units: Readonly<Record<string, number>> = { "": 1, ms: 1, s: 1_000, KiB: 1_024, MiB: 1_048_576 }
 
 /** A test is also named without its ending. */
 const isThere = (path: string): boolean =>

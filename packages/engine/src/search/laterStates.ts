@@ -48,9 +48,11 @@ export const laterStates = Effect.fnUntraced(function* (
     )
 })
 
+export type MessageOrFact = Pick<MemoryVersion, "sources" | "subjectId" | "threadId">
+
 /** Of the messages that a memory is, or was taken from; a key is unique in its conversation. */
 export const messageKeys = (
   namespace: string,
-  { sources, subjectId, threadId }: MemoryVersion
+  { sources, subjectId, threadId }: MessageOrFact
 ): ReadonlyArray<string> =>
   backingSources(sources).map(({ key }) => JSON.stringify([namespace, subjectId, threadId, key]))

@@ -3,13 +3,12 @@
  * more hits than wanted and one of its messages stands before it. Without this, extracted memories push messages with an
  * answer of their own off a page. A fact that ranks before its messages keeps its place: it is the shorter answer.
  */
-import type { MemoryVersion } from "@muniment/domain/Memory"
-import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
-import { messageKeys } from "./laterStates.ts"
+import { type MessageOrFact, messageKeys } from "./laterStates.ts"
 
 interface PlacedHit {
-  readonly memory: MemoryVersion
-  readonly ranked: { readonly candidate: Pick<PlacedCandidate, "message" | "namespace"> }
+  readonly memory: MessageOrFact
+  /** `message` is undefined of other kinds. */
+  readonly ranked: { readonly candidate: { readonly namespace: string; readonly message: object | undefined } }
 }
 
 /** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */

@@ -2,19 +2,12 @@ import { describe, expect, it } from "vitest"
 import { oncePerMessage } from "@muniment/engine/search/oncePerMessage"
 
 /** `m1`: a message; `f1`: a fact taken from it; `f12`: one of two messages. */
-const hit = (name: string) =>
-  ({
-    memory: {
-      id: name,
-      sources: name
-        .slice(1)
-        .split("")
-        .map((key) => ({ key }))
-    },
-    ranked: { candidate: { namespace: "n", message: name.startsWith("m") ? {} : undefined } }
-  }) as unknown as Parameters<typeof oncePerMessage>[0][number]
-const page = (names: string, limit: number) =>
-  oncePerMessage(names.split(" ").map(hit), limit).map(({ memory }) => memory.id)
+const hit = (name: string) => ({
+  id: name,
+  memory: { sources: Array.from(name.slice(1), (key) => ({ key })) },
+  ranked: { candidate: { namespace: "n", message: name.startsWith("m") ? {} : undefined } }
+})
+const page = (names: string, limit: number) => oncePerMessage(names.split(" ").map(hit), limit).map(({ id }) => id)
 
 describe("a page with facts and their messages", () => {
   it.each([
