@@ -8,7 +8,7 @@ import { type MessageOrFact, messageKeys } from "./laterStates.ts"
 interface PlacedHit {
   readonly memory: MessageOrFact
   /** `message` is undefined of other kinds. */
-  readonly ranked: { readonly candidate: { readonly namespace: string; readonly message: object | undefined } }
+  readonly ranked: { readonly candidate: { readonly namespace: string; readonly message?: object | undefined } }
 }
 
 /** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */
