@@ -311,7 +311,7 @@ describe("a failing call", () => {
     ["an unknown mode", "memory_search", { query: "x", mode: "all" }, "invalid_request", "/mode"],
     ["both modes of creating", "memory_create", { agentId: "a" }, "invalid_request"],
     ["too many ids", "memory_batch_delete", { ids: Array(101).fill("x") }, "batch_too_large"],
-    ["a change of its kind", "memory_update", { id: "mem_x", kind: "x" }, "invalid_request", "kind"],
+    ["a change of its kind", "memory_update", { id: "mem_x", kind: "x" }, "unknown_parameter", "kind"],
     ["a change of nothing", "memory_update", { id: "mem_x" }, "invalid_request"],
     ["a memory that is not there", "memory_update", { id: "mem_x", tags: [] }, "memory_not_found"],
     ["an id that is a number", "memory_get", { id: 7 }, "invalid_request", "/id"]

@@ -306,8 +306,8 @@ describe("what generators of clients need", () => {
       { type: "object", names: expect.not.arrayContaining(["conversation"]), required: ["agentId", "memories"] }
     ])
     expect(choicesOf("/v1/memories/batch/delete").map(({ names }) => names)).toEqual([
-      ["ids", "dryRun"],
-      ["filters", "dryRun"]
+      ["ids", "dryRun", "versions"],
+      ["filters", "dryRun", "versions"]
     ])
     const claims = bodyOf("POST", "/v1/attestations")["oneOf"] as ReadonlyArray<JsonSchema>
     expect(claims.map((claim) => at(claim, "claim")["enum"])).toEqual([

@@ -207,7 +207,7 @@ describe("changing a schema", () => {
   it("refuses an unknown field, nothing, a bad document, and uniqueOn that the document does not declare", async () => {
     await register({ name: "rules", uniqueOn: ["email"] })
     const tries = [
-      [{ name: "other" }, "invalid_request"],
+      [{ name: "other" }, "unknown_parameter"],
       [{}, "invalid_request"],
       [{ schema: "{" }, "invalid_schema"],
       [{ uniqueOn: ["phone"] }, "invalid_schema"],

@@ -227,26 +227,13 @@ describe("an attestation", () => {
     expect(expiresAt - issuedAt).toBe(seconds)
   })
 
-  it.each([
-    "0s",
-    "366d",
-    "53w",
-    "31536001s",
-    "1",
-    "1y",
-    "h",
-    "-1h",
-    "1.5h",
-    " 1h",
-    "1H",
-    "",
-    "999999999999w",
-    3_600,
-    null
-  ])("is refused when expiresIn is %j", async (expiresIn) => {
-    const refusal = await refused({ claim: "memory_count_gte", threshold: 0, expiresIn })
-    expect(refusal).toEqual([400, "invalid_duration"])
-  })
+  it.each(["0s", "366d", "53w", "31536001s", "1", "1y", "h", "-1h", "1.5h", " 1h", "1H", "", "999999999999w", 3_600])(
+    "is refused when expiresIn is %j",
+    async (expiresIn) => {
+      const refusal = await refused({ claim: "memory_count_gte", threshold: 0, expiresIn })
+      expect(refusal).toEqual([400, "invalid_duration"])
+    }
+  )
 
   it("is refused for a claim that is not made on demand", async () => {
     const claims = ["shared_memories_from", "has_memories", "", "__proto__", 1, null]

@@ -157,7 +157,8 @@ describe.each([
   it("so that C and A see nothing of it, and no attestation where nothing shared is found", async () => {
     const grant = await toB()
     const toC = await search(c, [grant], { scope: "shared" })
-    expect(toC).toEqual({ success: true, memories: [], searchedAt: expect.any(String) })
+    const unusableGrants = [expect.objectContaining({ index: 0, reason: "not_for_caller" })]
+    expect(toC).toEqual({ success: true, memories: [], searchedAt: expect.any(String), unusableGrants })
     expect((await search(c, [grant])).memories.every(({ source }) => source === "own")).toBe(true)
     expect(await seen(a, [grant], { scope: "shared" })).toEqual([])
     const unfound = await search(b, [grant], { scope: "shared", query: "submarine" })

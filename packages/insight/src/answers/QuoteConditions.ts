@@ -51,6 +51,7 @@ export const isOfQuestion = (question: Question, quote: Quote, list: HitList): b
     agreement(question, quote, list) > 0 &&
     (isMeant || isAbout(question, quote, identities)) &&
     isOfLiking(question, quote) &&
+    !repliesToOther(question, quote) &&
     !isOfOther(question, quote) &&
     !isContrary(question, quote) &&
     isOfRelative(question, quote, identities) &&
@@ -85,6 +86,13 @@ const isOfOther = ({ names, owned }: Question, { text }: Quote): boolean => {
     const owners = ownersOf(stem)
     return owners.length > 0 && owners.every((owner) => OTHER.test(owner))
   })
+}
+
+/** "How long has he played it?" "Since 2020" says nothing of who plays. */
+const repliesToOther = ({ part, topic }: Question, { replyTo, text }: Quote): boolean => {
+  if (replyTo?.part === undefined || replyTo.part === part) return false
+  const own = new Set(tokenize(text))
+  return !topic.some((term) => own.has(term))
 }
 
 /** "My sister's job" is not the speaker's own: she is meant by relation or name. */

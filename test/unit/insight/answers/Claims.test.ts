@@ -47,6 +47,17 @@ describe("of a person of whom nothing is known nothing is claimed", () => {
   ] as const)("%s %s", (question, said) => nothing(question, said))
 })
 
+it("of a reply to another question nothing is claimed", () => {
+  const asked = { name: "Ben", text: "How long has he played it?" }
+  const { answer } = answered(
+    "Who plays the zephyrbassoon?",
+    "My brother plays the zephyrbassoon.",
+    asked,
+    "Since the spring of 2020."
+  )
+  expect(answer).toContain("My brother plays the zephyrbassoon.")
+})
+
 describe("of the one who is asked about it is", () => {
   it.each([
     ["Am I allergic to strawberries?", "I'm allergic to strawberries.", "Yes."],
