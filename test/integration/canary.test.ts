@@ -158,6 +158,16 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     [`/v1/memories/search?query=${word}&scope=shared&limit=100`, { headers: grantsHeader([names.grant]) }],
     [`/v1/memories/search?query=${word}&scope=own&tags=${word}tag&includeSuperseded=true&agentId=${names.agentId}`]
   ],
+  "memories.searchByBody": (names, word) => {
+    const search = (body: object, headers?: CallOptions["headers"]) =>
+      ["/v1/memories/search", { body: { query: word, ...body }, ...(headers !== undefined && { headers }) }] as const
+    return [
+      search({ agentId: names.agentId }),
+      search({ agentId: names.agentId }, grantsHeader([names.grant])),
+      search({ scope: "shared", limit: 100 }, grantsHeader([names.grant])),
+      search({ scope: "own", tags: [`${word}tag`], includeSuperseded: true, agentId: names.agentId })
+    ]
+  },
   "memories.get": ({ ids, grant }) =>
     ids.map((id) => [`/v1/memories/${id}`, { headers: grantsHeader([grant]) }] as const),
   "memories.update": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`, { body: { tags: ["taken"] } }] as const),
@@ -309,6 +319,8 @@ const withoutEchoes = (text: string, names: Names, word: string): string => {
   const timeless = plain
     .replaceAll(/"estimatedMicros":[\d.e+-]+/g, '"estimatedMicros":0')
     .replaceAll(/"lastUsedAt":\d+/g, '"lastUsedAt":0')
+    // Of the grant that the caller sent.
+    .replaceAll(/"grantor":"0x[\da-f]+"/g, '"grantor":"SENT"')
   return timeless.replaceAll(word, "WORD").replace(/\["content-length","\d+"\]/, "")
 }
 
