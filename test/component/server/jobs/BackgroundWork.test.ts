@@ -120,7 +120,7 @@ it.effect("a control.db that is busy for too long costs one round, and the next 
     const busy = (yield* roundsOf(services)).filter(({ isFailing }) => isFailing)
     expect(busy.map(({ name }) => name)).toEqual(expect.arrayContaining(["housekeeping"]))
     expect(busy.map(({ lastFailure }) => lastFailure?.reason)).toEqual(
-      expect.arrayContaining([expect.stringContaining("SqliteError(busy)")])
+      expect.arrayContaining([expect.stringContaining("Unavailable(control_unavailable)")])
     )
     expect(lines.filter((line) => line.includes(`"round":"housekeeping"`))).not.toEqual([])
     const counted = yield* Metric.snapshot
