@@ -194,8 +194,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a conversation that is sent again counts as another",
     file: "packages/server/src/extraction/ConversationMessages.ts",
-    from: "sha256Hex(canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : { id }))",
-    to: "sha256Hex(canonicalJson({ ...words, id: id ?? null, at: performance.now() }))",
+    from: "{ ...words, occurrence: number, kinds: read }",
+    to: "{ ...words, occurrence: number, kinds: read, at: performance.now() }",
     isWhole: true
   },
   {

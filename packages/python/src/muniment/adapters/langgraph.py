@@ -128,7 +128,8 @@ class MunimentStore(BaseStore):
 
     def _put(self, op: PutOp) -> None:
         subject, thread = _subject_of(op.namespace), _thread_of(op.key)
-        if op.value is None:
+        # What is over when it is put leaves nothing behind, not the version before it either.
+        if op.value is None or (op.ttl is not None and op.ttl <= 0):
             item = Filters(agent_id=self.agent_id, subject_id=subject, thread_id=thread, kind=KIND)
             self.client.batch_delete(filters=item)
             return
