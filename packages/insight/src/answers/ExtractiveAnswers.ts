@@ -7,6 +7,7 @@
 import { mayHaveChanged } from "./ChangedSince.ts"
 import { dateText } from "./DateText.ts"
 import { isGrounded, polarityIn, type Weighed, weighQuotes } from "./GroundedGate.ts"
+import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { type HitList, hitListOf } from "./HitList.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
@@ -26,7 +27,9 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
   const asked = readQuestion(question)
   const quotes = readQuotes(asked, evidence)
   const list = hitListOf(quotes)
-  const [best, ...others] = groundedQuotes(asked, quotes, list)
+  const foreign = foreignQuestion(asked.text)
+  const [best, ...others] =
+    foreign === undefined ? groundedQuotes(asked, quotes, list) : foreignQuotes(foreign, quotes, list)
   if (best === undefined) return unanswered("extractive")
   const chosen = best.statement.speaker === undefined ? [best, ...furtherStatements(asked, best, others)] : [best]
   return {
@@ -80,11 +83,7 @@ const isStillToCome = (quote: Quote, quotes: ReadonlyArray<Quote>): boolean => {
 }
 
 /** Several statements answer what somebody likes, and lists; other questions usually have one answer. */
-const furtherStatements = (
-  asked: Question,
-  best: GroundedQuote,
-  others: ReadonlyArray<GroundedQuote>
-): ReadonlyArray<GroundedQuote> => {
+const furtherStatements = (asked: Question, best: Quote, others: ReadonlyArray<Quote>): ReadonlyArray<Quote> => {
   if (asked.open !== "list" && asked.liking === undefined) return []
   const chosen = [best]
   let length = best.text.length
