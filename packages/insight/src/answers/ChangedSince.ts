@@ -18,6 +18,7 @@ import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, without
 import type { Question } from "./Question.ts"
 import { withdraws } from "../speech/OwnSpeech.ts"
 import { asksOnly } from "./QuotedSentence.ts"
+import { slotNouns } from "./SlotValue.ts"
 import { countsSaid, valuesSaid } from "./SaidValue.ts"
 import { byTime, messagesBehind, saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
 
@@ -218,7 +219,7 @@ const endsIt = (question: Question, older: Quote, newer: Quote): boolean =>
 
 /** It is about something of the speaker, by its first words or wholly, that neither the question nor the quote names. */
 const namesOther = (question: Question, quote: Quote, { text }: Quote): boolean => {
-  const known = new Set([...question.terms, ...quote.terms])
+  const known = new Set([...question.terms, ...quote.terms, ...slotNouns(question.slot)])
   const isKnown = ([, word = ""]: ReadonlyArray<string>): boolean => tokenize(word).some((term) => known.has(term))
   const owned = [...text.matchAll(/\b(?:my|our|his|her) (?:(?:old|new) )?(\p{L}+)/giu)]
   const subjects = [...text.matchAll(/(?:^|[.!?] )(?:my|our) (?:(?:old|new) )?(\p{L}+)/giu)]

@@ -9,7 +9,7 @@ import type { Identities } from "./Identities.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
-import { slotStated } from "./SlotValue.ts"
+import { slotNouns, slotStated } from "./SlotValue.ts"
 import { daysWritten, hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
 
 export const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
@@ -192,8 +192,6 @@ export const isOfSlot = ({ focus, slot }: Question, quote: Quote, identities: Id
   if (slot === undefined || slotStated(quote.memory, quote.statement, quote.text) !== slot) return false
   return (
     focus.length === 0 ||
-    focus.some((term) => slotWords.has(term) || slot.includes(term) || isHeldByName(term, quote, identities))
+    focus.some((term) => slotNouns(slot).has(term) || slot.includes(term) || isHeldByName(term, quote, identities))
   )
 }
-
-const slotWords: ReadonlySet<string> = new Set(tokenize("job profession occupation employer workplace car"))

@@ -12,6 +12,8 @@ import type { Evidence } from "./WrittenAnswer.ts"
 
 interface SlotForm {
   readonly slot: string
+  /** Name the attribute itself. */
+  readonly nouns: string
   /** Of a question in lower case. */
   readonly asked: RegExp
   /** What follows the subject of a statement, in the first or third person. */
@@ -26,6 +28,7 @@ const AM = "(?:['’]m|am|is)"
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "home",
+    nouns: "home address",
     asked:
       /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\b(?:what|which) (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
     predicate: `(?:lives?|${AM} living|${AM} based|resides?|(?:['’]ve )?moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
@@ -35,6 +38,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "workplace",
+    nouns: "job employer workplace position",
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
     predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,
@@ -44,6 +48,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "occupation",
+    nouns: "job profession occupation position",
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do for (?:a living|work)\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate:
@@ -56,6 +61,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "car",
+    nouns: "car",
     asked: /\bcar\b[^?]*\bdrive\b|\bwhat(?:'s| is) [^?]*\bcar\b/,
     predicate: "drives? an? \\p{L}",
     question: "what kind of car does ann drive?",
@@ -64,6 +70,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "age",
+    nouns: "age",
     asked: /\bhow old (?:is|am|are)\b/,
     predicate: `(?:${AM}|turned) (?:(?:an? )?\\p{L}+[ -]years?[ -]old|\\d{1,3}(?: years? old| now)?(?:[.!,]|$| and\\b))`,
     question: "how old is ann?",
@@ -82,6 +89,11 @@ const ownForms = slotForms.map(
 const statedForms = slotForms.map(
   ({ predicate, slot }) => [slot, new RegExp(`^${ADVERBS} (?:${predicate})`, "u")] as const
 )
+
+/** Stems of the nouns that name the attribute. */
+export const slotNouns = (slot: string | undefined): ReadonlySet<string> => nounsBySlot.get(slot ?? "") ?? new Set()
+
+const nounsBySlot = new Map(slotForms.map(({ nouns, slot }) => [slot, new Set(tokenize(nouns))]))
 
 /** Undefined: asks for no single value. `names`: stems of names in the question. */
 export const slotAsked = (lower: string, names: ReadonlyArray<string>): string | undefined => {
