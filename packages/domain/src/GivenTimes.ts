@@ -3,7 +3,7 @@
  * nobody means, is refused, and the refusal says how it was read and what was probably meant. A text that is no time
  * and looks like a number is read as one.
  */
-import { Effect, Schema, SchemaGetter } from "effect"
+import { DateTime, Effect, Option, Schema, SchemaGetter } from "effect"
 import { Limits } from "./Limits.ts"
 
 /** Milliseconds of one, by the names that messages use. */
@@ -189,3 +189,13 @@ const instantIn = (text: string): number => (/^\d{4}-\d{2}-\d{2}/.test(text) ? D
 
 /** ISO 8601 date or date-time. */
 export const IsoInstant = timeAs("date-time", "an ISO 8601 date or date-time", instantIn, eventYears)
+
+const zoneLengthMax = 64
+
+/** The calendar of a person. */
+export const TimeZone = Schema.String.check(
+  Schema.makeFilter((text: string) => text.length <= zoneLengthMax && Option.isSome(DateTime.zoneMakeNamed(text)), {
+    expected: "the IANA name of a time zone, such as Europe/Berlin",
+    toJsonSchema: () => ({ minLength: 1, maxLength: zoneLengthMax, format: "iana-time-zone" })
+  })
+).annotate({ examples: ["Europe/Berlin"] })

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
 import { Conversation, LeftOutMessage } from "./Conversation.ts"
-import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry } from "./GivenTimes.ts"
+import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry, TimeZone } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
 
@@ -173,6 +173,12 @@ export const CreateMemories = Schema.Struct({
     Schema.Boolean.annotate({ description: "Extraction: also from messages that were processed before." })
   ),
   conversationDate: Schema.optionalKey(ConversationDate),
+  timeZone: Schema.optionalKey(
+    TimeZone.annotate({
+      description:
+        "Extraction: IANA time zone of messages whose `sentAt` has no offset (`Z`, or a number), and of today where none has a time; default UTC."
+    })
+  ),
   remember: Schema.optionalKey(
     Remember.annotate({
       description:
@@ -211,7 +217,8 @@ export type CreateMemories = typeof CreateMemories.Type
 export const ExtractMemories = Schema.Struct({
   conversation: Conversation,
   schemas: CreateMemories.fields.schemas,
-  conversationDate: CreateMemories.fields.conversationDate
+  conversationDate: CreateMemories.fields.conversationDate,
+  timeZone: CreateMemories.fields.timeZone
 }).annotate({
   examples: [{ conversation: [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }] }]
 })

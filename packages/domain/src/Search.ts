@@ -2,9 +2,9 @@
  * Parameters of search and listing (contract: Search), as query parameters and as bodies of the batch endpoints. An absent
  * field never restricts.
  */
-import { DateTime, Option, Schema } from "effect"
+import { Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { IsoInstant, Moment } from "./GivenTimes.ts"
+import { IsoInstant, Moment, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 
@@ -80,8 +80,6 @@ const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Lim
 })
 const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
 
-const zoneLengthMax = 64
-
 /** The caller's clock: what "yesterday" and "last week" in a query mean. */
 const clockParameters = {
   now: Schema.optionalKey(
@@ -91,14 +89,9 @@ const clockParameters = {
     })
   ),
   timeZone: Schema.optionalKey(
-    Schema.String.check(
-      Schema.makeFilter((text: string) => text.length <= zoneLengthMax && Option.isSome(DateTime.zoneMakeNamed(text)), {
-        expected: "the IANA name of a time zone, such as Europe/Berlin",
-        toJsonSchema: () => ({ minLength: 1, maxLength: zoneLengthMax, format: "iana-time-zone" })
-      })
-    ).annotate({
-      description: "IANA time zone of the days that the query names; default UTC.",
-      examples: ["Europe/Berlin"]
+    TimeZone.annotate({
+      description:
+        "IANA time zone of the days that the query names, and of messages whose time has no offset of its own; default UTC."
     })
   )
 }

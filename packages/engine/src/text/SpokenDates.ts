@@ -25,16 +25,23 @@ export interface SpokenDate {
   readonly day: string
 }
 
-/** `timeZone`: of a time without a known offset (`Z`). Undefined: no time. */
-export const speakersDay = (sentAt: string | undefined, timeZone?: string): string | undefined => {
-  const millis = Date.parse(sentAt ?? "")
-  if (sentAt === undefined || Number.isNaN(millis)) return undefined
-  const zone = sentAt.endsWith("Z") && timeZone !== undefined ? DateTime.zoneMakeNamed(timeZone) : undefined
-  if (zone === undefined || zone._tag === "None") return sentAt.slice(0, "2026-01-31".length)
-  return isoDay(
-    Math.floor((millis + DateTime.zonedOffset(DateTime.makeZonedUnsafe(millis, { timeZone: zone.value }))) / dayMillis)
-  )
+/** A time without a known offset (`Z`) with that of the speaker's time zone; another one as it is. */
+export const speakersTime = (sentAt: string, timeZone: string | undefined): string => {
+  const millis = Date.parse(sentAt)
+  if (timeZone === undefined || !sentAt.endsWith("Z") || Number.isNaN(millis)) return sentAt
+  const zone = DateTime.zoneMakeNamed(timeZone)
+  return zone._tag === "None"
+    ? sentAt
+    : DateTime.formatIsoOffset(DateTime.makeZonedUnsafe(millis, { timeZone: zone.value }))
 }
+
+/** `sentAt`: with the speaker's offset. Undefined: no time. */
+export const speakersDay = (sentAt: string | undefined): string | undefined =>
+  sentAt === undefined || Number.isNaN(Date.parse(sentAt)) ? undefined : sentAt.slice(0, "2026-01-31".length)
+
+/** Today in the speaker's time zone; default UTC. */
+export const todayIn = (timeZone: string | undefined, atMillis: number): string =>
+  speakersTime(dateOf(atMillis / dayMillis).toISOString(), timeZone).slice(0, "2026-01-31".length)
 
 /** Days are numbers, 0 is 1 January 1970; weekdays are counted from Monday. */
 interface Period {

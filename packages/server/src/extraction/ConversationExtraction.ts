@@ -11,7 +11,6 @@
  */
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
-import { dayOf } from "@muniment/domain/CalendarDay"
 import {
   type InvalidRequest,
   type NotFound,
@@ -24,6 +23,7 @@ import { type CreatedMemories, type CreateMemories, type Remember, waitsFor } fr
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { PendingReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { todayIn } from "@muniment/engine/text/SpokenDates"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
@@ -156,13 +156,13 @@ const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, parts.kinds)
   const plain = plainConversation(request.conversation)
-  const keyed = keyedMessages(plain.messages, request.schemas)
+  const keyed = keyedMessages(plain.messages, request.schemas, request.timeZone)
   // Nothing to store, to read or to pay for.
   if (keyed.every(({ content }) => content.trim() === "")) {
     return answerOf(plain, "done", { ...nothingFound, read: plain.messages.length }, { stored: 0, known: 0 })
   }
   const atMillis = yield* Clock.currentTimeMillis
-  const conversationDate = request.conversationDate ?? dayOf(atMillis)
+  const conversationDate = request.conversationDate ?? todayIn(request.timeZone, atMillis)
   const sent = { call, request, plain, schemas, conversationDate, atMillis, ...readingOf(account, request, keyed) }
   const asked = yield* asSaid(parts, sent, keyed)
   return yield* parts.sameMessages.inTurn(asked.key, rememberNow(parts, asked), tooManyCopies)

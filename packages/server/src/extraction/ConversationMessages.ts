@@ -2,10 +2,11 @@
  * Messages of a request (contract: Conversations): the keys under which each counts as stored and as read in its thread.
  *
  * The key of a message is its id. Without one it is derived from the text, its writer and time, and the number of
- * earlier messages with the same; `MessagesSaidAgain.ts` tells what is said again from what is sent again. Without an
+ * earlier messages with the same, whatever the request's time zone; `MessagesSaidAgain.ts` tells what is said again from what is sent again. Without an
  * id, reading for other kinds is another reading.
  */
 import type { MessageRole } from "@muniment/domain/Conversation"
+import { speakersTime } from "@muniment/engine/text/SpokenDates"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { PlainMessage } from "./PlainMessages.ts"
@@ -29,7 +30,8 @@ export interface RequestMessage extends KeyedMessage {
 
 export const keyedMessages = (
   conversation: ReadonlyArray<PlainMessage>,
-  kinds: ReadonlyArray<string> | undefined
+  kinds: ReadonlyArray<string> | undefined,
+  timeZone: string | undefined
 ): ReadonlyArray<RequestMessage> => {
   const distinct = kinds === undefined ? null : [...new Set(kinds)].toSorted()
   const said = new Map<string, number>()
@@ -45,7 +47,8 @@ export const keyedMessages = (
             id === undefined ? { ...words, occurrence: number, kinds: read } : part === 0 ? { id } : { id, part }
           )
         )
-      return { ...words, id, key: keyOf(null), readKey: keyOf(distinct) }
+      const spoken = words.sentAt === undefined ? words : { ...words, sentAt: speakersTime(words.sentAt, timeZone) }
+      return { ...spoken, id, key: keyOf(null), readKey: keyOf(distinct) }
     }
     const keyed = asOccurrence(occurrence)
     // Of two messages with one id the first counts.

@@ -4,9 +4,9 @@
  */
 import { Clock, Effect } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
-import { dayOf } from "@muniment/domain/CalendarDay"
 import type { InvalidRequest } from "@muniment/domain/Errors"
 import type { ExtractedMemories, ExtractMemories } from "@muniment/domain/Memory"
+import { todayIn } from "@muniment/engine/text/SpokenDates"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "../memories/KnownKinds.ts"
@@ -45,8 +45,9 @@ const tryReading = Effect.fn("ReadingTrial.read")(function* (
 ) {
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, kinds)
-  const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas)
-  const conversationDate = request.conversationDate ?? dayOf(yield* Clock.currentTimeMillis)
+  const { timeZone } = request
+  const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas, timeZone)
+  const conversationDate = request.conversationDate ?? todayIn(timeZone, yield* Clock.currentTimeMillis)
   yield* call.reserve()
   const extract = extractInTime(extractor, deadlineMillis, {
     account,

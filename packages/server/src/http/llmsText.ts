@@ -20,7 +20,8 @@ older one with the same uniqueOn values. "subjectId" keeps the memories of diffe
 "expiresAt" (milliseconds) lets a memory expire, "tags": ["travel"] sorts it. Send an Idempotency-Key header with writes that you may repeat.
 
 Or let the service read a conversation: {"agentId", "subjectId", "threadId", "conversation": [{"id", "role": "user" |
-"assistant" | "system" | "tool", "content"}], "conversationDate": "YYYY-MM-DD"}. Messages are taken as model APIs have
+"assistant" | "system" | "tool", "content"}], "conversationDate": "YYYY-MM-DD",
+"timeZone" (IANA, of times without an offset)}. Messages are taken as model APIs have
 them: parts, tool calls and results, "content": null. Send the whole window each time: messages that
 were processed are skipped. "rejected" lists what was found and not stored, with the reason.
 

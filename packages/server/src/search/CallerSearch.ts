@@ -12,13 +12,14 @@ import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Recall } from "@muniment/domain/Search"
-import { backingSources, type SearchHit } from "@muniment/domain/Memory"
+import { backingSources, conversationMessageKind, type SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { speakersTime } from "@muniment/engine/text/SpokenDates"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
@@ -205,7 +206,7 @@ const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Fou
 const answer = Effect.fnUntraced(function* (
   parts: Parts,
   { caller }: PricedCall,
-  { explain, filter, text }: SearchQuery,
+  { explain, filter, text, timeZone }: SearchQuery,
   { hits }: Found,
   owners: Owners
 ) {
@@ -215,7 +216,7 @@ const answer = Effect.fnUntraced(function* (
     .write({
       account: id,
       question: text,
-      evidence: hits.filter(({ correctedBy }) => correctedBy === undefined).map(evidenceOf)
+      evidence: hits.filter(({ correctedBy }) => correctedBy === undefined).map((hit) => evidenceOf(hit, timeZone))
     })
     .pipe(Effect.provideService(TokenNamespace, namespace?.tag))
   const used = new Set(written.citations)
@@ -226,14 +227,16 @@ const answer = Effect.fnUntraced(function* (
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
 
-const evidenceOf = (hit: MemoryHit): Evidence => {
+/** `timeZone`: of what was said at a time without an offset. */
+const evidenceOf = (hit: MemoryHit, timeZone: string | undefined): Evidence => {
   const { memory, ranked } = hit
   const { createdAt, data, id, kind, position, sources, subjectId, threadId, updatedAt, when } = memory
   const backing = sources && backingSources(sources)
+  const sentAt = kind === conversationMessageKind ? data["sentAt"] : undefined
   return {
     id,
     kind,
-    data,
+    data: typeof sentAt === "string" ? { ...data, sentAt: speakersTime(sentAt, timeZone) } : data,
     when,
     // What a caller has corrected holds from then on, and no message backs it.
     createdAt: backing?.length === 0 ? updatedAt : createdAt,

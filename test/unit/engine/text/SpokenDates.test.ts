@@ -1,7 +1,7 @@
 /** Dates that count from the day of saying, the same for extraction, ranking, answers and the checks of a model. */
 import { describe, expect, it } from "vitest"
 import { questionDates } from "@muniment/engine/ranking/QuestionDates"
-import { speakersDay, spokenDates, spokenForms } from "@muniment/engine/text/SpokenDates"
+import { speakersDay, speakersTime, spokenDates, spokenForms } from "@muniment/engine/text/SpokenDates"
 import { spokenDates as datesInQuote } from "@muniment/insight/answers/SpokenDate"
 import { makeDateSupport } from "@muniment/insight/prompts/DateSupport"
 import { eventDates } from "@muniment/insight/rules/EventDates"
@@ -100,5 +100,7 @@ describe("the speaker's day", () => {
     ["2024-05-01T23:30:00Z", "Asia/Tokyo", "2024-05-02"],
     ["soon", undefined, undefined],
     [undefined, "Asia/Tokyo", undefined]
-  ])("of %s in %s is %s", (sentAt, timeZone, day) => expect(speakersDay(sentAt, timeZone)).toBe(day))
+  ])("of %s in %s is %s", (sentAt, timeZone, day) =>
+    expect(sentAt && speakersDay(speakersTime(sentAt, timeZone))).toBe(day)
+  )
 })
