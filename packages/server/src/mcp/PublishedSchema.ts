@@ -5,7 +5,8 @@
  * (`date-time`); names of letters, digits and `_.-`, up to 64. References are written out.
  *
  * Invariants: it leaves out rules and adds none, but that a value of any form is a text, a number, a truth value, an
- * object, null or a list of these. What was given by published names is restored to the schema's own.
+ * object, null or a list of these. What was given by published names is restored to the schema's own, without the nulls
+ * that models fill in for what they leave out: those of optional properties that cannot be null.
  */
 import type { Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
@@ -58,7 +59,8 @@ class Publisher {
     const types = typesOf(node)
     // A reference to itself has no end; the value is checked by the whole schema all the same.
     if (this.#nodesLeft-- <= 0 || depth >= Limits.toolSchemaDepthMax || isCircular(above)) {
-      return { schema: types[0] === "object" ? { type: "object" } : anything, restore: unchanged }
+      const isObject = types.length === 1 && types[0] === "object"
+      return { schema: isObject ? { type: "object" } : anything, restore: unchanged }
     }
     const alternatives = types.length === 0 ? alternativesOf(node) : []
     if (alternatives.length > 0) {
@@ -122,6 +124,9 @@ class Publisher {
     })
     const required = listed(node["required"]).flatMap((name) => names.get(String(name)) ?? [])
     const owners = new Map(Array.from(names, ([name, published]) => [published, name]))
+    const needed = new Set(listed(node["required"]))
+    const isLeftOut = (name: string, value: Json): boolean =>
+      value === null && !needed.has(name) && inner.has(name) && !admitsNull(inner.get(name)!.schema)
     return {
       schema: {
         type: "object",
@@ -131,9 +136,9 @@ class Publisher {
       restore: (value) =>
         isJsonObject(value)
           ? Object.fromEntries(
-              Object.entries(value).map(([given, member]) => {
+              Object.entries(value).flatMap(([given, member]) => {
                 const name = owners.get(given) ?? given
-                return [name, (inner.get(name)?.restore ?? unchanged)(member)]
+                return isLeftOut(name, member) ? [] : [[name, (inner.get(name)?.restore ?? unchanged)(member)]]
               })
             )
           : value
@@ -167,6 +172,10 @@ interface Place {
   /** Schemas around it. */
   readonly depth: number
 }
+
+/** As published: without references. */
+const admitsNull = ({ anyOf, type }: JsonObject): boolean =>
+  type === "null" || listed(anyOf).some((one) => isJsonObject(one) && admitsNull(one))
 
 /** Any of them. */
 const choice = (published: ReadonlyArray<PublishedSchema>): PublishedSchema => {

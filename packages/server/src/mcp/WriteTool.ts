@@ -4,7 +4,7 @@
  * by another name (`PublishedSchema.ts`). The data is validated by the whole schema of the kind.
  */
 import { isJsonObject } from "@muniment/domain/isJsonObject"
-import { Effect, type Schema } from "effect"
+import { Effect } from "effect"
 import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { Prices } from "@muniment/domain/Prices"
@@ -45,10 +45,7 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
     const request = Object.fromEntries(names.flatMap((key) => (Object.hasOwn(given, key) ? [[key, given[key]!]] : [])))
     const taken = new Set([...names, "data"])
     yield* refuseLookAlikes(given, schema, taken)
-    const memory = {
-      kind: kind.name,
-      data: yield* dataOf(restore(given) as JsonObject, taken, JSON.parse(kind.schema))
-    }
+    const memory = { kind: kind.name, data: yield* dataOf(restore(given) as JsonObject, taken) }
     const body = yield* decodeArguments(CreateMemories, { ...request, onDuplicate: "return", memories: [memory] })
     return { ...(yield* memories.create(call, body)) }
   }),
@@ -68,24 +65,12 @@ const refuseLookAlikes = Effect.fnUntraced(function* (
   }
 })
 
-const dataOf = Effect.fnUntraced(function* (given: JsonObject, taken: ReadonlySet<string>, own: JsonObject) {
-  const absent = namesWithoutNull(own)
-  const flat = Object.entries(given).filter(
-    ([name, value]) => !taken.has(name) && !(value === null && absent.has(name))
-  )
+const dataOf = Effect.fnUntraced(function* (given: JsonObject, taken: ReadonlySet<string>) {
+  const flat = Object.entries(given).filter(([name]) => !taken.has(name))
   const { data = {} } = given
   if (!isJsonObject(data)) return yield* invalidArgument("/data", "/data: expected an object")
   return Object.fromEntries([...flat, ...Object.entries(data)])
 })
-
-/** Optional properties of a kind that cannot be null: null means that they are absent, as models fill in what they leave out. */
-const namesWithoutNull = (own: JsonObject): ReadonlySet<string> => {
-  const { required } = own
-  const isOptional = (name: string): boolean => !Array.isArray(required) || !required.includes(name)
-  const hasNull = (schema: Schema.Json): boolean =>
-    !/"(?:type|enum|const)"/.test(JSON.stringify(schema)) || /null/.test(JSON.stringify(schema))
-  return new Set(declaredIn(own).flatMap(([name, schema]) => (isOptional(name) && !hasNull(schema) ? [name] : [])))
-}
 
 const describe = ({ description, name, uniqueOn = [] }: MemorySchema): string => {
   const fields = uniqueOn.filter((field) => field !== "kind")

@@ -258,6 +258,25 @@ it("nested names come back through objects, lists, choices and references", () =
   expect(restore({ the_rows: [row, row], one: row })).toEqual({ "the rows": [own, own], one: own })
 })
 
+it("null for an optional property is left out where it cannot be null, at any depth", () => {
+  const { restore } = publish({
+    properties: {
+      title: { type: "string", description: "never null, though it says so" },
+      needed: text,
+      perhaps: { type: ["string", "null"] },
+      named: { enum: ["a", null] },
+      linked: { $ref: "#/$defs/maybe" },
+      free: {},
+      list: { type: "array", items: { type: "object", properties: { "the note": text, mark: { const: null } } } }
+    },
+    required: ["needed"],
+    $defs: { maybe: { anyOf: [{ type: "number" }, { type: "null" }] } }
+  })
+  const nulls = { needed: null, perhaps: null, named: null, linked: null, free: null, unknown: null }
+  const given = { ...nulls, title: null, list: [{ the_note: null, mark: null }] }
+  expect(restore(given)).toEqual({ ...nulls, list: [{ mark: null }] })
+})
+
 it("descriptions say what a name stands for, and the rules that have no keyword", () => {
   const { schema } = publish({
     properties: {
