@@ -47,7 +47,8 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   ],
   "packages/server/docs/search.md": [
     /"fact":"The library opens at nine"[^]*"explain"[^]*"lexical"/,
-    /"memories":\[\{[^]*Book fair in Frankfurt/
+    /"memories":\[\{[^]*Book fair in Frankfurt/,
+    /"fact":"The library opens at nine"/
   ],
   "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_search"/],
   "packages/server/docs/trust.md": [
