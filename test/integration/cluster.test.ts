@@ -135,6 +135,17 @@ describe("a cluster of three nodes", () => {
     expect(new Set(keys.map(({ body }) => JSON.stringify(body))).size).toBe(1)
   })
 
+  it("takes a request line and headers of 60 KB at every node, and refuses more with a body", async () => {
+    const search = (node: NodeProcess, padding: number) =>
+      callsOf(node).call("GET", `/v1/memories/search?query=${encodeURIComponent("\u{1F98A}".repeat(1_900))}`, {
+        headers: { "x-padding": "x".repeat(padding) }
+      })
+    for (const node of cluster.nodes) {
+      expect(await search(node, 35_000)).toMatchObject({ status: 200, body: { success: true } })
+      expect(await search(node, 45_000)).toMatchObject({ status: 431, body: { code: "headers_too_large" } })
+    }
+  })
+
   it("says how its nodes are, by what PostgreSQL knows", { timeout: patienceMillis }, async () => {
     const environment = { MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url()) }
     const status = async () => JSON.parse((await runMuniment(["cluster", "status", "--json"], environment)).out)
