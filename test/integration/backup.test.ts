@@ -257,7 +257,11 @@ describe("a sealed backup", () => {
     const file = join(keys, "key")
     writeFileSync(file, new Uint8Array(32).fill(7), { mode: 0o600 })
     writeFileSync(join(keys, "short"), "short", { mode: 0o600 })
-    await refused(["backup", "create", "--to", to, "--key-file", join(keys, "short")], "fewer than 32 bytes")
+    await refused(
+      ["backup", "create", "--to", to, "--key-file", join(keys, "short")],
+      "fewer than 32 bytes",
+      environmentOf(server)
+    )
     await create(to, "--key-file", file)
     await done(["backup", "verify", "--from", to, "--key-file", file])
     await refused(["backup", "verify", "--from", to, "--passphrase-file", file], /key file/)

@@ -141,8 +141,8 @@ describe("a statement", () => {
   })
 
   it("of a day to come is empty", async () => {
-    const { body, status } = await statement("from=9999-12-31")
-    expect([status, body.entries, body.to]).toEqual([200, [], "9999-12-31"])
+    const { body, status } = await statement("from=2200-12-31")
+    expect([status, body.entries, body.to]).toEqual([200, [], "2200-12-31"])
   })
 
   it("is the account's own: others get theirs, the operator any", async () => {
