@@ -101,9 +101,7 @@ export class ChangeQueue {
       this.#crowded.closeUnsafe()
       return this.flush
     })
-    const again = Effect.suspend(() =>
-      this.#pending.length === 0 ? due : Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
-    )
+    const again = Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
     const last = Effect.catchCause(this.flush, (cause) => Effect.suspend(() => leave(this.unwritten, cause)))
     return Effect.andThen(
       Effect.addFinalizer(() => last),

@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     yield* jobs.noteClock(now)
     seenAt = now
-  }).pipe(Effect.catch(({ code }) => Effect.logWarning("the time seen was not written down", { code })))
+  })
 
   let isTold = false
   const observe = Effect.flatMap(step, (stepped) => {
@@ -62,9 +62,12 @@ const make = Effect.gen(function* () {
       stepped
     )
   })
-  yield* observe
+  const observeOnce = Effect.catch(observe, ({ code }) =>
+    Effect.logWarning("the time seen was not written down", { code })
+  )
+  yield* observeOnce
   yield* Rounds.add({ name: "clock of the jobs", schedule: Schedule.spaced(Limits.clockSeenMillis), work: observe })
-  yield* Effect.addFinalizer(() => observe)
+  yield* Effect.addFinalizer(() => observeOnce)
 
   return JobClock.of({
     step,
