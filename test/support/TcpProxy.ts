@@ -8,8 +8,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** Message "ready for query" outside of a transaction: what was asked has committed. */
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
-/** `beforeStatement`: the server never sees it. `afterStatement`: it has committed, and its answer is lost. */
-export type Fault = "beforeStatement" | "afterStatement" | "hold"
+/**
+ * `beforeStatement`: the server never sees it. `afterStatement`: it has committed, and its answer is lost. `garbled`: it has
+ * committed, and other bytes come in the place of its answer.
+ */
+export type Fault = "beforeStatement" | "afterStatement" | "garbled" | "hold"
+
+/** No message of the protocol, as of a damaged answer: an unknown kind, and a length below that of the length itself. */
+const garbage = Buffer.from([0xff, 0, 0, 0, 1, 0xff, 0xff])
 
 export class TcpProxy {
   readonly #server: Server
@@ -67,11 +73,13 @@ export class TcpProxy {
     }
     /** Set once the statement has gone out whose answer is lost. */
     let lost: (() => void) | undefined
+    let isGarbled = false
     client.on("data", (chunk) => {
       const armed = this.#armed
       if (armed === undefined || !chunk.includes(armed.bytes)) return void server.write(chunk)
       this.#armed = undefined
-      if (armed.fault === "afterStatement") lost = armed.met
+      isGarbled = armed.fault === "garbled"
+      if (isGarbled || armed.fault === "afterStatement") lost = armed.met
       if (armed.fault === "hold") {
         client.pause()
         this.#letGo = () => {
@@ -85,8 +93,10 @@ export class TcpProxy {
     server.on("data", (chunk) => {
       if (lost === undefined) return void client.write(chunk)
       if (!chunk.includes(ready)) return
-      end()
       lost()
+      if (!isGarbled) return end()
+      lost = undefined
+      client.write(garbage)
     })
   }
 }

@@ -40,7 +40,7 @@ const begin = Effect.fnUntraced(function* (log: PostgresLog, number: number) {
 })
 
 describe("an append whose outcome is unknown", () => {
-  const cut = (number: number, fault: "beforeStatement" | "afterStatement", seqs: ReadonlyArray<number>) =>
+  const cut = (number: number, fault: "beforeStatement" | "afterStatement" | "garbled", seqs: ReadonlyArray<number>) =>
     Effect.scoped(
       Effect.gen(function* () {
         const log = yield* proxied
@@ -61,6 +61,7 @@ describe("an append whose outcome is unknown", () => {
 
   it.live("has not happened when the connection ends before the statement", () => cut(1, "beforeStatement", [0, 1]))
   it.live("has happened when the connection ends after the statement", () => cut(2, "afterStatement", [0, 1, 2]))
+  it.live("has happened when the answer is not PostgreSQL's", () => cut(3, "garbled", [0, 1, 2]))
 })
 
 describe("a node that does not know whether it owns a namespace", () => {

@@ -1,7 +1,7 @@
 /**
  * A connection to PostgreSQL that ends when a commit on it may not be on the standby. PostgreSQL answers such a commit,
  * whose wait somebody has cancelled, as if it were, after a warning that clients pass over. Here the connection ends
- * before that answer: whoever waits for it learns that the outcome is unknown.
+ * before that answer: whoever waits for it learns that the outcome is unknown. So it does at bytes that are no message.
  */
 import { connect, isIP, type Socket } from "node:net"
 import { Duplex } from "node:stream"
@@ -74,23 +74,27 @@ export class WatchedConnection extends Duplex {
   #open(socket: Socket): void {
     this.#socket = socket
     socket.on("data", (chunk: Buffer) => {
-      if (this.#isReplicated(chunk)) {
-        if (!this.push(chunk)) socket.pause()
-      } else
-        this.destroy(
-          new Error("a commit may not be on the standby: its wait was cancelled, or the database is being stopped")
-        )
+      const fault = this.#faultOf(chunk)
+      if (fault !== undefined) this.destroy(fault)
+      else if (!this.push(chunk)) socket.pause()
     })
     socket.once("end", () => this.push(null))
     this.#whenOpen?.()
   }
 
-  #isReplicated(chunk: Buffer): boolean {
+  /** Why nothing of this answer may be believed. */
+  #faultOf(chunk: Buffer): Error | undefined {
     let isReplicated = true
-    this.#parser.pushEach(chunk, (message) => {
-      if (message._tag === "NoticeResponse" && message.fields.routine === waitForStandby) isReplicated = false
-    })
+    try {
+      this.#parser.pushEach(chunk, (message) => {
+        if (message._tag === "NoticeResponse" && message.fields.routine === waitForStandby) isReplicated = false
+      })
+    } catch (cause) {
+      return new Error("what came is no answer of PostgreSQL's", { cause })
+    }
     return isReplicated
+      ? undefined
+      : new Error("a commit may not be on the standby: its wait was cancelled, or the database is being stopped")
   }
 
   #watched<S extends Socket>(socket: S): S {
