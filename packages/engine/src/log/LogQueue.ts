@@ -121,13 +121,11 @@ export class LogQueue {
     return ended
   }
 
+  /** After a defect too nobody would write what comes. */
   #ask(request: LogRequest): Effect.Effect<LogReply, LogFault> {
-    return this.#ended === undefined
-      ? Effect.onError(
-          Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause)),
-          (cause) => (Cause.hasDies(cause) ? Effect.sync(() => void this.end(Cause.squash(cause))) : Effect.void)
-        )
-      : Effect.fail(this.#ended)
+    if (this.#ended !== undefined) return Effect.fail(this.#ended)
+    const asked = Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause))
+    return Effect.catchDefect(asked, (cause) => Effect.fail(this.end(cause)))
   }
 
   #sendSoon(): void {

@@ -1,13 +1,19 @@
 /** The commit log on a disk that fails or is full: nothing is acknowledged that a reopened log does not have. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
+import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { openFileLog } from "@muniment/engine/log/FileLog"
+import { fileLogLayer } from "@muniment/engine/log/RunningLog"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
-const failingThread = (query: string): URL => new URL(`../../../support/FailingLogWorker.ts?${query}`, import.meta.url)
+/** A module in its URL: a thread does not see the query of its own entry, but that of what it imports. */
+const failingThread = (query: string): URL => {
+  const { href } = new URL(`../../../support/FailingLogWorker.ts?${query}`, import.meta.url)
+  return new URL(`data:text/javascript,${encodeURIComponent(`await import(${JSON.stringify(href)})`)}`)
+}
 
 const faults = [
   "call=fdatasyncSync&code=EIO&at=4",
@@ -33,6 +39,7 @@ describe("an error of the disk", () => {
             }
           }).pipe(Effect.flip)
           expect(failure._tag).toBe("LogFault")
+          expect(count > 0).toBe(!fault.endsWith("at=1"))
           expect(log.isCurrent()).toBe(false)
           const files = () => listSegments(directory).map((segment) => readFileSync(segmentPath(directory, segment)))
           const before = files()
@@ -54,6 +61,74 @@ describe("an error of the disk", () => {
       yield* log.attach(logTag(1), { epoch: 1, seq: kept.length })
       const { ordinal } = yield* log.append(logCommit(1, kept.length))
       yield* log.whenSynced(ordinal)
+    }).pipe(Effect.scoped)
+  )
+})
+
+/** Of a thread that cannot be made, so that every request to it dies; and of one that cannot be loaded. */
+const threads = [
+  ["cannot be made", "http://127.0.0.1/LogWorker.ts"],
+  ["cannot be loaded", new URL("./absent.ts", import.meta.url).href]
+] as const
+
+describe.each(threads)("a log thread that %s", (_, entry) => {
+  const opened = Effect.suspend(() => openFileLog({ ...smallLog(temporaryDirectory()), threadEntry: new URL(entry) }))
+
+  it.live("fails those who wait for a sync, and what comes, and hangs nobody", () =>
+    Effect.gen(function* () {
+      const log = yield* opened
+      yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+      const { ordinal } = yield* log.append(logCommit(1, 0))
+      expect((yield* Effect.flip(log.whenSynced(ordinal)))._tag).toBe("LogFault")
+      expect(log.isCurrent()).toBe(false)
+      expect((yield* Effect.flip(log.append(logCommit(1, 1))))._tag).toBe("LogFault")
+      expect(yield* log.tail(logTag(1), 0)).toEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live.each(["erase", "remove", "refuse"] as const)("fails the first thing that it is asked for: %s", (what) =>
+    Effect.gen(function* () {
+      const log = yield* opened
+      const asked = {
+        erase: Effect.asVoid(log.erase(logTag(1), 1, 1)),
+        remove: log.remove(logTag(1), 1),
+        refuse: log.refuse(logTag(1), 1, 1)
+      }
+      expect((yield* Effect.flip(asked[what]))._tag).toBe("LogFault")
+      expect(log.isCurrent()).toBe(false)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a log thread that ends in the middle of a write", () => {
+  it.live("fails who waits, and the log that is opened anew goes on with all that was acknowledged", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      // The service's own log, whose thread ends once and is another one after that.
+      const entry = failingThread("call=fdatasyncSync&ends=1&at=6")
+      const logs = yield* Effect.map(
+        Layer.build(fileLogLayer({ ...smallLog(directory), threadEntry: entry })),
+        Context.get(CommitLog)
+      )
+      const first = yield* logs.current
+      yield* first.attach(logTag(1), { epoch: 1, seq: 0 })
+      let told = 0
+      const failure = yield* Effect.gen(function* () {
+        for (;;) {
+          const { ordinal } = yield* first.append(logCommit(1, told))
+          yield* first.whenSynced(ordinal)
+          told++
+        }
+      }).pipe(Effect.flip)
+      expect(failure._tag).toBe("LogFault")
+      expect(told).toBeGreaterThan(0)
+      const second = yield* logs.current
+      expect(second).not.toBe(first)
+      const kept = yield* second.tail(logTag(1), 0)
+      expect(kept.length).toBeGreaterThanOrEqual(told)
+      yield* second.attach(logTag(1), { epoch: 1, seq: kept.length })
+      const { ordinal } = yield* second.append(logCommit(1, kept.length))
+      yield* second.whenSynced(ordinal)
     }).pipe(Effect.scoped)
   )
 })
