@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { auditFiles, type Audit } from "./FileAudit.ts"
-import { Ledger, type Operation } from "./KillNineLedger.ts"
+import { Ledger, type LedgerCalls, type Operation } from "./KillNineLedger.ts"
 import { SeededRandom } from "./SeededRandom.ts"
 import { patienceMillis, startServer, type TestServer } from "./TestServer.ts"
 
@@ -57,7 +57,7 @@ export const runKillNine = async (
   const notErased: Array<string> = []
   let server = await startServer({ ...options, dataDirectory })
   try {
-    await registerKind(server)
+    await registerSlots(server)
     const model = await modelOf(server)
     for (let cycle = 0; cycle < cycles; cycle++) {
       const isOver = { now: false }
@@ -102,7 +102,8 @@ export const killNineSummary = (seed: number, report: KillNineReport): string =>
   `faults in files ${report.faults.length}, not erased ${report.notErased.length}; ${report.files.rows} rows and ${report.files.vectors} vectors in ` +
   `${report.files.files} files at the end`
 
-const registerKind = async (server: TestServer): Promise<void> => {
+/** The kind of which there is one memory for each key. */
+export const registerSlots = async (server: LedgerCalls): Promise<void> => {
   const schema = JSON.stringify({
     type: "object",
     properties: { key: { type: "string" }, value: { type: "string" } },

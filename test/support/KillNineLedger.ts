@@ -5,7 +5,17 @@
  */
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { SeededRandom } from "./SeededRandom.ts"
-import type { Answer, TestServer } from "./TestServer.ts"
+import type { Answer, ServerCalls } from "./TestServer.ts"
+
+/** Those of one account. */
+export type LedgerCalls = Pick<ServerCalls, "call">
+
+/** The service says that it cannot answer now: nothing is known of what it has. */
+export class NoAnswer extends Error {
+  constructor(what: string, { body, status }: Answer) {
+    super(`${what}: ${status} ${JSON.stringify(body)}`)
+  }
+}
 
 export interface Operation {
   readonly kind: "create" | "supersede" | "update" | "patch" | "delete"
@@ -66,6 +76,11 @@ export class Ledger {
     return this.#expected.size
   }
 
+  /** Of a memory that must be there; undefined: there is none. */
+  get anyId(): string | undefined {
+    return this.#expected.keys().next().value
+  }
+
   open(): ReadonlyArray<Operation> {
     return [...this.#open.values()]
   }
@@ -79,6 +94,11 @@ export class Ledger {
       duplicates: this.#duplicates,
       refused: this.#refused
     }
+  }
+
+  /** What was found wrong since the last call. */
+  takeFaults(): ReadonlyArray<string> {
+    return [this.#lost, this.#duplicates, this.#refused].flatMap((faults) => faults.splice(0))
   }
 
   next(writer: string, agent: string): Operation {
@@ -103,7 +123,7 @@ export class Ledger {
   }
 
   /** How much of what was cut off had been committed: the measure of how close to a commit the kills fell. */
-  async lookBeforeRetry(server: TestServer): Promise<void> {
+  async lookBeforeRetry(server: LedgerCalls): Promise<void> {
     const look = async ([agent, operations]: readonly [string, ReadonlyArray<Operation>]): Promise<void> => {
       const found = await listAll(server, agent)
       const isDone = ({ kind, target, marker }: Operation): boolean =>
@@ -156,20 +176,21 @@ export class Ledger {
   }
 
   /** Looks up by id what the last cycle wrote. */
-  async verifyTouched(server: TestServer): Promise<void> {
+  async verifyTouched(server: LedgerCalls): Promise<void> {
     const left = [...this.#touched]
     this.#touched.clear()
     const lookUp = async () => {
       for (let id = left.pop(); id !== undefined; id = left.pop()) {
-        const { status, body } = await server.call("GET", `/v1/memories/${id}`)
-        this.#compare(id, status === 200 ? body.memory : undefined)
+        const answer = await server.call("GET", `/v1/memories/${id}`)
+        if (answer.status !== 200 && answer.status !== 404) throw new NoAnswer(`memory ${id}`, answer)
+        this.#compare(id, answer.status === 200 ? answer.body.memory : undefined)
       }
     }
     await Promise.all(Array.from({ length: lookUpsAtOnce }, lookUp))
   }
 
   /** Everything, by listing: what must be there and nothing else, and one latest version for each key. */
-  async verifyAll(server: TestServer, agents: ReadonlyArray<string>): Promise<void> {
+  async verifyAll(server: LedgerCalls, agents: ReadonlyArray<string>): Promise<void> {
     const seen = new Set<string>()
     for (const agent of agents) {
       const latest = new Map<string, number>()
@@ -184,6 +205,19 @@ export class Ledger {
       for (const [key, count] of latest) if (count !== 1) this.#duplicates.push(`${agent} ${key}: ${count} are latest`)
     }
     for (const id of this.#expected.keys()) if (!seen.has(id)) this.#lost.push(`${id} is not listed`)
+  }
+
+  /** One of them, by a word that it alone has. */
+  async verifySearch(server: LedgerCalls, agent: string): Promise<void> {
+    const facts = [...this.#expected.values()].filter((memory) => memory.agent === agent && memory.kind !== "slot")
+    const wanted = this.#random.pick(facts)
+    const [, marker] = /noted (\S+)/.exec(JSON.stringify(wanted?.data)) ?? []
+    if (wanted === undefined || marker === undefined) return
+    const parameters = new URLSearchParams({ agentId: agent, query: wordOf(marker) })
+    const answer = await server.call("GET", `/v1/memories/search?${parameters}`)
+    if (answer.status !== 200) throw new NoAnswer(`a search of ${agent}`, answer)
+    const found: ReadonlyArray<Listed> = answer.body.memories
+    if (found.every(({ id }) => id !== wanted.id)) this.#lost.push(`${wanted.id} is not found by ${wordOf(marker)}`)
   }
 
   #compare(id: string, found: Listed | undefined): void {
@@ -236,15 +270,15 @@ const holds = ({ data, context }: Listed, marker: string): boolean =>
 
 const isEqual = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right)
 
-const listAll = async (server: TestServer, agent: string): Promise<ReadonlyArray<Listed>> => {
+const listAll = async (server: LedgerCalls, agent: string): Promise<ReadonlyArray<Listed>> => {
   const found: Array<Listed> = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
     const parameters = new URLSearchParams({ agentId: agent, includeSuperseded: "true", limit: "100" })
     if (cursor !== undefined) parameters.set("cursor", cursor)
-    const { status, body } = await server.call("GET", `/v1/memories?${parameters}`)
-    if (status !== 200) throw new Error(`the list of ${agent}: ${status} ${JSON.stringify(body)}\n${server.output()}`)
-    found.push(...body.memories)
-    cursor = body.nextCursor
+    const answer = await server.call("GET", `/v1/memories?${parameters}`)
+    if (answer.status !== 200) throw new NoAnswer(`the list of ${agent}`, answer)
+    found.push(...answer.body.memories)
+    cursor = answer.body.nextCursor
   }
   return found
 }

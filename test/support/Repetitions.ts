@@ -4,3 +4,6 @@ export const repetitions = (full: number): number =>
 
 /** The repetitions of a long test; `MUNIMENT_TEST_COUNT` has another number, for a run in slices of one seed each. */
 export const longCount = (full: number): number => Number(process.env["MUNIMENT_TEST_COUNT"] ?? full)
+
+/** Of a test that goes on for a time: `MUNIMENT_TEST_MINUTES` has another. */
+export const longMinutes = (full: number): number => Number(process.env["MUNIMENT_TEST_MINUTES"] ?? full)
