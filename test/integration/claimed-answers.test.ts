@@ -63,6 +63,11 @@ describe("of somebody else", () =>
     { about: "a friend's home", said: ["My friend Tove lives in Bergen."], asks: "Where do I live?" },
     { about: "a relative's work", said: ["My cousin is a pilot."], asks: "Am I a pilot?" },
     {
+      about: "some of somebody's",
+      said: ["Some of my pupils are allergic to latex."],
+      asks: "Am I allergic to latex?"
+    },
+    {
       about: "a contrast",
       said: ["Unlike my cousin, I don't smoke."],
       asks: "Does my cousin smoke?",

@@ -6,7 +6,7 @@
 import { stemmer } from "stemmer"
 
 /** Groups of forms; the first word of a group replaces the others. */
-const GROUPS =
+const VERBS =
   "become became|begin began begun|bend bent|bite bitten|bleed bled|blow blew blown|break broke broken|breed bred|" +
   "bring brought|build built|burn burnt|buy bought|catch caught|choose chose chosen|cling clung|come came|creep crept|" +
   "deal dealt|die died dying|dig dug|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|" +
@@ -19,18 +19,22 @@ const GROUPS =
   "speak spoke spoken|spend spent|spill spilt|spin spun|spoil spoilt|spring sprang sprung|stand stood|steal stole stolen|" +
   "stick stuck|strike struck|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken|teach taught|" +
   "tear tore torn|tell told|think thought|throw threw thrown|tie tied tying|understand understood|undertake undertook undertaken|" +
-  "wake woke woken|wear wore worn|weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote written|" +
+  "wake woke woken|wear wore worn|weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote written"
+const NOUNS =
   "foot feet|goose geese|half halves|knife knives|man men|mouse mice|person people|shelf shelves|thief thieves|" +
   "tooth teeth|wife wives|wolf wolves|woman women|" +
   "child children kid kids|mother mom mum mommy mummy mama|father dad daddy papa|" +
   "grandmother grandma granny nan|grandfather grandpa granddad grandad"
 
 const baseOf: ReadonlyMap<string, string> = new Map(
-  GROUPS.split("|").flatMap((group) => {
+  `${VERBS}|${NOUNS}`.split("|").flatMap((group) => {
     const [base = "", ...forms] = group.split(" ").map((word) => stemmer(word))
     return forms.map((form) => [form, base] as const)
   })
 )
+
+/** Past forms of verbs: went, told. */
+export const irregularPasts: ReadonlyArray<string> = VERBS.split("|").flatMap((group) => group.split(" ").slice(1))
 
 /** The base form's stem. Takes a stem, so it also applies to stored tokens. */
 export const baseStem = (stem: string): string => baseOf.get(stem) ?? stem

@@ -16,7 +16,8 @@ import type { Quote } from "./Quote.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
-import { withdraws } from "../speech/OwnSpeech.ts"
+import { isWithdrawal } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { slotNouns } from "./SlotValue.ts"
 import { countsSaid, valuesSaid } from "./SaidValue.ts"
@@ -43,7 +44,11 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
       restatesValue(question, quote, other) ||
       (question.part === "date" && namesOtherDay(question, quote, other)) ||
       (isOfSpeaker &&
-        (isRival(question, quote, other, at, place) || endsState(question, quote, other) || endsNamed(quote, other)))
+        (isRival(question, quote, other, at, place) ||
+          endsState(question, quote, other) ||
+          endsNamed(quote, other) ||
+          unsettles(question, quote, other) ||
+          (sharesMatter(question, other) && changeSigns(other.text).ended > 0)))
     return isChange && mayChange(question.text, said, other.statement.text)
   })
 }
@@ -90,7 +95,7 @@ const MATTER_WORDS_MAX = 3
 const corrects = (question: Question, quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): boolean => {
   const behind = messagesBehind(quote, other, quotes)
   if (behind === undefined || behind > CORRECTED_WITHIN || other.replyTo !== undefined) return false
-  if (withdraws(other.text)) return true
+  if (isWithdrawal(writtenOut(other.text))) return true
   const words = other.text.split(/\s+/)
   if (words.length > CORRECTION_WORDS_MAX) return false
   const isMarked = MARKED.test(other.text)
@@ -115,11 +120,27 @@ const OTHER_DAY_WITHIN = 4
 
 /** It tells that something is over of which the quote has the name: "Miso died", "we left Bergamo". */
 const endsNamed = (quote: Quote, other: Quote): boolean => {
-  const names = new Set([...quote.text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))
+  const names = namesIn(quote)
   return other.clauses.some(
     ({ isOver, terms, text }) => (isOver || changeSigns(text).ended > 0) && !terms.isDisjointFrom(names)
   )
 }
+
+const namesIn = ({ text }: Quote): ReadonlySet<string> =>
+  new Set([...text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))
+
+/** It speaks of the single value by its kind ("between jobs"), or tells what became of it ("Acme went bankrupt"). */
+const unsettles = ({ slot }: Question, quote: Quote, other: Quote): boolean => {
+  if (slot === undefined) return false
+  const names = namesIn(quote)
+  return other.clauses.some(({ predicate, subject, subjectTerms, terms }) =>
+    subject === "speaker" || subject === "open" || subjectTerms.isSubsetOf(terms.intersection(slotNouns(slot)))
+      ? !terms.isDisjointFrom(slotNouns(slot))
+      : !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)
+  )
+}
+/** A verb that is not of the present, as its subject is one thing. */
+const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
 
 /** The speaker tells that a state of theirs is over, and of nothing else that has a name. */
 const endsState = (question: Question, quote: Quote, other: Quote): boolean =>

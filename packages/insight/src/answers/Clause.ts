@@ -5,11 +5,12 @@
  * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
  * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.
  */
+import { irregularPasts } from "@muniment/engine/text/IrregularWords"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
-import { isOver, moodOf } from "../speech/Mood.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
+import { isOver, moodOf, takesItselfBack } from "../speech/Mood.ts"
+import { plainMarks, writtenOut } from "../speech/WrittenOut.ts"
 import { sentencesOf } from "./QuotedSentence.ts"
 
 export interface Clause {
@@ -21,6 +22,8 @@ export interface Clause {
   readonly subject: "speaker" | "owned" | "other" | "open"
   /** Stems of the words of the subject; of a pronoun those of what was named last. */
   readonly subjectTerms: ReadonlySet<string>
+  /** Of "my sister's exam" those of the sister; the subject is the exam. */
+  readonly ownerTerms: ReadonlySet<string>
   /** What follows the subject. */
   readonly predicate: string
   readonly isAsserted: boolean
@@ -34,9 +37,10 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
   let meant: ReadonlySet<string> = new Set()
   for (const [sentence, one] of sentencesOf(text).entries()) {
     let before: Clause | undefined
+    const isTakenBack = takesItselfBack(plainMarks(one))
     for (const piece of piecesOf(one)) {
       const read = readClause(piece, before, meant)
-      const clause = { ...read, sentence }
+      const clause = { ...read, sentence, isAsserted: read.isAsserted && !isTakenBack }
       if (!/\?["'”’)]*$/u.test(one)) clauses.push(clause)
       before = clause
       const named = namedIn(piece.text)
@@ -105,7 +109,7 @@ const addPiece = (pieces: Array<Piece>, text: string, cut: string): void => {
 const AUXILIARY = "is|are|was|were|am|has|have|had|do|does|did|will|can|could|would|should|must|may|might"
 const hasVerb = (text: string): boolean =>
   new RegExp(`\\b(?:${AUXILIARY})\\b|['’](?:s|m|re|ve|ll|d)\\b`, "i").test(text)
-const VERBAL = `(?!this|his|its|has|was|is\\b)(?:\\p{L}+ly )?\\p{Ll}{2,}(?:s|ed)\\b`
+const VERBAL = `(?!this|his|its|has|was|is\\b)(?:\\p{L}+ly )?(?:\\p{Ll}{2,}(?:s|ed)|${irregularPasts.join("|")})\\b`
 const OWN_SUBJECT = new RegExp(
   `^(?:${DETERMINED}|you|there|everyone|everybody|someone|somebody|nobody|people)\\b|` +
     `^(?:my|our|his|her|their|your|its|the|an?|some|every|each|no|most|many)\\b.*?(?: (?:${AUXILIARY})\\b|['’]s\\b| ${VERBAL})`,
@@ -118,12 +122,18 @@ const hasOwnSubject = (text: string): boolean => {
 
 /** Without what joins it to the clause before it. */
 const bodyOf = (text: string): string =>
-  text.replace(JOINT, "").replace(/^(?:\s|(?:then|also|now|well|yes|yeah|no|ok|okay|oh|and)\b,?)+/i, "")
+  text
+    .replace(JOINT, "")
+    .replace(/^(?:\s|(?:then|also|now|well|yes|yeah|no|ok|okay|oh|and)\b,?)+/i, "")
+    .replace(
+      /^(?:[Yy]esterday|[Tt]oday|[Tt]onight|[Tt]omorrow|\p{L}+ly|(?:[Ll]ast|[Tt]his|[Nn]ext) \p{L}+),? (?=(?!I\b)\p{Lu})/u,
+      ""
+    )
 
 /** Capitals that are no names. */
 const dates: ReadonlySet<string> = new Set([...monthNames, ...weekdayNames].map((name) => name.toLowerCase()))
 const NAMED = new RegExp(
-  `^(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+){0,2})(?:['’]s (?!an? |the )(?:[\\p{L}-]+ ){0,3}?)?(?: (?:${AUXILIARY}|and|who)\\b|['’](?:s|d|ll|ve)\\b| ${VERBAL}| (?!from|in|at|of|to|on|with|by|for|near)\\p{Ll}+ (?:me|us|my|our|the|an?|his|her|their|up|out|off|over|back|in|to|from|at|with|for|on|away)\\b)`,
+  `^(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+){0,2})(?:['’]s (?!an? |the )(?:[\\p{L}-]+ ){0,3}?)?(?: (?:${AUXILIARY}|and|who)\\b|['’](?:s|d|ll|ve)\\b| ${VERBAL}| (?!(?:from|in|at|of|to|on|with|by|for|near)\\b)\\p{Ll}+ (?:me|us|my|our|the|an?|his|her|their|up|out|off|over|back|in|to|from|at|with|for|on|away)\\b)`,
   "u"
 )
 
@@ -144,11 +154,16 @@ const LEADING = new RegExp(
   `^((?!I\\b|we\\b|my\\b|our\\b|not\\b)(?:[\\p{L}\\p{N}-]+ ){0,3}?[\\p{L}\\p{N}-]+)(?: (?:${AUXILIARY})\\b|['’]s\\b)`,
   "iu"
 )
+/** "Some of my patients", "one of us". */
+const PART_OF =
+  /^(?:\p{L}+|\d+|an? \p{L}+) of (?:(us)\b|(?:my|our|the|his|her|their|your|these|those|them)\b( [\p{L}-]+(?: [\p{L}-]+(?= (?:is|are|was|were|has|have|had|can|do|does|did)\b))?)?)/iu
+/** Of "Ann's dentist is", not of "Ann's allergic to". */
+const POSSESSED = new RegExp(`^['’]s (?:[\\p{L}-]+ )??[\\p{L}-]+(?<!ly|ing|ed)(?= (?:${AUXILIARY}|${VERBAL})\\b)`, "u")
 const ARTICLE =
   /^(?:the|an?|some|every|each|no|most|many|all|both|hardly|few|another)\b(?: (?!(?:and|or|is|are|was|were|has|have|had|of)\b)[\p{L}-]+){1,2}(?:['’]s [\p{L}-]+)?/iu
 /** A noun, those before it where an auxiliary follows, and a name. */
 const OWNED = new RegExp(
-  `^(?:(?: [\\p{L}-]+(?:['’]s)?){1,4}?(?= (?:${AUXILIARY})\\b|['’]s (?!\\p{Ll}+ (?:${AUXILIARY})))| [\\p{L}-]+(?:['’]s [\\p{L}-]+)?(?: \\p{Lu}[\\p{L}-]+)*)`,
+  `^(?:(?: [\\p{L}-]+(?:['’]s)?){1,4}?(?= (?:${AUXILIARY})\\b|['’]s (?!\\p{Ll}+(?<!ly|ing|ed) (?:${AUXILIARY}|${VERBAL})))| [\\p{L}-]+(?:['’]s [\\p{L}-]+)?(?: \\p{Lu}[\\p{L}-]+)*)`,
   "u"
 )
 
@@ -163,16 +178,16 @@ const readClause = (
   const written = writtenOut(text)
   const isAsserted =
     !isEmbedded && !isOfBefore && !CONDITIONAL.test(joint) && moodOf(written) === "stated" && !UNREAL.test(text)
-  const inherited = before ?? { subject: "speaker" as const, subjectTerms: new Set<string>() }
-  const { predicate, subject, subjectTerms } = own ?? { ...inherited, predicate: body }
-  return { text, terms: new Set(tokenize(text)), subject, subjectTerms, predicate, isAsserted, isOver: isOver(written) }
+  const { ownerTerms, predicate, subject, subjectTerms } = own ?? { ...(before ?? speakers("")), predicate: body }
+  const terms = new Set(tokenize(text))
+  return { text, terms, subject, subjectTerms, ownerTerms, predicate, isAsserted, isOver: isOver(written) }
 }
 
 const CONDITIONAL = /^(?:if|unless|whether|like|than)$/
 /** All but so. */
 const UNREAL = /\b(?:almost|nearly|about to|not sure)\b/i
 
-type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "predicate">
+type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "ownerTerms" | "predicate">
 
 const ownSubject = (
   body: string,
@@ -183,16 +198,19 @@ const ownSubject = (
   // "Who are vegan now": whoever was named last.
   if (/^(?:who|which|whose|whom)$/.test(joint)) {
     const named = before === undefined ? meant : namedIn(before.text)
-    return { subject: "other", subjectTerms: named, predicate: body }
+    return { subject: "other", subjectTerms: named, ownerTerms: new Set(), predicate: body }
   }
   const first = FIRST.exec(body)
   const name = nameSubject(body)
   if (name !== undefined) {
     const rest = body.slice(name.length)
     const isWithSpeaker = /^ and I\b/.test(rest)
-    return isWithSpeaker
-      ? speakers(rest)
-      : told("other", `${name} ${/^['’]s ((?:[\p{L}-]+ ?){1,2})/u.exec(rest)?.[1] ?? ""}`, rest)
+    return isWithSpeaker ? speakers(rest) : told("other", `${name}${POSSESSED.exec(rest)?.[0] ?? ""}`, rest)
+  }
+  const part = PART_OF.exec(body)
+  if (part !== null) {
+    const rest = body.slice(part[0].length)
+    return part[1] === undefined ? told("other", part[2] ?? "", rest) : speakers(rest)
   }
   const article = ARTICLE.exec(body)
   if (article !== null) return told("other", article[0], body.slice(article[0].length))
@@ -208,18 +226,24 @@ const ownSubject = (
   if (first[2] !== undefined) {
     return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
   }
-  if (first[3] === undefined) return { subject: "open", subjectTerms: meant, predicate: rest }
+  if (first[3] === undefined) return { subject: "open", subjectTerms: meant, ownerTerms: new Set(), predicate: rest }
   const ofThem = /^(?:his|her|their)$/i.test(first[3]) ? tokenize(words) : []
-  return { subject: "other", subjectTerms: new Set([...meant, ...ofThem]), predicate: rest }
+  return { subject: "other", subjectTerms: new Set([...meant, ...ofThem]), ownerTerms: new Set(), predicate: rest }
 }
 
-const speakers = (predicate: string): OwnSubject => ({ subject: "speaker", subjectTerms: new Set(), predicate })
-
-const told = (subject: Clause["subject"], words: string, predicate: string): OwnSubject => ({
-  subject,
-  subjectTerms: new Set(tokenize(words).filter((stem) => !stopWords.has(stem))),
+const speakers = (predicate: string): OwnSubject => ({
+  subject: "speaker",
+  subjectTerms: new Set(),
+  ownerTerms: new Set(),
   predicate
 })
+
+const told = (subject: Clause["subject"], words: string, predicate: string): OwnSubject => {
+  const owners = /^.*['’]s(?= \p{L})/u.exec(words)?.[0] ?? ""
+  return { subject, subjectTerms: stemsOf(words), ownerTerms: stemsOf(owners), predicate }
+}
+
+const stemsOf = (words: string): ReadonlySet<string> => new Set(tokenize(words).filter((stem) => !stopWords.has(stem)))
 
 /** Who or what a pronoun may stand for behind this text: what somebody has, and names that are no places. */
 const namedIn = (text: string): ReadonlySet<string> =>

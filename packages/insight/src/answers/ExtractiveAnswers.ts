@@ -106,7 +106,7 @@ const said = (asked: Question, quote: Quote, list: HitList): string => {
   const { replyTo, statement, text } = quote
   if (statement.speaker === undefined) return statementSaid(asked, statement, text)
   const polarity = polarityIn(asked, quote, list)
-  const told = `${polarity === undefined ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
+  const told = `${polarity === undefined || polarity === "limited" ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
   return replyTo === undefined ? told : `${nameOf(replyTo.statement)}: "${replyTo.text}" ${told}`
 }
 

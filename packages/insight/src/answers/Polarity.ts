@@ -11,12 +11,13 @@ import type { Clause } from "./Clause.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
 
-export type Polarity = "Yes" | "No"
+/** `limited`: so or not so under a condition. */
+export type Polarity = "Yes" | "No" | "limited"
 
 /** `told`: the clauses of the quote that tell of the one asked about. `isOwn`: that is the quote's speaker. */
 export const polarityOf = (
   question: Question,
-  { replyTo, text }: Pick<Quote, "replyTo" | "text">,
+  { clauses, replyTo, text }: Pick<Quote, "clauses" | "replyTo" | "text">,
   told: ReadonlyArray<Clause>,
   isOwn: boolean
 ): Polarity | undefined => {
@@ -32,8 +33,15 @@ export const polarityOf = (
       wanted.length > 0 && wanted.every((term) => terms.has(term)) && hasVerb(question, clause)
   )
   const asked = new Set(tokenize(question.text))
-  return found.length === 1 ? stated(found[0]!, new Set(wanted), asked) : undefined
+  const [only] = found
+  if (only === undefined || found.length > 1) return undefined
+  const polarity = stated(only, new Set(wanted), asked)
+  const next = clauses[clauses.indexOf(only) + 1]
+  const isConditional = next?.sentence === only.sentence && CONDITION.test(next.text)
+  return polarity !== undefined && isConditional ? "limited" : polarity
 }
+
+const CONDITION = /^(?:unless|until|till|if|when|except|before|after|as long as)\b/i
 
 const replied = (text: string): Polarity | undefined =>
   /^(?:yes|yeah|yep|yup)\b(?! and no)/i.test(text)
@@ -69,9 +77,9 @@ const hasVerb = ({ subject: { auxiliary, rest: asked, terms } }: Question, claus
 
 /** Neither plainly so nor plainly not. */
 const LIMITED =
-  /\b(?:only|without|except|unless|until|till|instead|than|few|little|less|least|hardly|barely|scarcely|rarely|seldom|nobody|none|nothing|anything|everything|half|off|but|supposed|used)\b/i
+  /\b(?:only|as much as|without|except|unless|until|till|instead|than|few|little|less|least|hardly|barely|scarcely|rarely|seldom|nobody|none|nothing|anything|everything|half|off|but|supposed|used)\b/i
 const LIGHT =
-  /^(?:also|really|still|always|actually|definitely|certainly|usually|both|currently|recently|already|often|\p{L}+ly|neither|either)$/u
+  /^(?:also|really|still|always|actually|definitely|certainly|usually|both|currently|recently|already|often|at|all|any|more|anymore|though|yet|now|\p{L}+ly|neither|either)$/u
 
 const stated = (
   { predicate, text }: Clause,
@@ -79,7 +87,7 @@ const stated = (
   asked: ReadonlySet<string>
 ): Polarity | undefined => {
   const said = writtenOut(predicate).trim()
-  const words = said.split(/[^\p{L}\p{N}-]+/u).filter((word) => word !== "")
+  const words = wordsOf(said)
   const isWanted = (word: string): boolean => tokenize(word).some((stem) => wanted.has(stem))
   const last = words.findLastIndex(isWanted)
   const gap = words.slice(0, last).filter((word) => !isWanted(word))
@@ -87,8 +95,14 @@ const stated = (
   const verbs = gap.filter((word) => !stopWords.has(word.toLowerCase()) && !LIGHT.test(word.toLowerCase()))
   // "I refuse to fly", "sold the van": another verb than the one asked for.
   if (verbs.some((word) => !isLinking(word) && !tokenize(word).every((stem) => asked.has(stem)))) return undefined
+  // "Not after noon": the denial is of what stands behind.
+  const isLimited = wordsOf(said.split(/[,;]/)[0]!)
+    .slice(last + 1)
+    .some((word) => !LIGHT.test(word.toLowerCase()) && !asked.has(tokenize(word)[0]!))
   const negators = negatorsIn(writtenOut(text))
   if (negators.length === 0) return "Yes"
+  if (negators.length === 1 && isLimited) return "limited"
   return negators.length === 1 && gap.some((word) => /^(?:not|never|no|neither|cannot)$/i.test(word)) ? "No" : undefined
 }
+const wordsOf = (text: string): ReadonlyArray<string> => text.split(/[^\p{L}\p{N}-]+/u).filter((word) => word !== "")
 const isLinking = (word: string): boolean => /^(?:never|cannot|neither)$/i.test(word)

@@ -28,7 +28,7 @@ const AM = "(?:['’]m|am|is)"
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "home",
-    nouns: "home address",
+    nouns: "address",
     asked:
       /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\b(?:what|which) (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
     predicate: `(?:lives?|${AM} living|${AM} based|resides?|(?:['’]ve )?moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
@@ -38,7 +38,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "workplace",
-    nouns: "job employer workplace position",
+    nouns: "job employer workplace position notice",
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
     predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,
@@ -48,7 +48,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "occupation",
-    nouns: "job profession occupation position",
+    nouns: "job profession occupation position career",
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do for (?:a living|work)\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate:

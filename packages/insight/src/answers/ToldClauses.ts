@@ -2,6 +2,7 @@
  * Which clauses of a quoted message tell of the one a question asks about: of what somebody says, only what they say
  * of themselves answers a question about them; of others only what names them. What is supposed, reported or over does not.
  */
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import type { AskedSubject } from "./AskedSubject.ts"
@@ -32,6 +33,7 @@ export const toldClauses = (question: Question, clauses: ReadonlyArray<Clause>, 
         !(clause.isOver && question.isOfPresent && question.part !== "reason") &&
         (clause.isOver || !question.isOfPast || told.statesSlot || timed.has(question.part)) &&
         !isDenied(question, clause) &&
+        !isIntended(question, clause) &&
         isTold(question, clause, clauses.slice(0, at), told))
   )
 
@@ -46,13 +48,30 @@ const timed: ReadonlySet<string> = new Set(["date", "reason", "yesNo"])
 const isDenied = ({ isNegative, part }: Question, { text }: Clause): boolean =>
   part !== "yesNo" && part !== "reason" && !isNegative && negatorsIn(writtenOut(text)).length > 0
 
+/** "I applied to work there": what is asked for hangs on another verb. */
+const isIntended = ({ subject: { auxiliary }, text: question, topic }: Question, { text }: Clause): boolean =>
+  auxiliary !== "will" &&
+  [...text.matchAll(INFINITIVE)].some(
+    ([, verb = ""]) =>
+      tokenize(verb).some((stem) => topic.includes(stem)) && !new RegExp(`\\bto ${verb}\\b`, "i").test(question)
+  )
+/** What one has to do, or is going to, is as good as done. */
+const INFINITIVE =
+  /(?<!\b(?:have|has|had|having|need|needs|needed|get|gets|got|going|used|able|agreed|decided|planned|not|and|or))\s+to (\p{Ll}+)/giu
+
 const isTold = (
-  { subject: asked, topic }: Question,
+  { names, subject: asked, terms: words, topic }: Question,
   clause: Clause,
   before: ReadonlyArray<Clause>,
   told: ToldBy
 ): boolean => {
   const { identities, isOwn, isReply, replied } = told
+  // "My sister's exam" is not "my exam", nor "my brother's girlfriend" my brother.
+  const isOfOther = (): boolean => {
+    const known = new Set([...words, ...names.flat()])
+    const heads = clause.subjectTerms.difference(clause.ownerTerms)
+    return clause.ownerTerms.size > 0 && !(clause.ownerTerms.isSubsetOf(known) && !heads.isDisjointFrom(known))
+  }
   const meets = (terms: ReadonlyArray<string>): boolean =>
     terms.some((term) => clause.subjectTerms.has(term) || isNamed(term, clause, identities))
   const isSpeakers = clause.subject === "speaker" || meets(topic) || /\b(?:me|us)\b/i.test(clause.predicate)
@@ -65,13 +84,15 @@ const isTold = (
     case "open":
       return true
     case "asker":
-      return isOwn && isSpeakers
+      return isOwn && isSpeakers && !isOfOther()
     case "person":
+      if (isOfOther()) return false
       // "My rent", "my sister": what is asked of them is who or how much they are, and the clause names them.
       return (
         meets(asked.terms) ||
         (isOwn && isSpeakers) ||
-        (isIdentity(asked, topic) && holds(clause.terms) && (clause.subject !== "other" || OWNED.test(clause.text)))
+        (isIdentity(asked, topic) &&
+          (/^(?:speaker|open)$/.test(clause.subject) ? holds(clause.terms) : isOwned(asked, clause)))
       )
     case "thing":
       // All of its words: another house tells nothing of "the terrace house".
@@ -83,7 +104,11 @@ const isTold = (
   }
 }
 
-const OWNED = /\b(?:my|our)\b/i
+/** "Dr Weber is my dentist": the noun stands behind "my". */
+const isOwned = ({ terms }: AskedSubject, { text }: Clause): boolean =>
+  [...text.matchAll(/\b(?:my|our)((?: [\p{L}-]+){1,2})(?!['’]s)/giu)].some(([, words = ""]) =>
+    tokenize(words).some((stem) => terms.includes(stem))
+  )
 
 const isNamed = (term: string, { subjectTerms }: Clause, { byRelation }: Identities): boolean =>
   [...(byRelation.get(term) ?? [])].some((name) => subjectTerms.has(name))

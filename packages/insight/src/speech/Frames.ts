@@ -10,6 +10,7 @@ import {
   lastingPlays,
   makingVerbs,
   ownLeads,
+  speakerNouns,
   speechVerbs,
   suppositionLeads,
   textNouns,
@@ -226,9 +227,23 @@ const introduced = (text: string, follows: string): FrameType | undefined => {
   const found = /^([^:]{1,160}?)(?:\*\*|__)?:(?=\s|$|\*)/.exec(text) ?? fromText.exec(text)
   const lead = found?.[1]
   if (found === null || lead === undefined || isOwnLead(lead)) return undefined
+  if (isTopic(lead) && !laterLabel.test(follows)) return undefined
   const said = `${text.slice(found[0].length)}\n${follows}`
   return speaks.test(said) ? (wordCount(lead) <= 3 ? "dialogue" : "paste") : undefined
 }
+
+/** `SPEC`, `build target`: what the rest is about. A speaker has a name, a role, or is somebody's. */
+const isTopic = (lead: string): boolean => {
+  const text = lead.replace(/^\W+|\W+$/g, "")
+  if (anyText.test(text) || ofOthers.test(text) || speakerWords.test(text)) return false
+  return /^\p{Lu}{2,}$/u.test(text) || /^[\p{L}\d-]+(?: [\p{Ll}\d-]+){1,3}$/u.test(text)
+}
+const speakerWords = oneOf(speakerNouns, {
+  before: String.raw`(?:^(?:my|our|his|her|their|your|old|future|me)\b|\p{L}['’]s?\b|(?<![\p{L}'-])(?:`,
+  after: String.raw`)(?![\p{L}'-]))`,
+  flags: "iu"
+})
+const laterLabel = /^[ \t]*\p{L}[^:\n]{0,30}:\s/mu
 
 const fromText = oneOf(textNouns, {
   before: String.raw`^\W*((?:an? |the |this |my )?(?:`,

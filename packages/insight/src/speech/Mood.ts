@@ -79,7 +79,7 @@ export const isWithdrawal = (text: string): boolean =>
 
 /** Ends with what denies it: `, not`, `(not really)`, `lol jk`. */
 export const takesItselfBack = (text: string): boolean =>
-  /\s\/s\b|[,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$|\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i.test(
+  /\s\/s\b|^(?:(?:yeah|yes|oh),? )?(?:sure|right),? (?=(?:I|we)\b)|[-,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$|\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i.test(
     text
   )
 

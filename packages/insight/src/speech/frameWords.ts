@@ -7,7 +7,7 @@ export const textNouns = phrases(String.raw`
   poems? / haikus? / lyrics / songs? / verses? / speech(?:es)? / toasts? / essays? / articles? / paragraphs? / sentences? / dialogues?
   conversations? / transcripts? / scripts? / scenes? / monologues? / plays? / sketch(?:es)? / bios? / biograph(?:y|ies) / profiles?
   personas? / characters? / reviews? / testimonials? / ads? / adverts? / brochures? / flyers? / statements? / applications?
-  replies / reply / responses? / prompts? / templates? / drafts? / excerpts? / passages? / quotes? / entr(?:y|ies) / diar(?:y|ies)
+  jokes? / anecdotes? / riddles? / replies / reply / responses? / prompts? / templates? / drafts? / excerpts? / passages? / quotes? / entr(?:y|ies) / diar(?:y|ies)
   fixtures? / examples?(?! of\b) / samples?(?! of\b) / (?:test|sample|fake|dummy|mock|seed) \w+ / résumés? / resumes? / cvs? / headlines?
   scenarios? / announcements? / greetings? / complaints? / out-of-office / memories / rows / records
 `)
@@ -43,6 +43,14 @@ export const ownLeads = phrases(String.raw`
   status / truth / reason / heads[- ]up / about me / about us / introduction / intro / details / info / information / preferences? / goals?
   hobbies / interests / allergies / diet / family / request / confession / spoiler / bottom line / more / else / order / address / schedule / plans? / hobby
   out of character / back to reality / for real(?: now)? / seriously / get this / guess what / check this out / listen / look / honestly / anyway / so / well / actually / also / and / but / sorry / wait / hi / hello / hey
+`)
+
+/** Who may speak before a colon: roles, and nouns of persons by their endings. */
+export const speakerNouns = phrases(String.raw`
+  user / human / assistant / system / ai / bot / model / tool / agent / client / guest / host / support / service / team / staff / desk / office
+  \p{L}{2,}(?:er|or|ist|ant|ent|ian|eer|man|men|woman|women|person|people|mate|body|one)s?
+  guy / girl / boy / lady / kids? / child(?:ren)? / friends? / boss / chef / nurse / coach / guide / clerk / voice / wife / spouse / son / mum / mom / dad / aunt / uncle
+  cousin / niece / nephew / gran / grandma / grandpa / gf / bf / ex / coworker / colleague / landlord / vet / gp / doc / judge / crowd / family
 `)
 
 /** Order the reader to keep what follows. */

@@ -54,7 +54,7 @@ export const suppositions = phrases(String.raw`
 /** Deny a statement, or all but deny it. */
 export const negators = phrases(String.raw`
   not / never / no longer / no / neither / nor / none / nothing / nobody / no one / nowhere / without / hardly / scarcely / barely / seldom
-  rarely / few(?<!\ba few) / little(?= (?:of|about|interest|to)\b) / anything but / far from / yet to / failed to / almost / nearly / by no means
+  rarely / few(?<!\ba few) / little(?= (?:of|about|interest|to)\b) / anything but / far from / yet to / failed to / almost / nearly / by no means / as (?:much|little) as
 `)
 
 /** Of a state that has ended. */

@@ -190,3 +190,33 @@ describe("a clause", () => {
     ["Is it far?", []]
   ])("of %s", (text, expected) => expect(subjects(text)).toEqual(expected))
 })
+
+describe("nothing is claimed of what is", () => {
+  it.each([
+    ["of some of somebody's", ["Am I allergic to latex?", "Some of my pupils are allergic to latex."]],
+    ["of a person with an irregular verb", ["Am I vegan?", "Yesterday Tomas went vegan."]],
+    ["of a person who gave word", ["Do I have a parrot?", "Inge told me she has a parrot."]],
+    ["of a relative's relative", ["Where does my cousin live?", "My cousin's flatmate lives in Essen."]],
+    ["a relative's", ["When is my audition?", "My niece's audition is on 4 May 2026."]],
+    ["a relative's name", ["What's my name?", "My uncle's name is Otto."]],
+    ["a friend's", ["What's my job?", "My mate got a job as a roofer."]],
+    ["of another one by name", ["What is Ada allergic to?", { name: "Ada", text: "Bo's allergic to milk" }]],
+    ["only intended", ["Where do I work?", "I applied to work at Lidl."]],
+    ["refused", ["What do I take for migraines?", "I refuse to take triptans for migraines."]],
+    ["taken back", ["Where do I live?", "I live in Rome - not!"]],
+    ["meant in irony", ["Where do I live?", "yeah sure, I live in Rome"]]
+  ] as const)("%s: %s", (_, [question, ...said]) => nothing(question, ...said))
+
+  it.each([
+    ["over by notice", ["Where do I work?", "I work at Acme.", "I handed in my notice."]],
+    ["over between two", ["Where do I work?", "I work at Acme.", "I'm between jobs."]],
+    ["over with its firm", ["Where do I work?", "I work at Acme.", "Acme went bankrupt."]],
+    ["cancelled", ["When is my flight?", "My flight is on 5 May 2026.", "flight's cancelled"]]
+  ] as const)("%s: %s", (_, [question, ...said]) => nothing(question, ...said))
+
+  it("neither so nor not so is quoted without a yes or no", () => {
+    expect(answered("Do I drink coffee?", "I don't drink coffee after noon.").answer).not.toMatch(/^(?:Yes|No)/)
+    expect(answered("Do I smoke?", "I don't smoke unless I'm drunk.").answer).not.toMatch(/^(?:Yes|No)/)
+    expect(answered("Am I pregnant?", "I'm not pregnant, just tired.").answer).toMatch(/^No/)
+  })
+})

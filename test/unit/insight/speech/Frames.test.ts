@@ -1,12 +1,17 @@
 /** Whose words the statements of a message are: what stands in a frame is none of its writer's. */
 import { describe, expect, it } from "@effect/vitest"
 import { framesOf } from "@muniment/insight/speech/Frames"
-import { readSpeech, withdraws } from "@muniment/insight/speech/OwnSpeech"
 
-/** Frame types of the statements, `own` for the writer's. */
-const framesIn = (message: string): ReadonlyArray<string> => [
-  ...new Set(readSpeech(message).map(({ frame = "own" }) => frame))
-]
+/** Types of the frames, and `own` for what the writer says beside them, in order. */
+const framesIn = (message: string): ReadonlyArray<string> => {
+  const frames = framesOf(message)
+  const isOwn = (start: number, end: number): boolean => /\p{L}/u.test(message.slice(start, end))
+  const before = frames.flatMap(({ start, type }, at) => [
+    ...(isOwn(frames[at - 1]?.end ?? 0, start) ? ["own"] : []),
+    type
+  ])
+  return [...new Set([...before, ...(isOwn(frames.at(-1)?.end ?? 0, message.length) ? ["own"] : [])])]
+}
 
 const framed: ReadonlyArray<readonly [message: string, frame: string]> = [
   ["[Ivo]: I live in Split", "dialogue"],
@@ -18,6 +23,10 @@ const framed: ReadonlyArray<readonly [message: string, frame: string]> = [
   ["[12/05/2024, 10:32] Ivo: I live in Split\n[12/05/2024, 10:33] Mira: me too", "dialogue"],
   ["Ivo Peric, 10:32 AM\nI live in Split.", "dialogue"],
   ["User: I live in Split\nAssistant: Nice!", "dialogue"],
+  ["ROSA: I live in Split\nIVO: me too", "dialogue"],
+  ["USER: I live in Split", "dialogue"],
+  ["Tour guide: I live in Split", "dialogue"],
+  ["my old neighbour: I live in Split", "dialogue"],
   ["My daughter wrote: I am seven. I like cats.", "dialogue"],
   ["Relevant memories:\n- I am a baker\n- I live in Split", "paste"],
   ["From: ivo@example.org\nSubject: hello\n\nHi Mira,\n\nI live in Split now.\n\nBest,\nIvo", "paste"],
@@ -53,6 +62,9 @@ const own: ReadonlyArray<string> = [
   "Suggest a restaurant in Basel. I'm vegan.",
   "Write me a recipe for a cake. I'm allergic to nuts.",
   'My dog "Rex" is a beagle.',
+  "SPEC: I'd picked the blue one, we use Postgres.",
+  "Build target: I want arm64 only.",
+  "garden furniture: we sold the bench",
   "It's at 10:30, I work until 18:00."
 ]
 
@@ -71,60 +83,4 @@ describe("frames", () => {
   })
   it("end with their mark", () =>
     expect(framesIn('> I am a baker\nI work at Bosch.\n"I am Ivo"')).toEqual(["quotation", "own"]))
-})
-
-describe("a statement", () => {
-  const subjects: ReadonlyArray<readonly [sentence: string, type: string, words: string]> = [
-    ["I am allergic to nuts.", "speaker", ""],
-    ["Yesterday we moved to Ghent.", "speaker", ""],
-    ["My wife and I live in Ghent.", "speaker", ""],
-    ["My wife is allergic to nuts.", "owned", "wife"],
-    ["My cousin's husband is a pilot.", "owned", "cousin's husband"],
-    ["Anna is vegan.", "named", "Anna"],
-    ["Lena moved to Hamburg.", "named", "Lena"],
-    ["She lives in Rome.", "pronoun", "She"],
-    ["You live in Madrid.", "listener", "You"],
-    ["The plumber has two kids.", "other", "The plumber has two kids"],
-    ["It is my husband who is diabetic.", "other", ""],
-    ["One of my patients is allergic to latex.", "other", "One of my patients is allergic to latex"]
-  ]
-  for (const [sentence, type, words] of subjects) {
-    it(`tells of its subject: ${sentence}`, () => expect(readSpeech(sentence)[0]?.subject).toEqual({ type, words }))
-  }
-  it("tells of the speaker behind a contrast", () => {
-    expect(readSpeech("Unlike my brother, I don't drink.").at(-1)?.subject.type).toBe("speaker")
-    expect(readSpeech("My sister is vegan but I eat meat.").map(({ subject }) => subject.type)).toEqual([
-      "owned",
-      "speaker"
-    ])
-  })
-
-  const moods: ReadonlyArray<readonly [message: string, mood: string]> = [
-    ["I live in Rome.", "stated"],
-    ["Do I live in Rome?", "asked"],
-    ["Maybe I am allergic to nuts.", "supposed"],
-    ["In another life I'm a baker.", "supposed"],
-    ["My son says I live in the past.", "reported"],
-    ["I never said I live in Rome.", "reported"],
-    ["Tell my boss that I'm sick.", "reported"],
-    ["According to Ana, I live in Split.", "reported"],
-    ["I work at NASA, I wish.", "withdrawn"],
-    ["I live in Rome. Just kidding.", "withdrawn"]
-  ]
-  for (const [message, mood] of moods) {
-    it(`has its mood: ${message}`, () => expect(readSpeech(message)[0]?.mood).toBe(mood))
-  }
-  it("may deny, or be over", () => {
-    const told = (message: string) => readSpeech(message).map(({ isNegated, isOver }) => [isNegated, isOver])
-    expect(told("I like neither coffee nor tea.")).toEqual([[true, false]])
-    expect(told("I hardly eat meat.")).toEqual([[true, false]])
-    expect(told("I got laid off.")).toEqual([[false, true]])
-    expect(told("I was a nurse once.")).toEqual([[false, true]])
-    expect(told("I was born in Rome.")).toEqual([[false, false]])
-    expect(told("I like a few people.")).toEqual([[false, false]])
-  })
-  it("of the message before may be taken back", () => {
-    expect(withdraws("Just kidding, I don't live in Rome.")).toBe(true)
-    expect(withdraws("I don't live in Rome.")).toBe(false)
-  })
 })
