@@ -38,6 +38,7 @@ const nothing: ReadonlyArray<readonly [kind: string, messages: ReadonlyArray<str
     [
       "I like neither coffee nor tea.",
       "I don't like or eat pork.",
+      "I like opera about as much as toothache.",
       "I like few people.",
       "I can't not like chocolate.",
       "I live neither in Rome nor in Milan.",

@@ -58,7 +58,7 @@ const rows = rowsOf(String.raw`
   study :: (?:take(?:s|n)?|{be} taking) (?:[\w-]+ ){0,3}(?:class(?:es)?|lessons?|courses?) :: I take piano lessons. :: I take notes in meetings.
   status = relationship :: (?:{be}|got|{been}|{be} getting) (?:{soft} )*{status} :: I'm married to Helen. :: I'm single-minded. :: single-|dating app|engaged (?:in|with)|married to (?:my|the|our)
   status = relationship :: (?:broke up|split up)(?: with| in| last|$)|tied the knot|eloped|{been} (?:together|dating) (?:for|since) :: I broke up with my boyfriend. :: I broke up the fight.
-  family :: (?:{have}|(?:do|does) not have|{be} expecting|{be} raising|adopted|lost) (?:an?|any|my|our|no|{number}|her|his) (?:[\w-]+ ){0,3}{kin} :: We have two kids, Tom and Lucy. :: I have a sister company. :: company|(?:dream|love|look)\b
+  family :: (?:{have}|(?:do|does) not have|{be} expecting|{be} raising|adopted|lost) (?:an?|any|my|our|no|{number}|her|his) (?:[\w-]+ ){0,3}{kin} :: We have two kids, Tom and Lucy. :: I have a sister company. :: company|(?:dream|love|look)\b|\b(?:kids?|children|boys?|girls?) (?:to|in (?:my|our|the))\b
   family :: (?:{have}|{have} had|got|owns?|keeps?|adopted|{have} adopted|rescued|fosters?|(?:do|does) not have) (?:an?|any|my|our|no|{number}) (?:[\w-]+ ){0,3}{pet} :: I have a cat named Luna. :: I have a bird's-eye view. :: view|nap|walk|love|dream|photo|picture|video
   family of pets :: {be} an? (?:[\w-]+ ){0,2}{pet} :: My dog Bella is a beagle. :: My dog Bella is a joy.
   family :: {be} (?:an?|the|now an?) (?:proud |single |new |working |stay-at-home )*{parent}(?: (?:of|to)|[,.]|$) :: I am a mother of three. :: I'm a father figure.
