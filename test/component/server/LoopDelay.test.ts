@@ -44,9 +44,14 @@ it("does not wake a process at rest a hundred times a second", () => {
     import { LoopDelay } from "./packages/server/src/http/LoopDelay.ts"
     const delay = new LoopDelay()
     const switches = () => process.resourceUsage().voluntaryContextSwitches
-    setTimeout(() => {
+    const inTwoSeconds = () => {
       const before = switches()
-      setTimeout(() => { console.log(switches() - before); delay.close() }, 2000)
+      return new Promise((resume) => setTimeout(() => resume(switches() - before), 2000))
+    }
+    setTimeout(async () => {
+      // Threads of the runtime wake by themselves, after a start on a busy machine.
+      console.log(Math.min(await inTwoSeconds(), await inTwoSeconds(), await inTwoSeconds()))
+      delay.close()
     }, ${restMillis})`
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
     cwd: repository,

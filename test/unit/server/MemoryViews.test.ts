@@ -74,7 +74,7 @@ describe("a memory", () => {
       rank: 3,
       terms: [
         { term: "words", value: 0.25, weight: 1, adds: 0.25 },
-        { term: "meaning", value: 0, weight: 0, adds: 0 }
+        { term: "meaning", value: 0, adds: 0 }
       ]
     })
   })

@@ -289,4 +289,4 @@ def _pause_seconds(attempt: int, asked: float | None) -> float:
     share = random.random()
     if asked is None:
         return float(min(_PAUSE_MIN * 2**attempt * (0.5 + share / 2), _PAUSE_MAX))
-    return asked + share * min(max(asked, _PAUSE_MIN) * 2**attempt, _SPREAD_MAX)
+    return float(asked + share * min(max(asked, _PAUSE_MIN) * 2**attempt, _SPREAD_MAX))
