@@ -1,5 +1,6 @@
 /** Times that callers give (contract: Conventions): bounded on both sides, and refused with the unit that was meant. */
 import { beforeAll, describe, expect, it } from "vitest"
+import { instantIn } from "@muniment/domain/GivenTimes"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
 import { sharedServer } from "../support/SharedServer.ts"
@@ -88,6 +89,29 @@ describe("a time as text", () => {
     ["now", "9999-12-31T23:59:59Z", "of a year from 1900 to 2200"]
   ])("%s=%s of a search is refused", async (name, value, says) => {
     expect(refusal(await search(name, value))).toEqual([400, "invalid_request", expect.stringContaining(says)])
+  })
+
+  it.each([
+    ["eventDateFrom", "2024-02-30"],
+    ["eventDateTo", "2023-02-29T10:00:00Z"],
+    ["eventDateTo", "2024-01-01 10:00 PST"],
+    ["now", "2024-04-31T10:00:00+02:00"]
+  ])("%s=%s of a search names no time", async (name, value) => {
+    expect(refusal(await search(name, value))).toEqual([400, "invalid_request", expect.stringContaining("ISO 8601")])
+  })
+
+  it.each(["2024-02-30T10:00:00Z", "2023-06-31T10:00:00+02:00"])("a message of %s is refused", async (sentAt) => {
+    for (const name of ["sentAt", "timestamp"]) {
+      const conversation = [{ role: "user", content: "Hello.", [name]: sentAt }]
+      const answer = await alice.post("/v1/memories", { agentId: "days", conversation })
+      expect(refusal(answer)).toEqual([400, "invalid_request", expect.stringContaining("ISO 8601")])
+    }
+  })
+
+  it("without an offset is in UTC in a filter, wherever the service runs", () => {
+    expect(instantIn("2026-01-31T09:30:00")).toBe(Date.UTC(2026, 0, 31, 9, 30))
+    expect(instantIn("2026-01-31T09:30:00+01:00")).toBe(Date.UTC(2026, 0, 31, 8, 30))
+    expect(instantIn("2026-01-31")).toBe(Date.UTC(2026, 0, 31))
   })
 
   it("may name any year of the common era in a filter", async () => {

@@ -131,7 +131,10 @@ const dayIn = (text: string): number => {
 export const CalendarDay = timeAs("date", "a day of the calendar, YYYY-MM-DD", dayIn, saidYears)
 
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
-const momentIn = (text: string): number => (moment.test(text) ? Date.parse(text) : Number.NaN)
+/** Of a day that exists: `Date.parse` takes 30 February for 1 March. */
+const momentIn = (text: string): number =>
+  moment.test(text) && !Number.isNaN(dayIn(text.slice(0, dayLength))) ? Date.parse(text) : Number.NaN
+const dayLength = "2026-01-31".length
 
 /** ISO 8601 date-time with its offset. */
 export const Moment = timeAs(
@@ -152,7 +155,7 @@ const momentOf = (given: string | number): string | undefined => {
   }
   if (typeof given === "number") return undefined
   const iso = text.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, "$1T")
-  const whole = /^\d{4}-\d{2}-\d{2}$/.test(iso) ? `${iso}T00:00:00Z` : /[+-]\d{2}:\d{2}$|Z$/.test(iso) ? iso : `${iso}Z`
+  const whole = /^\d{4}-\d{2}-\d{2}$/.test(iso) ? `${iso}T00:00:00Z` : hasOffset.test(iso) ? iso : `${iso}Z`
   return Number.isNaN(momentIn(whole)) ? undefined : whole
 }
 
@@ -185,7 +188,10 @@ export const SaidAt = anyMoment(
 /** The same as model APIs and chat exports name it: a text without an offset is in UTC. */
 export const AnyMoment = anyMoment("an ISO 8601 date-time, or seconds or milliseconds since the epoch", () => true)
 
-const instantIn = (text: string): number => (/^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN)
+/** Milliseconds of what `IsoInstant` has let through, without an offset in UTC; of a date its beginning. */
+export const instantIn = (text: string): number =>
+  text.length === dayLength ? dayIn(text) : momentIn(hasOffset.test(text) ? text : `${text}Z`)
+const hasOffset = /(?:Z|[+-]\d{2}:\d{2})$/
 
 /** ISO 8601 date or date-time. */
 export const IsoInstant = timeAs("date-time", "an ISO 8601 date or date-time", instantIn, eventYears)

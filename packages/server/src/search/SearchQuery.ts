@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
+import { instantIn } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type BatchSearch,
@@ -136,7 +137,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     kind: query.kind,
     tags,
     data: typeof query.data === "string" ? dataFilterOf(query.data) : query.data,
-    eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
+    eventFrom: query.eventDateFrom === undefined ? undefined : instantIn(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded,
     include: query.include
@@ -151,7 +152,7 @@ const tagsIn = (text: string): ReadonlyArray<string> =>
     .filter((tag) => tag !== "")
 
 /** A bare date as an upper bound means the whole day. */
-const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
+const endOf = (iso: string): number => instantIn(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
 
 const mapIsFast = new InvalidRequest({
   code: "invalid_request",
