@@ -90,6 +90,46 @@ describe("a conversation of", () => {
     ])
   })
 
+  it("OpenAI's Responses, whose calls have no role, too", async () => {
+    await remember("responses", [
+      { type: "message", role: "user", content: [{ type: "input_text", text: "My name is Ada." }] },
+      { type: "reasoning", summary: [{ type: "summary_text", text: "Where may Ada live?" }] },
+      { type: "function_call", call_id: "c1", name: "find_home", arguments: '{"name":"Ada"}' },
+      { type: "function_call_output", call_id: "c1", output: "I live in Quimper." },
+      { type: "web_search_call", id: "w1", action: { query: "Ada" } },
+      { type: "message", role: "assistant", content: [{ type: "output_text", text: "You live in Quimper." }] }
+    ])
+    expect(await saidIn("responses")).toEqual([
+      ["user", "My name is Ada."],
+      ["tool", 'find_home({"name":"Ada"})'],
+      ["tool", "I live in Quimper."],
+      ["tool", 'web_search_call({"query":"Ada"})'],
+      ["assistant", "You live in Quimper."]
+    ])
+  })
+
+  it("OpenAI says something beside its content, which is kept", async () => {
+    await remember("beside", [
+      { role: "assistant", content: null, function_call: { name: "find_home", arguments: "{}" } },
+      { role: "assistant", content: null, refusal: "I may not do this." },
+      { role: "assistant", content: null, audio: { id: "a1", transcript: "Good morning, Ada." } }
+    ])
+    expect(await saidIn("beside")).toEqual([
+      ["tool", "find_home({})"],
+      ["assistant", "I may not do this."],
+      ["assistant", "Good morning, Ada."]
+    ])
+  })
+
+  it("another service, whose text has another name, is refused, not dropped", async () => {
+    for (const conversation of [[{ role: "user", text: "My name is Ada." }], [{ role: "user" }]]) {
+      const { body, status } = await alice.post("/v1/memories", { agentId: "elsewhere", conversation })
+      expect([status, body.error]).toEqual([400, expect.stringContaining("/conversation/0/content: is missing")])
+    }
+    const { body } = await alice.post("/v1/memories", { agentId: "elsewhere", conversation: [{ content: "Hi." }] })
+    expect(body.error).toContain("/conversation/0/role: is missing")
+  })
+
   it("Anthropic too, in the order in which things were said", async () => {
     await remember("anthropic", anthropic)
     expect(await saidIn("anthropic")).toEqual([

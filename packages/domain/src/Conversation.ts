@@ -70,6 +70,9 @@ const MessageFields = Schema.Struct({
     Schema.Array(JsonFields).annotate({ description: "Calls of tools, as OpenAI has them: messages of role `tool`." })
   ),
   tool_call_id: Schema.optionalKey(Schema.String),
+  function_call: Schema.optionalKey(JsonFields.annotate({ description: "The one call of earlier models of OpenAI." })),
+  refusal: Schema.optionalKey(Schema.String.annotate({ description: "What a model says in place of an answer." })),
+  audio: Schema.optionalKey(JsonFields.annotate({ description: "What a model says aloud; its `transcript` is kept." })),
   sentAt: Schema.optionalKey(
     SaidAt.annotate({
       description:
@@ -82,7 +85,15 @@ const MessageFields = Schema.Struct({
 })
 export type GivenMessage = typeof MessageFields.Type
 
+/** A message without any of these has its text under a name that is not read. */
+const contents = ["content", "parts", "tool_calls", "function_call", "refusal", "audio"] as const
+
 const ConversationMessage = MessageFields.check(
+  Schema.makeFilter(
+    (message: GivenMessage) =>
+      contents.some((name) => message[name] !== undefined) ? undefined : { path: ["content"], issue: "is missing" },
+    { expected: "the text of the message as `content`" }
+  ),
   Schema.makeFilter(
     ({ content, parts, role }: GivenMessage) =>
       isToolRole(role) || [...[...saidTexts(content), ...saidTexts(parts)].join("\n")].length <= Limits.messageLengthMax
@@ -92,9 +103,24 @@ const ConversationMessage = MessageFields.check(
   )
 )
 
+/** What OpenAI's Responses API has between messages: calls of tools, what they gave, what the model thought. */
+const TurnItem = Schema.StructWithRest(
+  Schema.Struct({
+    type: Schema.String.check(
+      Schema.isPattern(/(?:_call|_output|_request|_response|_tools)$|^(?:reasoning|item_reference)$/)
+    ).annotate({
+      description: "An item without a role, as OpenAI's Responses API has them: a message of role `tool`.",
+      examples: ["function_call", "function_call_output"]
+    }),
+    role: Schema.optionalKey(Schema.Never)
+  }),
+  [JsonFields]
+)
+export type TurnItem = typeof TurnItem.Type
+
 /** The messages of a request; a text alone is a message of the user. */
 export const Conversation = Schema.Union([
-  Schema.NonEmptyArray(Schema.Union([ConversationMessage, Schema.String])).check(
+  Schema.NonEmptyArray(Schema.Union([ConversationMessage, TurnItem, Schema.String])).check(
     Schema.isMaxLength(Limits.messagesPerConversationMax)
   ),
   Schema.String.check(Schema.isMaxCodePoints(Limits.messageLengthMax))

@@ -2,7 +2,7 @@
  * What a request's messages say (contract: Conversations), whatever API they come from: a role, a text, a time. Calls
  * and results of tools become messages of role `tool`; what is no text is named in brackets and counted.
  */
-import { type Conversation, type GivenMessage, messageRoles, saidTexts } from "@muniment/domain/Conversation"
+import { type Conversation, type GivenMessage, messageRoles, saidTexts, type TurnItem } from "@muniment/domain/Conversation"
 import type { LeftOutMessage, MessageContent, MessageRole } from "@muniment/domain/Conversation"
 import { momentText } from "@muniment/domain/GivenTimes"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
@@ -32,7 +32,7 @@ export const plainConversation = (conversation: Conversation): PlainConversation
   const leftOut: Array<LeftOutMessage> = []
   let skippedParts = 0
   for (const [index, each] of given.entries()) {
-    const message: GivenMessage = typeof each === "string" ? { role: "user", content: each } : each
+    const message = messageOf(each)
     const { isToolFirst, said, skipped, tools } = contentOf(message)
     skippedParts += skipped
     const role = messageRoles[message.role]
@@ -55,6 +55,11 @@ export const plainConversation = (conversation: Conversation): PlainConversation
   return { messages, leftOut, skippedParts }
 }
 
+const messageOf = (given: string | GivenMessage | TurnItem): GivenMessage => {
+  if (typeof given === "string") return { role: "user", content: given }
+  return given.role === undefined ? { role: "tool", content: [given as JsonObject] } : (given as GivenMessage)
+}
+
 const whyLeftOut = (index: number, id: string | undefined, skipped: number): LeftOutMessage => ({
   index,
   ...(id !== undefined && { id }),
@@ -73,9 +78,11 @@ interface SaidContent {
   readonly skipped: number
 }
 
-const contentOf = ({ content, parts = [], role, tool_calls = [] }: GivenMessage): SaidContent => {
+const contentOf = (message: GivenMessage): SaidContent => {
+  const { audio, content, function_call: called, parts = [], refusal, role, tool_calls = [] } = message
   const isOfTool = messageRoles[role] === "tool"
-  const all = [...(isOfTool ? resultParts(content) : partsOf(content)), ...parts]
+  const spoken = [refusal, audio?.["transcript"]].filter((text) => typeof text === "string")
+  const all = [...(isOfTool ? resultParts(content) : partsOf(content)), ...parts, ...spoken]
   const said: Array<string> = []
   const tools: Array<string> = []
   let [skipped, isText] = [0, false]
@@ -91,7 +98,8 @@ const contentOf = ({ content, parts = [], role, tool_calls = [] }: GivenMessage)
     }
     isText ||= texts.some((text) => text.trim() !== "")
   }
-  tools.push(...tool_calls.map((call) => bounded(callText(call))))
+  const calls = called === undefined ? tool_calls : [...tool_calls, called]
+  tools.push(...calls.map((call) => bounded(callText(call))))
   const text = isText ? said.join("\n") : ""
   const [first] = all
   const isToolFirst = isJsonObject(first) && toolText(first) !== undefined
@@ -112,32 +120,25 @@ const resultParts = (content: GivenMessage["content"]): ReadonlyArray<Part> =>
 const isThought = ({ thought, type }: JsonObject): boolean =>
   thought === true || (typeof type === "string" && /^(?:redacted_)?(?:thinking|reasoning)/.test(type))
 
-/** A call or a result of a tool, as Anthropic (`tool_use`), the AI SDK (`tool-call`) and Gemini have them. */
+/** A call or a result of a tool, as Anthropic (`tool_use`), the AI SDK (`tool-call`), OpenAI and Gemini have them. */
 const toolText = (part: JsonObject): string | undefined => {
   const { functionCall, functionResponse, function_call: called, function_response: answered } = part
   const call = functionCall ?? called
   if (isJsonObject(call)) return callText(call)
   const answer = functionResponse ?? answered
   if (isJsonObject(answer)) return valueText(answer["response"] ?? answer)
-  switch (typeof part["type"] === "string" ? part["type"].replaceAll("-", "_") : "") {
-    case "tool_use":
-    case "server_tool_use":
-    case "tool_call":
-    case "function_call":
-      return callText(part)
-    case "tool_result":
-    case "function_call_output":
-      return valueText(part["content"] ?? part["output"] ?? part["result"] ?? "")
-    default:
-      return undefined
-  }
+  const type = typeof part["type"] === "string" ? part["type"].replaceAll("-", "_") : ""
+  if (/(?:^|_)(?:tool_use|call)$/.test(type)) return callText(part)
+  if (!/_(?:result|output)$/.test(type)) return undefined
+  return valueText(part["content"] ?? part["output"] ?? part["result"] ?? "")
 }
 
 /** `get_weather({"city":"Oslo"})` */
 const callText = (call: JsonObject): string => {
   const named = isJsonObject(call["function"]) ? call["function"] : call
-  const name = named["name"] ?? named["toolName"] ?? "tool"
-  return `${valueText(name)}(${valueText(named["arguments"] ?? named["input"] ?? named["args"] ?? "")})`
+  const name = named["name"] ?? named["toolName"] ?? named["type"] ?? "tool"
+  const given = named["arguments"] ?? named["input"] ?? named["args"] ?? named["action"] ?? ""
+  return `${valueText(name)}(${valueText(given)})`
 }
 
 const valueText = (value: JsonObject[string]): string => {
