@@ -68,6 +68,7 @@ export const isNewState = (question: Question, older: Quote, newer: Quote, quote
     mayChange(question.text, saidWith(older, quotes), statement.text) &&
     tellsOfOtherValue(text) &&
     !namesOther(question, older, newer) &&
+    !isOfAnother(question, newer) &&
     // What tells a change is a new state itself: another one names the thing.
     (!tellsChange(older.text) || sharesMatter(question, newer)) &&
     (movesIt(text) || sharesMatter(question, newer) || sharesMore(question, older, newer)) &&
@@ -76,6 +77,17 @@ export const isNewState = (question: Question, older: Quote, newer: Quote, quote
     !isInstruction(text)
   )
 }
+
+/** All of it tells of somebody or something else by name: "my wife moved" is no news of where I live. */
+const isOfAnother = ({ slot, subject, terms }: Question, { clauses }: Quote): boolean =>
+  subject.kind === "asker" &&
+  clauses.every(
+    (clause) =>
+      /^(?:owned|other)$/.test(clause.subject) &&
+      clause.subjectTerms.size > 0 &&
+      clause.subjectTerms.isDisjointFrom(new Set([...terms, ...slotNouns(slot)])) &&
+      !/\b(?:me|us)\b/i.test(clause.predicate)
+  )
 
 /** Reasons, births and the like stay what they were. */
 const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || terms.some((term) => births.has(term))

@@ -24,6 +24,8 @@ export interface Clause {
   readonly subjectTerms: ReadonlySet<string>
   /** Of "my sister's exam" those of the sister; the subject is the exam. */
   readonly ownerTerms: ReadonlySet<string>
+  /** No subject is said; it is taken for the speaker's. */
+  readonly isImplied: boolean
   /** What follows the subject. */
   readonly predicate: string
   readonly isAsserted: boolean
@@ -34,7 +36,7 @@ export interface Clause {
 /** Questions have none. */
 export const clausesOf = (text: string): ReadonlyArray<Clause> => {
   const clauses: Array<Clause> = []
-  let meant: ReadonlySet<string> = new Set()
+  let meant = nothingMeant
   for (const [sentence, one] of sentencesOf(text).entries()) {
     let before: Clause | undefined
     const isTakenBack = takesItselfBack(plainMarks(one))
@@ -44,11 +46,23 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
       if (!/\?["'”’)]*$/u.test(one)) clauses.push(clause)
       before = clause
       const named = namedIn(piece.text)
-      if (named.size > 0) meant = named
+      if (named.size === 0) continue
+      meant = {
+        terms: named,
+        owners: clause.subject === "owned" || clause.subject === "other" ? clause.subjectTerms : none
+      }
     }
   }
   return clauses
 }
+
+/** What was named last, and whose it is where that was told of somebody else: "my sister has a son". */
+interface Meant {
+  readonly terms: ReadonlySet<string>
+  readonly owners: ReadonlySet<string>
+}
+const none: ReadonlySet<string> = new Set()
+const nothingMeant: Meant = { terms: none, owners: none }
 
 interface Piece {
   readonly text: string
@@ -109,7 +123,9 @@ const addPiece = (pieces: Array<Piece>, text: string, cut: string): void => {
 const AUXILIARY = "is|are|was|were|am|has|have|had|do|does|did|will|can|could|would|should|must|may|might"
 const hasVerb = (text: string): boolean =>
   new RegExp(`\\b(?:${AUXILIARY})\\b|['’](?:s|m|re|ve|ll|d)\\b`, "i").test(text)
-const VERBAL = `(?!this|his|its|has|was|is\\b)(?:\\p{L}+ly )?(?:\\p{Ll}{2,}(?:s|ed)|${irregularPasts.join("|")})\\b`
+const PAST = `(?:${[...irregularPasts, "got", "rose", "quit"].join("|")})`
+const ADVERB = "\\p{L}+ly|now|just|also|still|already|never|always|often|once"
+const VERBAL = `(?!this|his|its|has|was|is\\b)(?:(?:${ADVERB}) ){0,2}(?:\\p{Ll}{2,}(?:s|ed)|${PAST})\\b`
 const OWN_SUBJECT = new RegExp(
   `^(?:${DETERMINED}|you|there|everyone|everybody|someone|somebody|nobody|people)\\b|` +
     `^(?:my|our|his|her|their|your|its|the|an?|some|every|each|no|most|many)\\b.*?(?: (?:${AUXILIARY})\\b|['’]s\\b| ${VERBAL})`,
@@ -141,8 +157,13 @@ const NAMED = new RegExp(
 const nameSubject = (body: string): string | undefined => {
   const name = NAMED.exec(body)?.[1]
   const words = name?.toLowerCase().split(" ") ?? []
-  return words.every((word) => stopWords.has(word) || dates.has(word)) ? undefined : name
+  if (name !== undefined && !isNoSubject(words)) return name
+  const plain = PLAIN_NAME.exec(body)?.[0]
+  return plain === undefined || isNoSubject([plain]) || LEAD.test(plain) ? undefined : plain
 }
+
+const isNoSubject = (words: ReadonlyArray<string>): boolean =>
+  words.every((word) => stopWords.has(word) || dates.has(word))
 
 const FIRST = new RegExp(
   `\\b(?:(I|[Ww]e)\\b|([Mm]y|[Oo]ur)\\b|([Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir)\\b|` +
@@ -151,9 +172,11 @@ const FIRST = new RegExp(
 )
 /** "Last day was Friday": what stands before the first auxiliary. */
 const LEADING = new RegExp(
-  `^((?!I\\b|we\\b|my\\b|our\\b|not\\b)(?:[\\p{L}\\p{N}-]+ ){0,3}?[\\p{L}\\p{N}-]+)(?: (?:${AUXILIARY})\\b|['’]s\\b)`,
+  `^((?!I\\b|we\\b|my\\b|our\\b|not\\b)(?:[\\p{L}\\p{N}-]+ ){0,3}?[\\p{L}\\p{N}-]+)(?<! (?:in|of|by|since|until|till|last|next|this))(?: (?:${AUXILIARY})\\b|['’]s\\b)`,
   "iu"
 )
+/** "kim bought two cars": a word that is no verb before one that is a past form. */
+const PLAIN_NAME = new RegExp(`^(?!${PAST}\\b|\\p{Ll}+(?:ed|ing|ly)\\b)\\p{Ll}{2,}(?= ${PAST}\\b)`, "u")
 /** "Some of my patients", "one of us". */
 const PART_OF =
   /^(?:\p{L}+|\d+|an? \p{L}+) of (?:(us)\b|(?:my|our|the|his|her|their|your|these|those|them)\b( [\p{L}-]+(?: [\p{L}-]+(?= (?:is|are|was|were|has|have|had|can|do|does|did)\b))?)?)/iu
@@ -170,7 +193,7 @@ const OWNED = new RegExp(
 const readClause = (
   { isEmbedded, joint, text }: Piece,
   before: Clause | undefined,
-  meant: ReadonlySet<string>
+  meant: Meant
 ): Omit<Clause, "sentence"> => {
   const body = bodyOf(text)
   const own = ownSubject(body, joint, before, meant)
@@ -180,7 +203,8 @@ const readClause = (
     !isEmbedded && !isOfBefore && !CONDITIONAL.test(joint) && moodOf(written) === "stated" && !UNREAL.test(text)
   const { ownerTerms, predicate, subject, subjectTerms } = own ?? { ...(before ?? speakers("")), predicate: body }
   const terms = new Set(tokenize(text))
-  return { text, terms, subject, subjectTerms, ownerTerms, predicate, isAsserted, isOver: isOver(written) }
+  const isImplied = own === undefined && (before?.isImplied ?? true)
+  return { text, terms, subject, subjectTerms, ownerTerms, isImplied, predicate, isAsserted, isOver: isOver(written) }
 }
 
 const CONDITIONAL = /^(?:if|unless|whether|like|than)$/
@@ -189,16 +213,11 @@ const UNREAL = /\b(?:almost|nearly|about to|not sure)\b/i
 
 type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "ownerTerms" | "predicate">
 
-const ownSubject = (
-  body: string,
-  joint: string,
-  before: Clause | undefined,
-  meant: ReadonlySet<string>
-): OwnSubject | undefined => {
+const ownSubject = (body: string, joint: string, before: Clause | undefined, meant: Meant): OwnSubject | undefined => {
   // "Who are vegan now": whoever was named last.
   if (/^(?:who|which|whose|whom)$/.test(joint)) {
-    const named = before === undefined ? meant : namedIn(before.text)
-    return { subject: "other", subjectTerms: named, ownerTerms: new Set(), predicate: body }
+    const named = before === undefined ? meant.terms : namedIn(before.text)
+    return { subject: "other", subjectTerms: named, ownerTerms: none, predicate: body }
   }
   const first = FIRST.exec(body)
   const name = nameSubject(body)
@@ -213,7 +232,10 @@ const ownSubject = (
     return part[1] === undefined ? told("other", part[2] ?? "", rest) : speakers(rest)
   }
   const article = ARTICLE.exec(body)
-  if (article !== null) return told("other", article[0], body.slice(article[0].length))
+  if (article !== null) {
+    const rest = body.slice(article[0].length)
+    return { ...told("other", article[0], rest), ownerTerms: stemsOf(OF_OWNER.exec(rest)?.slice(1).join(" ") ?? "") }
+  }
   const leading = LEADING.exec(body)?.[1]
   if (leading !== undefined && (first === null || first.index >= leading.length)) {
     return told("other", leading, body.slice(leading.length))
@@ -226,15 +248,16 @@ const ownSubject = (
   if (first[2] !== undefined) {
     return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
   }
-  if (first[3] === undefined) return { subject: "open", subjectTerms: meant, ownerTerms: new Set(), predicate: rest }
+  if (first[3] === undefined) return { subject: "open", subjectTerms: meant.terms, ownerTerms: none, predicate: rest }
   const ofThem = /^(?:his|her|their)$/i.test(first[3]) ? tokenize(words) : []
-  return { subject: "other", subjectTerms: new Set([...meant, ...ofThem]), ownerTerms: new Set(), predicate: rest }
+  const subjectTerms = new Set([...meant.terms, ...ofThem])
+  return { subject: "other", subjectTerms, ownerTerms: meant.owners, predicate: rest }
 }
 
 const speakers = (predicate: string): OwnSubject => ({
   subject: "speaker",
-  subjectTerms: new Set(),
-  ownerTerms: new Set(),
+  subjectTerms: none,
+  ownerTerms: none,
   predicate
 })
 
@@ -244,6 +267,9 @@ const told = (subject: Clause["subject"], words: string, predicate: string): Own
 }
 
 const stemsOf = (words: string): ReadonlySet<string> => new Set(tokenize(words).filter((stem) => !stopWords.has(stem)))
+
+/** "The password of my sister's wifi", "the name of my landlord". */
+const OF_OWNER = /^ of (?:(?:my|our|his|her|their) (?:([\p{L}-]+)['’]s\b|([\p{L}-]+))|(\p{Lu}[\p{L}-]+)['’]s\b)/iu
 
 /** Who or what a pronoun may stand for behind this text: what somebody has, and names that are no places. */
 const namedIn = (text: string): ReadonlySet<string> =>

@@ -66,15 +66,23 @@ const isTold = (
   told: ToldBy
 ): boolean => {
   const { identities, isOwn, isReply, replied } = told
-  // "My sister's exam" is not "my exam", nor "my brother's girlfriend" my brother.
+  // "Kim's boss Jo" is Jo; "my sister's exam" is not "my exam", nor "my brother's girlfriend" my brother.
   const isOfOther = (): boolean => {
     const known = new Set([...words, ...names.flat()])
     const heads = clause.subjectTerms.difference(clause.ownerTerms)
-    return clause.ownerTerms.size > 0 && !(clause.ownerTerms.isSubsetOf(known) && !heads.isDisjointFrom(known))
+    const isNamed = names.flat().some((term) => clause.terms.has(term) && heads.has(term))
+    // Of a pronoun the owner is the subject of the clause before, and may be meant.
+    const isHeld = !heads.isDisjointFrom(known) || clause.ownerTerms.isDisjointFrom(clause.terms)
+    const isTheirs = clause.ownerTerms.isSubsetOf(known) && isHeld
+    return clause.ownerTerms.size > 0 && !isNamed && !isTheirs
   }
   const meets = (terms: ReadonlyArray<string>): boolean =>
     terms.some((term) => clause.subjectTerms.has(term) || isNamed(term, clause, identities))
-  const isSpeakers = clause.subject === "speaker" || meets(topic) || /\b(?:me|us)\b/i.test(clause.predicate)
+  const verb = verbOf(asked)
+  const isSpeakers =
+    (clause.subject === "speaker" && !(clause.isImplied && isThirdPerson(verb, clause))) ||
+    meets(topic.filter((term) => !tokenize(verb).includes(term))) ||
+    /\b(?:me|us)\b/i.test(clause.predicate)
   const holds = (terms: ReadonlySet<string> | undefined): boolean =>
     asked.terms.some((term) => terms?.has(term) === true)
   const nearby = before.filter(({ sentence }) => sentence >= clause.sentence - 1)
@@ -103,6 +111,15 @@ const isTold = (
       )
   }
 }
+
+/** What the asker is or does: in "do I still play" the play. */
+const verbOf = ({ kind, rest }: AskedSubject): string =>
+  (kind === "asker" ? rest.match(/[\p{L}-]+/gu)?.find((word) => !ADVERB.test(word)) : undefined) ?? ""
+const ADVERB = /^(?:now|just|also|still|already|never|always|often|ever|even|not|\p{L}+ly)$/u
+
+/** "kim lives in Bonn", "likes jazz": without a subject that is said, the form of the verb tells that it is not the speaker. */
+const isThirdPerson = (verb: string, { text }: Clause): boolean =>
+  verb !== "" && new RegExp(`(?<!\\p{L})${verb.replace(/(?<=[^aeou])y$/u, "ie")}e?s(?!\\p{L})`, "iu").test(text)
 
 /** "Dr Weber is my dentist": the noun stands behind "my". */
 const isOwned = ({ terms }: AskedSubject, { text }: Clause): boolean =>

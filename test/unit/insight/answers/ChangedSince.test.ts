@@ -113,6 +113,14 @@ describe("a value that may have changed", () => {
     expect(answer).not.toContain(first)
   })
 
+  it.each([
+    ["Where do I live?", "I live in Rome with my wife.", "My wife moved to Oslo."],
+    ["Where do I live?", "I live in Rome with Kim.", "Kim moved to Oslo, she found a job there."],
+    ["Where do I work?", "I work at Initech with Kim.", "Kim now works at Initrode."]
+  ])("is no other one's who is named beside it: %s %s %s", (question, first, later) => {
+    expect(answered(question, newer(later), older(first)).answer).not.toContain(later)
+  })
+
   it.each(below)("is not claimed where a newer message changes what it does not name: %s", (question, first, later) => {
     expect(answered(question, older(first)).grounded).toBe(true)
     const { answer } = answered(question, older(first), newer(later))

@@ -43,6 +43,26 @@ describe("of a person of whom nothing is known nothing is claimed", () => {
     ["Does my brother drink?", "Unlike my brother, I don't drink."],
     ["Can Ada swim?", { name: "Ada", text: "Bo told me he can't swim." }],
     ["Does Bob live in Oslo?", { name: "Ada", text: "I live in Oslo." }],
+    ["Where do I work?", "Kim now works at Shell."],
+    ["When did I get married?", "Anna got married in May 2025."],
+    ["What did I buy?", "Anna bought two cars."],
+    ["What did I sell?", "kim sold two boats"],
+    ["Where did I win gold?", "Kim won gold in Oslo."],
+    ["Where do I live?", "kim still lives in bonn"],
+    ["Where do I live?", "About Kim: lives in Bonn, works at Telekom."],
+    ["Do I like jazz?", "New colleague: Kim. Likes jazz, hates rain."],
+    ["Do I play tennis?", "The kids play tennis on Mondays."],
+    ["Where does Tom work?", "Tom's brother works at Shell."],
+    ["What is Anna allergic to?", "Anna's dog is allergic to beef."],
+    ["Where does Lena live?", "Lena's mother moved to Ghent."],
+    ["Where is Kim from?", "Kim's boss Jo is from Malta."],
+    ["Does Kim drive a Golf?", "Kim's brother-in-law drives a Golf."],
+    ["What is my name?", "My landlord's name is Otto and his phone number is 555-1234."],
+    ["What is my name?", "The name of my landlord is Otto."],
+    ["What is my password?", "The password of my sister's wifi is hunter2."],
+    ["What is my favourite food?", "My wife's favourite food is sushi."],
+    ["What is my son called?", "My sister has a son. He is called Max."],
+    ["Where does Sam live?", "My brother visited Sam. He lives in Kiel."],
     ["Am I a vegetarian?", "Adaeze came with her new fella, Marcus, he's vegetarian so he got the plate."]
   ] as const)("%s %s", (question, said) => nothing(question, said))
 })
@@ -72,6 +92,14 @@ describe("of the one who is asked about it is", () => {
     ["Where do I live?", "I live in Aarhus, near the harbour.", "Aarhus"],
     ["How much is my rent?", "We pay 940 a month in rent.", "940"],
     ["Why did I start learning Polish?", "I started learning Polish because my wife is from Gdansk.", "Gdansk"],
+    ["What did I sell?", "Sold two boats on Monday.", "two boats"],
+    ["What did I buy?", "finally bought a drum kit", "drum kit"],
+    ["Where does Tom's brother work?", "Tom's brother works at Shell.", "Shell"],
+    ["Where is Jo from?", "Kim's boss Jo is from Malta.", "Malta"],
+    ["What is Tom allergic to?", "Tom's allergic to nuts and has asthma.", "nuts"],
+    ["What is my landlord's name?", "My landlord's name is Otto.", "Otto"],
+    ["What is the password of my sister's wifi?", "The password of my sister's wifi is hunter2.", "hunter2"],
+    ["Where does my brother live?", "My brother moved. He lives in Kiel now.", "Kiel"],
     ["What is my locker number?", "My locker number is 214.", "214"]
   ] as const)("%s %s", (question, said, expected) => expect(answered(question, said).answer).toContain(expected))
 })
