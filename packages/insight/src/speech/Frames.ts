@@ -54,6 +54,25 @@ const closedMarks: ReadonlyArray<readonly [FrameType, RegExp]> = [
   ["quotation", /^[ \t]*[>|][^\n]*$/gm],
   ["quotation", /<(\w+)[^<>\n]{0,200}>[^<>]{0,4000}<\/\1>|\[(\w+)[^\][\n]{0,200}\][^\][]{0,4000}\[\/\2\]/g],
   ["quotation", /"[^"\n]{1,2000}"/g],
+  // "I live in Bonn, she says", "as the song goes, I'm a barbie girl".
+  [
+    "quotation",
+    oneOf(speechVerbs, {
+      before: String.raw`(?<=^|[.!?] |\n)[^.!?\n]{3,300}, (?:(?:(?!I\b)\p{Lu}\p{L}+|he|she|they|(?:my|the|our|his|her|their|an?) \p{Ll}+) (?:`,
+      after: String.raw`)(?: (?:me|us|to me))?|said (?:\p{Lu}\p{L}+|(?:my|the|our|his|her|an?) \p{Ll}+))(?=[.!?]|\n|$)`,
+      flags: "gu"
+    })
+  ],
+  [
+    "quotation",
+    oneOf(speechVerbs, {
+      before: String.raw`(?<=^|[.!?] |\n)[Aa]s (?!I\b|we\b)[\p{L}' -]{2,40} (?:`,
+      after: String.raw`), [^.!?\n]*[.!?]?`,
+      flags: "gu"
+    })
+  ],
+  // A list of memories: no writer calls themselves "user".
+  ["quotation", /^[ \t]*(?:[-*•]|\d+[.)])[ \t]*(?:the )?user(?:'s [^\n]{1,40}? (?:is|are)| [a-z]+s| has)\b[^\n]*$/gim],
   ["quotation", /(?<=^|[\s(])'(?=\p{L})[^'\n]{1,400}(?:'\p{L}[^'\n]{0,400}){0,8}'(?=[\s.,;:!?)]|$)/gmu]
 ]
 
@@ -116,7 +135,8 @@ const openedBy = (unit: Unit, message: string): FrameType | undefined => {
   const text = plainMarks(unit.text).slice(0, leadLengthMax)
   const follows = message.slice(unit.start + unit.text.length)
   if (unit.startsLine) {
-    if (isHeader(text, follows)) return "paste"
+    if (isHeader(text, follows) || templateMark.test(text)) return "paste"
+    if (unit.endsLine && nameLine.test(text) && laterNameLine.test(follows)) return "dialogue"
     if (isLabelled(text)) return "dialogue"
     if (unit.endsLine && isHeading(text, follows)) return "paste"
   }
@@ -126,6 +146,7 @@ const openedBy = (unit: Unit, message: string): FrameType | undefined => {
   if (
     presents.test(text) ||
     /\bas follows[.:]?$/i.test(text) ||
+    (/\blike this[.:]?$/i.test(text) && anyText.test(text)) ||
     (unit.endsLine && reportEnd.test(text) && /\p{L}/u.test(follows))
   )
     return "paste"
@@ -134,12 +155,22 @@ const openedBy = (unit: Unit, message: string): FrameType | undefined => {
 
 const leadLengthMax = 300
 
+/** Marks of a prompt for a model: `### Instruction`, `<|im_start|>user`, `[INST]`. */
+const templateMark =
+  /^(?:<\|\w+\|>|\[\/?INST\]|#{1,6} ?(?:instructions?|response|input|output|system|user|human|assistant|example|prompt)\b:?$)/iu
+/** Speakers on lines of their own. */
+const nameLine = /^\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?$/u
+const laterNameLine = /^\n[^\n]*\p{Ll} [^\n]*\n+\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?\n/u
+
 const stamp = String.raw`(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},? )?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?`
 const called = String.raw`\p{L}[\p{L}'.-]*(?: [\p{L}\d][\p{L}\d'.-]*){0,3}`
 const stampedFirst = new RegExp(String.raw`^[\s*_(\[-]*${stamp}[\s*_)\],|-]*${called}[*_]*\s*[:>]`, "iu")
-const stampedLast = new RegExp(String.raw`^[\s*_\[-]*\p{Lu}${called}[*_,]*\s*[(\[]?${stamp}[)\]]?\s*(?::|$)`, "iu")
+const stampedLast = new RegExp(
+  String.raw`^[\s*_\[-]*\p{Lu}${called}[*_,]*\s*(?:[-–—]\s*)?[(\[]?(?:(?:today|yesterday|\p{L}+day),? (?:at )?)?${stamp}[)\]]?\s*(?::|$)`,
+  "iu"
+)
 const marked = new RegExp(
-  String.raw`^(?:[-*•]\s+)?(?:\[(${called})\]\s*:|\*\*(${called}):?\*\*|__(${called}):?__|@(${called})\s*:|<(${called})>|(${called})(?: \([^)\n]{1,30}\)| via \w+)\s*:|(${called}) >)`,
+  String.raw`^(?:[-*•]\s+)?(?:\[(${called})\]\s*:|\*\*(${called}):?\*\*|__(${called}):?__|@(${called})\s*:|<(${called})>|(${called})(?: \([^)\n]{1,30}\)| via \w+)\s*:|(${called}) ?>(?=\s))`,
   "iu"
 )
 
@@ -222,8 +253,14 @@ const reportEnd = oneOf(speechVerbs, {
 
 const speaks = /\b(?:I|I'm|I've|me|my|mine|we|our|us)\b/i
 
-/** What a colon introduces: somebody's words, unless the lead is the writer's own. */
+/** What a colon introduces: somebody's words, unless the lead is the writer's own; behind an arrow a text to work on. */
 const introduced = (text: string, follows: string): FrameType | undefined => {
+  if (
+    /^[^:]{0,60}\b(?:check|grammar|spelling|translat\w+|correct\w*|fix|rewrite|rephrase)\b[^:]{0,20} (?:->|=>|→) /iu.test(
+      text
+    )
+  )
+    return "draft"
   const found = /^([^:]{1,160}?)(?:\*\*|__)?:(?=\s|$|\*)/.exec(text) ?? fromText.exec(text)
   const lead = found?.[1]
   if (found === null || lead === undefined || isOwnLead(lead)) return undefined

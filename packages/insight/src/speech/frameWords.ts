@@ -22,6 +22,7 @@ export const textVerbs = phrases(String.raw`
 export const handlingVerbs = phrases(String.raw`
   correct / polish / fix / check / improve / edit / complete / continue / fill in / read / turn / put / type / analy[sz]e / classify / copy / extract
   parse / convert / review / consider / expand / explain / format / sign / rate / grade / label / tag / answer / respond to / reply to
+  make(?= (?:this|that|it|the following)\b[^.!?]{0,30}\b(?:more|less|sound|short|shorter|longer|better|formal|polite|concise|clearer|nicer|into))
 `)
 
 /** With a text for their object. */
@@ -74,4 +75,5 @@ export const lastingPlays = phrases(String.raw`
   you are (?:an?|my|the) [\w -]{2,40},? (?:and )?(?:I am|I'm) (?:an?|the|your|Sir|Dame|Lord|Lady|King|Queen|Captain|\p{Lu}\w+)\b
   you are an? [\w -]{0,30}\b(?:assistant|AI|bot|pirate|wizard|character|expert|tutor|interviewer|detective|robot)\b
   (?:for|in) (?:the|this|my) (?:play|scene|game|story|novel|film|movie|(?:[\w&]+ )?campaign) / (?:you )?play (?:a game|the|my) \w+, (?:and )?(?:I am|I'm) / my character\b
+  (?:simulate|impersonate|mimic|portray) (?:an?|the|my|me) / I (?:want|need|would like) you to (?:be (?:me|him|her)\b|impersonate|play)
 `)

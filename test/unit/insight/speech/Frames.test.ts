@@ -44,6 +44,22 @@ const framed: ReadonlyArray<readonly [message: string, frame: string]> = [
   ["For example, I live in Rome. I work at Google.", "supposition"],
   ["Pretend that I'm a pilot. I live in Rome.", "play"],
   ["> I live in Split", "quotation"],
+  ["I live in Split, she says.", "quotation"],
+  ["I live in Split and I'm a baker, said the frog.", "quotation"],
+  ["I was born in Split, my neighbour told me.", "quotation"],
+  ["As the song goes, I'm a barbie girl.", "quotation"],
+  ["1. User lives in Split\n2. User likes tea", "quotation"],
+  ["- The user's name is Ivo\n- The user is a baker", "quotation"],
+  ["### Instruction\nI live in Split\n### Response", "paste"],
+  ["<|im_start|>user\nI live in Split<|im_end|>", "paste"],
+  ["ivo> i live in split\nmira> me too", "dialogue"],
+  ["Ivo — Today at 3:04 PM\nI live in Split", "dialogue"],
+  ["Ivo\nI live in Split\nMira\nI live in Ulm", "dialogue"],
+  ["The essay starts like this. I live in Split.", "paste"],
+  ["Make this more formal: I live in Split and wanna work for u", "draft"],
+  ["Grammar check -> I lives in Split", "draft"],
+  ["I want you to be me: I live in Split.", "play"],
+  ["Simulate a customer. I live in Split.", "play"],
   ["“I live in Split and I am a baker”", "quotation"],
   ["«I live in Split. I am a baker.»", "quotation"],
   ["```\nI live in Split\n```", "code"]
@@ -65,7 +81,16 @@ const own: ReadonlyArray<string> = [
   "SPEC: I'd picked the blue one, we use Postgres.",
   "Build target: I want arm64 only.",
   "garden furniture: we sold the bench",
-  "It's at 10:30, I work until 18:00."
+  "It's at 10:30, I work until 18:00.",
+  "I live in Rome, as my mother says too often.",
+  "I like Rome, Ivo said he does too.",
+  "As I said, I live in Rome.",
+  "User interviews are my job.",
+  "Ivo\nI live in Rome, see you",
+  "Make it a rule: I don't work on Fridays.",
+  "Rome -> I live there.",
+  "My day starts like this. I get up at six.",
+  "I want you to be my memory: I live in Rome."
 ]
 
 describe("frames", () => {
