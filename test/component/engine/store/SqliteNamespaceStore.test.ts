@@ -32,15 +32,19 @@ const tamper = (directory: string, sql: string): void => {
   database.exec(sql)
   database.close()
 }
-/** Overwrites the root page of a table. */
-const breakTable = (directory: string, table: string): void => {
+/** Where the root page of a table or an index begins. */
+const pageOf = (directory: string, name: string): number => {
   const database = new DatabaseSync(fileOf(directory))
-  const { rootpage } = database.prepare("SELECT rootpage FROM sqlite_master WHERE name = ?").get(table) ?? {}
+  const { rootpage } = database.prepare("SELECT rootpage FROM sqlite_master WHERE name = ?").get(name) ?? {}
   const { page_size: pageBytes } = database.prepare("PRAGMA page_size").get() ?? {}
   database.close()
+  return (Number(rootpage) - 1) * Number(pageBytes)
+}
+/** Overwrites the root page of a table. */
+const breakTable = (directory: string, table: string): void => {
+  const start = pageOf(directory, table)
   const bytes = readFileSync(fileOf(directory))
-  const start = (Number(rootpage) - 1) * Number(pageBytes)
-  writeFileSync(fileOf(directory), bytes.fill(0xff, start, start + Number(pageBytes)))
+  writeFileSync(fileOf(directory), bytes.fill(0xff, start, start + 4_096))
 }
 /** Opens the file and loads its image. */
 const loading = (directory: string) =>
@@ -153,6 +157,43 @@ describe("a namespace file", () => {
       yield* fill(directory)
       breakTable(directory, "fulltext_length")
       expect((yield* Effect.flip(loading(directory)))._tag).toBe("StoreDamaged")
+    })
+  )
+
+  it.effect("with a flipped bit in its index of ids finds each memory, or says that it is damaged", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const records = Array.from({ length: 30 }, (_, slot) => memoryRecord(slot, "narwhal"))
+      yield* Effect.scoped(
+        Effect.flatMap(opening(directory), (file) =>
+          file.commit(0, [unit(records.map((record, slot) => put(slot, record, axisVector(slot))))], 1)
+        )
+      )
+      const whole = readFileSync(fileOf(directory))
+      const start = pageOf(directory, "sqlite_autoindex_memory_1")
+      for (const { id } of records.slice(2)) {
+        const at = whole.indexOf(id, start)
+        // The slot is the byte behind the id; 0 and 1 take none.
+        for (const [byte, bit] of [
+          [0, 1],
+          [4, 7],
+          [id.length - 1, 0],
+          [id.length - 1, 3],
+          [id.length, 1]
+        ] as const) {
+          const flipped = Buffer.from(whole)
+          flipped[at + byte]! ^= 1 << bit
+          writeFileSync(fileOf(directory), flipped)
+          const found = yield* Effect.scoped(
+            Effect.flatMap(opening(directory), (file) =>
+              Effect.forEach(records, (record) => Effect.result(file.slotOf(record.id)))
+            )
+          )
+          const wrong = found.filter((one, slot) => (one._tag === "Success" ? one.success !== slot : false))
+          expect([id, byte, bit, wrong]).toEqual([id, byte, bit, []])
+          expect(found.some((one) => one._tag === "Failure" && one.failure._tag === "StoreDamaged")).toBe(true)
+        }
+      }
     })
   )
 

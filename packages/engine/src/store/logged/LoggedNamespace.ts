@@ -133,7 +133,7 @@ export class LoggedNamespace implements OpenNamespace {
   slotOf(id: string): Effect.Effect<number | undefined, StoreError> {
     return Effect.suspend(() => {
       const held = this.#line.overlay.slotOf(id)
-      return held === undefined ? this.#file.slotOf(id) : Effect.succeed(held)
+      return held === undefined ? this.#noticing(this.#file.slotOf(id)) : Effect.succeed(held)
     })
   }
 

@@ -15,6 +15,7 @@ import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import {
+  DamagedColumn,
   dataCondition,
   passageOf,
   passagesSql,
@@ -212,8 +213,12 @@ export class NamespaceFile implements OpenNamespace {
 
   slotOf(id: string): Effect.Effect<number | undefined, StoreError> {
     return guarded(() => {
-      const row = this.#database.prepare("SELECT slot FROM memory WHERE id = ?").get(id)
-      return row === undefined ? undefined : Number(row["slot"])
+      const [found] = this.#database.prepare(slotOfIdSql).allArrays(id)
+      const near = found === undefined ? this.#database.prepare(nearIdSql).allArrays(id, id) : [found]
+      for (const [slot, named, own] of near)
+        if (own !== named)
+          throw new DamagedColumn(`table memory, slot ${String(slot)}: the index of ids has another id`)
+      return found === undefined ? undefined : Number(found[0])
     })
   }
 
@@ -309,6 +314,17 @@ export class NamespaceFile implements OpenNamespace {
 }
 
 const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
+
+/**
+ * By the index of ids, each with the id that its row has: the index has no sums, and one flipped bit hides a memory. An id
+ * that changed stays where it was, so that a search for what it was ends beside it.
+ */
+const slotOfIdSql = `SELECT near.slot, near.id, own.id FROM memory near LEFT JOIN memory own ON own.slot = near.slot
+  WHERE near.id = ?`
+const nearIdSql = `SELECT near.slot, near.id, own.id FROM (
+    SELECT * FROM (SELECT slot, id FROM memory WHERE id < ? ORDER BY id DESC LIMIT 1)
+    UNION ALL SELECT * FROM (SELECT slot, id FROM memory WHERE id > ? ORDER BY id LIMIT 1)) near
+  LEFT JOIN memory own ON own.slot = near.slot`
 
 const takenFromSql = `SELECT DISTINCT memory.slot AS slot FROM json_each(?) AS wanted
   JOIN memory_source ON memory_source.key = wanted.value JOIN memory ON memory.slot = memory_source.memory
