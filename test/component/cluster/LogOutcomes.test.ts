@@ -64,6 +64,37 @@ describe("an append whose outcome is unknown", () => {
   it.live("has happened when the answer is not PostgreSQL's", () => cut(3, "garbled", [0, 1, 2]))
 })
 
+describe("a database that refuses the statement of the appends", () => {
+  const rename = (from: string, to: string) =>
+    inServer((sql) => sql.unsafe(`ALTER FUNCTION muniment_log.${from} RENAME TO ${to}`))
+
+  it.live("fails all that are under way and behind, and takes what comes once it can again", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* node()
+        const numbers = [81, 82, 83, 84]
+        for (const number of numbers) yield* begin(log, number)
+        yield* rename("append", "absent")
+        const appended = Effect.forEach(
+          numbers.flatMap((number) => [2, 3, 4].map((seq) => logCommit(number, seq))),
+          (commit) => Effect.result(log.append(commit)),
+          { concurrency: "unbounded" }
+        )
+        const failed = yield* Effect.ensuring(appended, Effect.orDie(rename("absent", "append")))
+        expect(failed.map((result) => (result._tag === "Failure" ? result.failure._tag : "stored"))).toEqual(
+          Array(failed.length).fill("LogFault")
+        )
+        for (const number of numbers) {
+          expect((yield* Effect.flip(log.append(logCommit(number, 2))))._tag).toBe("LogFenced")
+          expect((yield* log.claim(logTag(number))).state).toEqual({ epoch: 1, seq: 2 })
+          yield* log.append(logCommit(number, 2))
+          expect(yield* seqsOf(log, number)).toEqual([0, 1, 2])
+        }
+      })
+    )
+  )
+})
+
 describe("a node that does not know whether it owns a namespace", () => {
   /** Another node gets it, while the lease of the first one is renewed all the time. */
   const isGivenUp = <E>(number: number, lose: (log: PostgresLog) => Effect.Effect<void, E>) =>
