@@ -4,7 +4,7 @@ import { p50, p99 } from "./Load.ts"
 import type { OverloadResult } from "./Overload.ts"
 
 const goalFactor = 5
-const wanted = { goodput: 0.9, p99Millis: 2_000, refusalMillis: 50, neighbour: 3, recoverySeconds: 2 }
+const wanted = { goodput: 0.8, p99Millis: 2_000, refusalMillis: 50, neighbour: 3, recoverySeconds: 2 }
 
 export const overloadTable = (results: ReadonlyArray<OverloadResult>): SuiteReport["tables"][number] => ({
   title: "Arrivals by capacity",
