@@ -63,6 +63,7 @@ export class People {
   /** Names that were corrected: what was said under them is not repeated. */
   readonly wrongNames = new Set<string>()
   readonly #known: Array<Person> = []
+  readonly #strangers = new WeakSet<Person>()
   #current: Array<Person> = []
   #previous: ReadonlyArray<Person> = []
   #introduced: Array<Person> = []
@@ -142,6 +143,13 @@ export class People {
     return person
   }
 
+  /** Somebody or something by a name that no rule knows: a pronoun behind it may mean them. */
+  mentionStranger(name: string): void {
+    const stranger = { name, relation: undefined, gender: undefined, isPlural: false, isPet: false }
+    this.#strangers.add(stranger)
+    this.mention(stranger)
+  }
+
   /** A new sentence begins: pronouns look one sentence back. */
   nextSentence(): void {
     for (const person of this.#introduced) this.mention(person)
@@ -151,6 +159,7 @@ export class People {
   }
 
   mention(person: Person): Person {
+    this.#current = this.#current.filter((other) => !this.#strangers.has(other) || other.name !== person.name)
     if (!this.#current.includes(person)) this.#current.push(person)
     return person
   }
@@ -159,8 +168,7 @@ export class People {
   meantBy(pronoun: string): Person | undefined {
     for (const recent of [this.#current, this.#previous]) {
       const fitting = recent.filter((person) => fits(pronoun.toLowerCase(), person))
-      if (fitting.length === 1) return fitting[0]
-      if (fitting.length > 1) return undefined
+      if (fitting.length > 0) return fitting.length > 1 || this.#strangers.has(fitting[0]!) ? undefined : fitting[0]
     }
     return undefined
   }

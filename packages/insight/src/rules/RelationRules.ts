@@ -2,6 +2,7 @@
  * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { noRelatives } from "./lexicon/speech.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"
@@ -68,6 +69,11 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
 
 /** `the joke about my mother`: whom `she` may mean from here on, though the sentence says nothing of her. */
 export const mentionRelatives = (text: string, people: People): void => {
+  for (const [, name = ""] of text.matchAll(
+    /(?:^|[,;] |\b(?:and|but|so|because) )(\p{Lu}[\p{L}'-]+) (?:is|was|has|had|will|\p{Ll}+(?:s|ed))\b/gu
+  ))
+    if (!stopWords.has(name.toLowerCase()) && name !== people.speakerName && people.named(name) === undefined)
+      people.mentionStranger(name)
   for (const { 1: relation = "", index } of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi)) {
     if (!isRelation(relation)) continue
     const person = people.related(relation) ?? people.meet(undefined, relation.toLowerCase())

@@ -73,6 +73,9 @@ describe("of others", () => {
     ["Unlike my brother, I don't drink.", ["user: The user does not drink"]],
     ["Her name is Belén, she's a vet.", ["Belén: Belén is a vet"]],
     ["She has a dog called Rex.", []],
+    ["I bought hers and sold mine for parts.", []],
+    ["Of the six of us I'm the oldest.", []],
+    ["Greta is my aunt. Oluchi is starting school, she's six.", ["user: The user's aunt is called Greta"]],
     [
       "My sister Mio who lives in Fukuoka is a dyer.",
       ["user: The user's sister is called Mio", "Mio: Mio lives in Fukuoka", "Mio: Mio is a dyer"]
