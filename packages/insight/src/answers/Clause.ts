@@ -9,6 +9,7 @@ import { irregularPasts } from "@muniment/engine/text/IrregularWords"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { type Gender, genderOf, isRelation } from "../rules/People.ts"
 import { isOver, moodOf, takesItselfBack } from "../speech/Mood.ts"
 import { plainMarks, writtenOut } from "../speech/WrittenOut.ts"
 import { sentencesOf } from "./QuotedSentence.ts"
@@ -39,6 +40,7 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
   let meant = nothingMeant
   for (const [sentence, one] of sentencesOf(text).entries()) {
     let before: Clause | undefined
+    const people: Array<MentionedPerson> = []
     const isTakenBack = takesItselfBack(plainMarks(one))
     for (const piece of piecesOf(one)) {
       const read = readClause(piece, before, meant)
@@ -46,23 +48,33 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
       if (!/\?["'”’)]*$/u.test(one)) clauses.push(clause)
       before = clause
       const named = namedIn(piece.text)
-      if (named.size === 0) continue
+      people.push(...peopleIn(piece.text))
+      const isOfOther = clause.subject === "owned" || clause.subject === "other"
       meant = {
-        terms: named,
-        owners: clause.subject === "owned" || clause.subject === "other" ? clause.subjectTerms : none
+        ...(named.size > 0 ? { terms: named, owners: isOfOther ? clause.subjectTerms : none } : meant),
+        people: people.length > 0 ? people : meant.people
       }
     }
   }
   return clauses
 }
 
-/** What was named last, and whose it is where that was told of somebody else: "my sister has a son". */
+/** What a pronoun may stand for. */
 interface Meant {
+  /** What was named last, and whose it is where that was told of somebody else: "my sister has a son". */
   readonly terms: ReadonlySet<string>
   readonly owners: ReadonlySet<string>
+  /** Those of the last sentence that names people, for "he" and "she". */
+  readonly people: ReadonlyArray<MentionedPerson>
+}
+
+interface MentionedPerson {
+  readonly terms: ReadonlySet<string>
+  /** Undefined: either. */
+  readonly gender: Gender | undefined
 }
 const none: ReadonlySet<string> = new Set()
-const nothingMeant: Meant = { terms: none, owners: none }
+const nothingMeant: Meant = { terms: none, owners: none, people: [] }
 
 interface Piece {
   readonly text: string
@@ -249,10 +261,47 @@ const ownSubject = (body: string, joint: string, before: Clause | undefined, mea
     return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
   }
   if (first[3] === undefined) return { subject: "open", subjectTerms: meant.terms, ownerTerms: none, predicate: rest }
-  const ofThem = /^(?:his|her|their)$/i.test(first[3]) ? tokenize(words) : []
-  const subjectTerms = new Set([...meant.terms, ...ofThem])
-  return { subject: "other", subjectTerms, ownerTerms: meant.owners, predicate: rest }
+  const gender = /^(?:he|his)$/i.test(first[3]) ? "male" : /^(?:she|her)$/i.test(first[3]) ? "female" : undefined
+  const person = gender === undefined ? meant.terms : personOf(gender, meant)
+  if (!/^(?:his|her|their)$/i.test(first[3])) {
+    const ownerTerms = gender === undefined ? meant.owners : none
+    return { subject: "other", subjectTerms: person, ownerTerms, predicate: rest }
+  }
+  const ownerTerms = person.size > 0 ? person : unknownOwner
+  return { ...told("other", words, rest.slice(words.length)), subjectTerms: stemsOf(words).union(person), ownerTerms }
 }
+
+/** No word of a question: whoever it is, nobody asks of them. */
+const unknownOwner: ReadonlySet<string> = new Set(["?"])
+
+/** "He" and "she" are the one person they fit; of two it is not clear who is meant. */
+const personOf = (gender: Gender, { people }: Meant): ReadonlySet<string> => {
+  const fitting = people.filter((person) => person.gender === undefined || person.gender === gender)
+  return fitting.length === 1 ? fitting[0]!.terms : none
+}
+
+/** "My daughter Leila", "Ben's wife", "Ben": relations by their words, and names that are no places. */
+const peopleIn = (text: string): ReadonlyArray<MentionedPerson> => {
+  const related = [...text.matchAll(RELATED)].filter(([, relation = ""]) => isRelation(relation))
+  const people = related.map(([, relation = "", name = ""]) => ({
+    terms: stemsOf(`${relation} ${name}`),
+    gender: genderOf(relation)
+  }))
+  const known = new Set(people.flatMap(({ terms }) => [...terms]))
+  const first = nameSubject(bodyOf(text)) ?? /^\p{Lu}[\p{L}-]+(?=['’]s )/u.exec(text)?.[0]
+  const names = [...(first === undefined ? [] : [first]), ...[...text.matchAll(LATER_NAME)].map(([name]) => name)]
+  const others = [...new Set(names)].filter(
+    (name) =>
+      !stopWords.has(name.toLowerCase()) &&
+      !dates.has(name.toLowerCase()) &&
+      !tokenize(name).some((stem) => known.has(stem))
+  )
+  return [...people, ...others.map((name) => ({ terms: stemsOf(name), gender: undefined }))]
+}
+const RELATED =
+  /(?:\b(?:my|our|his|her|their|an?|the)|['’]s) (?:\p{Ll}+ ){0,2}?(\p{Ll}[\p{L}-]*)(?:,? (\p{Lu}[\p{L}-]+))?/giu
+const LATER_NAME =
+  /(?<=[\p{L},] )(?<!\b(?:in|at|from|near|on|of|(?:mov|go|went|back|flew|fly|dr[io]v|travel)\p{Ll}* to) )\p{Lu}[\p{L}-]+/gu
 
 const speakers = (predicate: string): OwnSubject => ({
   subject: "speaker",

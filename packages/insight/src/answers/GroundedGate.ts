@@ -8,6 +8,7 @@
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
 import type { Clause } from "./Clause.ts"
 import { COMPARED_HITS, type HitList, isAssistant } from "./HitList.ts"
 import type { Identities } from "./Identities.ts"
@@ -29,7 +30,7 @@ import {
   wordsOf
 } from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
-import { isOfPast } from "./SlotValue.ts"
+import { hasSlotForm, isOfPast } from "./SlotValue.ts"
 import { hasWrittenDate, spokenDates } from "./SpokenDate.ts"
 import { toldClauses } from "./ToldClauses.ts"
 
@@ -85,6 +86,10 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
       : nearnessOf(question, quote, told, list.identities, shareIn)
   const { isPlain, near } = nearest
   if (!nearest.hasPart) return undefined
+  // "What does Ann do?" is asked of her job alone.
+  const texts = told?.map((clause) => clause.text) ?? [text]
+  if (question.slot === "occupation" && !texts.some((one) => hasSlotForm("occupation", writtenOut(one))))
+    return undefined
   if (!isStated(question, quote, list, nearest)) return undefined
   const news = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term))).size
   const isWhen = question.part === "date"

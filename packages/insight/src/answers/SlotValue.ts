@@ -50,7 +50,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     slot: "occupation",
     nouns: "job profession occupation position career",
     asked:
-      /\bdo(?:es)? (?:\S+ ){1,3}?do for (?:a living|work)\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
+      /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate:
       `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?(?:[\\p{L}-]{3,}(?:eer|ist|yst|ician|wright)|nurse|teacher|doctor|chef|` +
       "lawyer|writer|carpenter|plumber|electrician|pilot|vet|actor|singer|painter|builder|baker|driver|farmer|translator|" +
@@ -89,6 +89,11 @@ const ownForms = slotForms.map(
 const statedForms = slotForms.map(
   ({ predicate, slot }) => [slot, new RegExp(`^${ADVERBS} (?:${predicate})`, "u")] as const
 )
+
+/** Whether the text has a predicate of the slot, of whomever it is. */
+export const hasSlotForm = (slot: string, text: string): boolean => predicates.get(slot)?.test(text) ?? false
+
+const predicates = new Map(slotForms.map(({ predicate, slot }) => [slot, new RegExp(`\\b(?:${predicate})`, "u")]))
 
 /** Stems of the nouns that name the attribute. */
 export const slotNouns = (slot: string | undefined): ReadonlySet<string> => nounsBySlot.get(slot ?? "") ?? new Set()

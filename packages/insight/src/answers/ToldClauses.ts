@@ -72,7 +72,8 @@ const isTold = (
     const heads = clause.subjectTerms.difference(clause.ownerTerms)
     const isNamed = names.flat().some((term) => clause.terms.has(term) && heads.has(term))
     // Of a pronoun the owner is the subject of the clause before, and may be meant.
-    const isHeld = !heads.isDisjointFrom(known) || clause.ownerTerms.isDisjointFrom(clause.terms)
+    const isOfPronoun = clause.ownerTerms.isDisjointFrom(clause.terms) && !/^\W*(?:his|her|their)\b/i.test(clause.text)
+    const isHeld = !heads.isDisjointFrom(known) || isOfPronoun
     const isTheirs = clause.ownerTerms.isSubsetOf(known) && isHeld
     return clause.ownerTerms.size > 0 && !isNamed && !isTheirs
   }

@@ -48,7 +48,8 @@ function words(list: string): ReadonlyArray<string> {
   return list.split(" ")
 }
 
-const genderOf = (relation: string | undefined): Gender | undefined => {
+/** Of a relation in the speaker's words; undefined where the word does not tell. */
+export const genderOf = (relation: string | undefined): Gender | undefined => {
   const head = relation?.split(" ").at(-1)?.toLowerCase()
   if (head === undefined) return undefined
   if (relationGenders.female.includes(head)) return "female"

@@ -248,3 +248,19 @@ describe("nothing is claimed of what is", () => {
     expect(answered("Am I pregnant?", "I'm not pregnant, just tired.").answer).toMatch(/^No/)
   })
 })
+
+describe("he and she are the one person they fit", () => {
+  it.each([
+    ["Is Bo vegan?", { name: "Ada", text: "I met Bo's wife, she is vegan" }],
+    ["Where does Bo live?", { name: "Ada", text: "Bo's brother called, he lives in Bath" }],
+    ["Where does my niece live?", "My niece has a boyfriend, he lives in Bath"],
+    ["Is Bo vegan?", { name: "Ada", text: "Bo called. His wife is vegan." }],
+    ["How old is my son?", "My son got a puppy from his friend. He is 3 years old."],
+    ["What does my uncle do?", "My uncle has a girlfriend. She's a vet."]
+  ] as const)("nothing is claimed: %s %s", (question, said) => nothing(question, said))
+
+  it.each([
+    ["What does my uncle do?", "My uncle called. He's a vet."],
+    ["What does my niece do?", "My niece lives with my nephew, she's a vet."]
+  ])("%s %s", (question, said) => expect(answered(question, said).grounded).toBe(true))
+})
