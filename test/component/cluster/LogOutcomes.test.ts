@@ -1,6 +1,6 @@
 /** Appends whose outcome the owner does not learn, and owners that stand still in the middle of one: the claim decides. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
@@ -63,6 +63,20 @@ describe("an append whose outcome is unknown", () => {
   it.live("has happened when the connection ends after the statement", () => cut(2, "afterStatement", [0, 1, 2]))
   it.live("has happened when the answer is not PostgreSQL's", () => cut(3, "garbled", [0, 1, 2]))
 })
+
+it.live("a commit that cannot be put into bytes takes no ordinal, and the next one is stored", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const log = yield* node()
+      yield* begin(log, 91)
+      // More than the header has bits for.
+      const failed = yield* Effect.exit(log.append({ ...logCommit(91, 2), changes: 2 ** 32 }))
+      expect(Exit.hasDies(failed)).toBe(true)
+      yield* log.append(logCommit(91, 2))
+      expect(yield* seqsOf(log, 91)).toEqual([0, 1, 2])
+    })
+  )
+)
 
 describe("a database that refuses the statement of the appends", () => {
   const rename = (from: string, to: string) =>

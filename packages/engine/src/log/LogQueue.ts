@@ -77,11 +77,13 @@ export class LogQueue {
     placeOf: (length: number) => RecordPlace,
     isSync: boolean
   ): readonly [fields: RecordFields, entry: LogEntry] {
-    const ordinal = this.#nextOrdinal++
+    // Taken once nothing can fail any more: a number without a record would be a hole.
+    const ordinal = this.#nextOrdinal
     const fields = { ...record, ordinal, unsynced: ordinal - this.#syncedOrdinal - 1 }
     const target = Buffer.allocUnsafeSlow(recordBytesMax(body))
     const bytes = target.subarray(0, writeRecord(target, 0, body, fields))
     const entry = { ordinal, place: placeOf(bytes.length) }
+    this.#nextOrdinal++
     this.#sendSoon()
     this.#records.push({ place: entry.place, bytes })
     this.#isSyncWanted ||= isSync

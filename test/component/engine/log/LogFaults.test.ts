@@ -1,6 +1,6 @@
 /** The commit log on a disk that fails or is full: nothing is acknowledged that a reopened log does not have. */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Exit, Layer } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { openFileLog } from "@muniment/engine/log/FileLog"
@@ -129,6 +129,30 @@ describe("a log thread that ends in the middle of a write", () => {
       yield* second.attach(logTag(1), { epoch: 1, seq: kept.length })
       const { ordinal } = yield* second.append(logCommit(1, kept.length))
       yield* second.whenSynced(ordinal)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a commit that cannot be put into bytes", () => {
+  it.live("takes no place in the log, which goes on and opens without damage", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const log = yield* openFileLog(smallLog(directory))
+          yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+          const first = yield* log.append(logCommit(1, 0))
+          // More than the header has bits for.
+          const failed = yield* Effect.exit(log.append({ ...logCommit(1, 1), changes: 2 ** 32 }))
+          expect(Exit.hasDies(failed)).toBe(true)
+          const second = yield* log.append(logCommit(1, 1))
+          expect(second.ordinal).toBe(first.ordinal + 1)
+          yield* log.whenSynced(second.ordinal)
+        })
+      )
+      const log = yield* openFileLog(smallLog(directory))
+      expect(log.damage).toEqual([])
+      expect(yield* log.tail(logTag(1), 0)).toHaveLength(2)
     }).pipe(Effect.scoped)
   )
 })
