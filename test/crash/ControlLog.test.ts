@@ -40,6 +40,7 @@ const damages: ReadonlyArray<readonly [name: string, damage: () => void]> = [
   ["left as the kill leaves it", () => undefined],
   ["an older copy", () => copyControl(older, directory)],
   ["gone", () => control.forEach((name) => rmSync(join(directory, name), { force: true }))],
+  ["without a byte", () => writeFileSync(join(directory, "control.db"), "")],
   ["flipped in SQLite's own log", flip]
 ]
 
@@ -80,6 +81,17 @@ describe("control.db after a kill", () => {
     const again = await start()
     await expectAll(again)
     expect(again.output().includes("control.db had lost changes")).toBe(damage !== damages[0]![1])
+    await again.stop()
+    copyControl(directory, older)
+  })
+
+  it("without the commit log starts, and says in the service's log what is lost", async () => {
+    const server = await start()
+    await server.kill()
+    expect(server.output()).not.toContain("the commit log is gone")
+    rmSync(join(directory, "log"), { recursive: true })
+    const again = await start()
+    expect(again.output()).toContain("the commit log is gone")
     await again.stop()
     copyControl(directory, older)
   })

@@ -16,7 +16,7 @@ import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import type { ChangeLog, ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
-import { controlCopies, removeBase } from "./check/ControlCopies.ts"
+import { controlCopies, isAbsent, removeBase } from "./check/ControlCopies.ts"
 import { damageOf } from "./check/damageOf.ts"
 import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
@@ -143,7 +143,7 @@ const openJoined = Effect.fnUntraced(function* (
   Scope.Scope
 > {
   const filename = join(dataDirectory, "control.db")
-  const isNew = yield* Effect.sync(() => !existsSync(filename))
+  const isNew = yield* attempt("look", () => isAbsent(filename))
   const database = yield* Effect.acquireRelease(openMigrated(dataDirectory, filename), (opened) =>
     Effect.sync(() => opened.close())
   )

@@ -22,6 +22,10 @@ export const joinLog = Effect.fn("ControlDatabase.joinLog")(function* (
   const log = yield* logs.current
   const logged = (yield* log.newest)?.number ?? 0
   const found = changeNumberOf(database)
+  if (logs.isShared !== true && log.syncedOrdinal() === 0 && newestRecord(database)?.isBase === false)
+    yield* Effect.logError("the commit log is gone: what was acknowledged before and is not in the files yet is lost", {
+      found
+    })
   if (logged > found) {
     const missing = yield* log.behind(found)
     const isFromEmpty = isNew && missing[0]?.number === emptyNumber && missing[0].changes === "base"

@@ -6,7 +6,7 @@
  * Invariants: a base whose bytes are not those of its sum is none; a base appears with its sum or not at all; a
  * difference names tables and counts rows, and never says what they hold.
  */
-import { existsSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Option, Schema } from "effect"
 import { copyClosed, sha256OfClosed, syncClosed } from "@muniment/sqlite/ClosedFile"
@@ -42,6 +42,9 @@ export const controlCopies = (dataDirectory: string): ControlCopies => {
 /** What a base holds: `control.db` as it was after change `number`, and when that was found whole, in milliseconds. */
 const BaseNote = Schema.Struct({ number: Schema.Int, sha256: Schema.String, checkedAt: Schema.Int })
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(BaseNote))
+
+/** Without a byte it is as if it were not there: SQLite then removes its log, too. */
+export const isAbsent = (filename: string): boolean => !existsSync(filename) || statSync(filename).size === 0
 
 /** What is noted of the base, whose bytes are not looked at; undefined: there is none. */
 export const notedBase = ({ base, baseNote }: ControlCopies): typeof BaseNote.Type | undefined =>

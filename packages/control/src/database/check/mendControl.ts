@@ -17,6 +17,7 @@ import {
   type ControlCopies,
   controlCopies,
   followExpected,
+  isAbsent,
   removeComparison
 } from "./ControlCopies.ts"
 import { damageOf } from "./damageOf.ts"
@@ -52,7 +53,7 @@ export const mendControl = Effect.fn("ControlDatabase.mend")(function* (
 
 /** Undefined: it is whole as far as SQLite can tell, or absent with no base. */
 const faultOf = ({ base, filename }: ControlCopies): string | undefined => {
-  if (!existsSync(filename)) return existsSync(base) ? "it is missing" : undefined
+  if (isAbsent(filename)) return existsSync(base) ? "it is missing or empty" : undefined
   try {
     const database = new Database({ filename })
     try {
