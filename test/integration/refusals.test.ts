@@ -128,6 +128,19 @@ describe("a refusal is one sentence", () => {
       "/limit: expected a whole number from 1 to 100"
     ],
     ["a limit of words", () => search({ limit: "ten" }), "/limit: expected a number"],
+    ...["query=a&query=b", "query=a&limit=1&limit=2", "query=a&tags=b&tags=c"].map(
+      (query) =>
+        [
+          `a name twice: ${query}`,
+          () => alice.call("GET", `/v1/memories/search?${query}`),
+          `/${query.split("=").at(-2)!.split("&").at(-1)!}: is given more than once; lists are separated by commas`
+        ] as const
+    ),
+    [
+      "a tag that is no text",
+      () => create({ memories: [{ ...memory, tags: [1] }] }),
+      "/memories/0/tags/0: expected a text without commas, and without blanks before or behind it: `tags` of a search could not name it"
+    ],
     ["a mode", () => search({ mode: "fast" }), "/mode: expected `llm`, `answer`, `map` or `raw`"],
     ["a relevance", () => search({ minRelevance: "2" }), "/minRelevance: expected a number from 0 to 1"],
     ["no agent", () => alice.post("/v1/memories", { memories: [memory] }), "/agentId: is missing"],

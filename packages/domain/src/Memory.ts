@@ -92,7 +92,7 @@ const wholeTag = /^[^,\s](?:[^,]*[^,\s])?$/
 /** A filter in a URL separates tags by commas, and cuts blanks. */
 const Tag = StoredTag.check(
   Schema.isPattern(wholeTag, {
-    expected: "a tag without commas, and without blanks before or behind it: `tags` of a search could not name it"
+    expected: "a text without commas, and without blanks before or behind it: `tags` of a search could not name it"
   })
 )
 export const Tags = Schema.Array(Tag)

@@ -23,6 +23,8 @@ export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { en
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request): Checked => {
     const unknown = inQuery === undefined ? undefined : unknownNames(checkNames(queryOf(request.url), inQuery))
     if (unknown !== undefined) return Effect.fail(unknown)
+    const repeated = repeatedParameter(request.url)
+    if (repeated !== undefined) return Effect.fail(repeated)
     if (!hasBody) return handler
     return Effect.flatMap(Effect.orDie(request.arrayBuffer), (bytes): Checked => {
       if (bytes.byteLength === 0) return handler
@@ -56,11 +58,21 @@ const withJson = (request: HttpServerRequest.HttpServerRequest, json: unknown): 
 const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   payload.get("application/json")?.schemas[0]
 
-const queryOf = (url: string): Readonly<Record<string, string>> => {
+const parametersOf = (url: string): ReadonlyArray<string> => {
   const at = url.indexOf("?")
-  return at < 0
-    ? {}
-    : Object.fromEntries(Array.from(new URLSearchParams(url.slice(at + 1)).keys(), (name) => [name, ""]))
+  return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1)).keys()]
+}
+
+const queryOf = (url: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(parametersOf(url).map((name) => [name, ""]))
+
+/** No parameter is a list by being repeated; which of two is meant, nothing says. */
+const repeatedParameter = (url: string): InvalidRequest | undefined => {
+  const names = parametersOf(url)
+  const repeated = names.find((name, at) => names.indexOf(name) < at)
+  if (repeated === undefined) return undefined
+  const detail = { path: `/${repeated}`, message: "is given more than once; lists are separated by commas" }
+  return new InvalidRequest({ code: "invalid_request", error: faultText(detail), details: [detail] })
 }
 
 /** A header holds ASCII only, and has to stay short. */
