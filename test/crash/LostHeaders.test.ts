@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { headerBytes, recordKinds } from "@muniment/engine/log/logFormat"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
+import { startMuniment } from "../support/CliProcess.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
@@ -100,3 +101,22 @@ it.each(Object.keys(ways) as ReadonlyArray<keyof typeof ways>)(
     rmSync(directory, { recursive: true, force: true })
   }
 )
+
+it("a record that rots while the service runs is named by the copy of the log, and a backup is made without it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "muniment-rotten-"))
+  const server = await startServer({ dataDirectory: directory, environment: withoutModel })
+  for (let at = 0; at < each; at++) for (const agent of busy) await write(server, agent, at)
+  const commits = safeRecords(join(directory, logFolder)).filter(({ header: { kind } }) => kind === recordKinds.commit)
+  const { at, header, path } = commits.at(-1)!
+  flipBit(path, { at: at + headerBytes + 8, bit: 3 })
+  const { body, status } = await server.asOperator(
+    "GET",
+    `/admin/backups/copies?id=20261129T000000000Z-5f3a&file=log/${header.ordinal - 1}`
+  )
+  expect([status, body.state, body.reason]).toEqual([200, "damaged", `segment 1 of the log is damaged at byte ${at}`])
+  const to = join(directory, "backups")
+  const made = await startMuniment(["backup", "create", "--to", to], { MUNIMENT_DATA_DIR: directory }).ended
+  expect([made.code, made.err]).toEqual([0, expect.not.stringContaining("cannot be copied")])
+  expect(await server.stop()).toBe(0)
+  rmSync(directory, { recursive: true, force: true })
+})

@@ -8,11 +8,13 @@ import { HttpServerRequest } from "effect/http"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { AccountEvents } from "./events/AccountEvents.ts"
 import { AccountSignals } from "./events/AccountSignals.ts"
-import { FileCopies } from "@muniment/backup/copies/FileCopies"
+import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StoredBytes } from "@muniment/engine/namespace/StorageMeter"
+import { toClientError } from "@muniment/engine/namespace/toClientError"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import type { StoreError } from "@muniment/engine/store/StoreError"
 import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
@@ -208,11 +210,18 @@ const copiesLayer = ({ dataDirectory }: ServerConfig) =>
         settle: host.settleAll,
         log: {
           synced: Effect.map(host.status, ({ log }) => log?.syncedOrdinal),
-          archive: (afterOrdinal, path) => host.archive(afterOrdinal, path)
+          archive: (afterOrdinal, path) => Effect.mapError(host.archive(afterOrdinal, path), asCopyFailed)
         }
       })
     )
   )
+
+/** A record that cannot be read is damage of the log, and no reason to make no backup. */
+const asCopyFailed = (error: StoreError): CopyFailed => {
+  if (error._tag === "StoreDamaged") return new CopyFailed({ reason: "corrupt", message: error.reason })
+  const { error: message } = toClientError(error)
+  return new CopyFailed({ reason: error._tag === "StoreFull" ? "full" : "other", message })
+}
 
 const moneyLayer = ({ payments, publicUrl, webhook }: ServerConfig) =>
   Layer.mergeAll(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }), RefundDesk.layer).pipe(

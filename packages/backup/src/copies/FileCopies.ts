@@ -68,7 +68,7 @@ export interface LogSource {
   readonly archive: (
     afterOrdinal: number,
     path: string
-  ) => Effect.Effect<(CopiedRecords & { readonly bytes: number }) | undefined, { readonly message: string }>
+  ) => Effect.Effect<(CopiedRecords & { readonly bytes: number }) | undefined, CopyFailed>
 }
 
 /** Less than a client waits for an answer. */
@@ -208,7 +208,7 @@ class Copies {
   }
 
   #records(after: number, to: string): Effect.Effect<Copied | undefined, CopyFailed> {
-    return Effect.map(Effect.mapError(this.#log.archive(after, to), asCopyFailed), (part) => {
+    return Effect.map(this.#log.archive(after, to), (part) => {
       if (part === undefined) {
         rmSync(to, { force: true })
         return undefined

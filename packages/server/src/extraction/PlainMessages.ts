@@ -2,7 +2,13 @@
  * What a request's messages say (contract: Conversations), whatever API they come from: a role, a text, a time. Calls
  * and results of tools become messages of role `tool`; what is no text is named in brackets and counted.
  */
-import { type Conversation, type GivenMessage, messageRoles, saidTexts, type TurnItem } from "@muniment/domain/Conversation"
+import {
+  type Conversation,
+  type GivenMessage,
+  messageRoles,
+  saidTexts,
+  type TurnItem
+} from "@muniment/domain/Conversation"
 import type { LeftOutMessage, MessageContent, MessageRole } from "@muniment/domain/Conversation"
 import { momentText } from "@muniment/domain/GivenTimes"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
