@@ -91,7 +91,7 @@ const hasPlace = ({ location, text }: HeldIn, asked: ReadonlySet<string>): boole
   return PLACE_FIELD.test(text) && text.includes(":")
 }
 
-/** Tells a place from a person by the word before the name. */
+/** The word before a name distinguishes a place from a person. */
 const CAPITALISED = /(?:(\p{L}+)\s+)?(\p{Lu}[\p{L}'’-]+)/gu
 const PLACE_WORD = /^(?:in|at|from|to|near|into)$/i
 const RELATIVE =

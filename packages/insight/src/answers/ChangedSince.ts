@@ -3,7 +3,7 @@
  * value about what may be the same thing. Where it cannot be read as the new value (`NewerAnswer.ts`), the older one is
  * no answer to a question about the present either: the hits are shown instead.
  *
- * Any of three signs is enough: the search ranked the newer message first; it tells a change and shares a word of what is
+ * Any of three signs is enough: the search ranked the newer message first; it states a change and shares a word of what is
  * asked about; it says that something ended or moved and does not name the thing ("they put it up to 15").
  */
 import { mayChange } from "@muniment/engine/ranking/AskedMatter"
@@ -69,7 +69,7 @@ export const isNewState = (question: Question, older: Quote, newer: Quote, quote
     tellsOfOtherValue(text) &&
     !namesOther(question, older, newer) &&
     !isOfAnother(question, newer) &&
-    // What tells a change is a new state itself: another one names the thing.
+    // A statement of a change is a new state itself: another one names the thing.
     (!tellsChange(older.text) || sharesMatter(question, newer)) &&
     (movesIt(text) || sharesMatter(question, newer) || sharesMore(question, older, newer)) &&
     !isHedged(text) &&
@@ -78,7 +78,7 @@ export const isNewState = (question: Question, older: Quote, newer: Quote, quote
   )
 }
 
-/** All of it tells of somebody or something else by name: "my wife moved" is no news of where I live. */
+/** All of it is about somebody or something else by name: "my wife moved" is no news of where I live. */
 const isOfAnother = ({ slot, subject, terms }: Question, { clauses }: Quote): boolean =>
   subject.kind === "asker" &&
   clauses.every(
@@ -121,7 +121,7 @@ const corrects = (question: Question, quote: Quote, other: Quote, quotes: Readon
 const MARKED =
   /^(?:(?:oh|oops|ah|um|ok|no),? )*(?:correction|sorry|wait|scrap|scratch|oops|no|nope|actually|make that|not|i meant?|i misspoke|rather)\b|\bi mean(?:t)?[.!]*$/i
 
-/** Whoever says it, another day stands beside the matter. */
+/** Another day stands beside the matter, said by any speaker. */
 const namesOtherDay = (question: Question, quote: Quote, other: Quote): boolean =>
   other.memory.relevance * OTHER_DAY_WITHIN >= quote.memory.relevance &&
   sharesMatter(question, other) &&
@@ -130,7 +130,7 @@ const namesOtherDay = (question: Question, quote: Quote, other: Quote): boolean 
 /** Of a message much less relevant the day is that of something else. */
 const OTHER_DAY_WITHIN = 4
 
-/** It tells that something is over of which the quote has the name: "Miso died", "we left Bergamo". */
+/** It says that something is over which the quote names: "Miso died", "we left Bergamo". */
 const endsNamed = (quote: Quote, other: Quote): boolean => {
   const names = namesIn(quote)
   return other.clauses.some(
@@ -141,7 +141,7 @@ const endsNamed = (quote: Quote, other: Quote): boolean => {
 const namesIn = ({ text }: Quote): ReadonlySet<string> =>
   new Set([...text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))
 
-/** It speaks of the single value by its kind ("between jobs"), or tells what became of it ("Acme went bankrupt"). */
+/** It speaks of the single value by its kind ("between jobs"), or says what became of it ("Acme went bankrupt"). */
 const unsettles = ({ slot }: Question, quote: Quote, other: Quote): boolean => {
   if (slot === undefined) return false
   const names = namesIn(quote)
@@ -154,7 +154,7 @@ const unsettles = ({ slot }: Question, quote: Quote, other: Quote): boolean => {
 /** A verb that is not of the present, as its subject is one thing. */
 const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
 
-/** The speaker tells that a state of theirs is over, and of nothing else that has a name. */
+/** The speaker says that a state of theirs is over, and of nothing else that has a name. */
 const endsState = (question: Question, quote: Quote, other: Quote): boolean =>
   question.subject.kind === "asker" &&
   !namesOther(question, quote, other) &&
@@ -246,7 +246,7 @@ const tellsOfOtherValue = (text: string): boolean => {
   return tellsSwitch(text) || ended + holdsNow + shifted > 0
 }
 
-/** It says that the thing of the older quote has ended, in whatever words it tells the new one. */
+/** It says that the thing of the older quote has ended, in any words for the new one. */
 const endsIt = (question: Question, older: Quote, newer: Quote): boolean =>
   changeSigns(newer.text).ended > 0 && sharesMore(question, older, newer)
 

@@ -1,5 +1,5 @@
 /**
- * Clauses of a quoted text, and of whom each tells. Read from closed classes of words alone: pronouns, possessives,
+ * Clauses of a quoted text, and the subject of each. Read from closed classes of words alone: pronouns, possessives,
  * auxiliaries, connectives and capitals. No noun is known here.
  *
  * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
@@ -61,7 +61,7 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
 
 /** What a pronoun may stand for. */
 interface Meant {
-  /** What was named last, and whose it is where that was told of somebody else: "my sister has a son". */
+  /** What was named last, and its owner where somebody else is the subject: "my sister has a son". */
   readonly terms: ReadonlySet<string>
   readonly owners: ReadonlySet<string>
   /** Those of the last sentence that names people, for "he" and "she". */
@@ -226,7 +226,7 @@ const UNREAL = /\b(?:almost|nearly|about to|not sure)\b/i
 type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "ownerTerms" | "predicate">
 
 const ownSubject = (body: string, joint: string, before: Clause | undefined, meant: Meant): OwnSubject | undefined => {
-  // "Who are vegan now": whoever was named last.
+  // "Who are vegan now": those named last.
   if (/^(?:who|which|whose|whom)$/.test(joint)) {
     const named = before === undefined ? meant.terms : namedIn(before.text)
     return { subject: "other", subjectTerms: named, ownerTerms: none, predicate: body }
@@ -271,7 +271,7 @@ const ownSubject = (body: string, joint: string, before: Clause | undefined, mea
   return { ...told("other", words, rest.slice(words.length)), subjectTerms: stemsOf(words).union(person), ownerTerms }
 }
 
-/** No word of a question: whoever it is, nobody asks of them. */
+/** Not the word of any question. */
 const unknownOwner: ReadonlySet<string> = new Set(["?"])
 
 /** "He" and "she" are the one person they fit; of two it is not clear who is meant. */

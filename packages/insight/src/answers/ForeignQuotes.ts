@@ -211,7 +211,7 @@ const unmovedQuestion = (text: string, forms: UnmovedForms): ForeignQuestion | u
     const start = head.indexOf(before)
     if (before !== "" && start >= 0 && forms.own.test(head.slice(0, start)))
       return isValue(head.slice(start + before.length))
-    // Whom it tells of is left out: the speaker, where nothing stands before it.
+    // Its subject is left out: the speaker, where nothing stands before it.
     return (
       topicless !== before &&
       isFirst &&

@@ -153,7 +153,7 @@ const SHARE_MIN = 1 / 3
 const OPEN_SHARE_MIN = 1 / 2
 
 /**
- * Shares of the question's words in what a message tells of the one asked about: a clause with what else its sentence and
+ * Shares of the question's words in what a message says about the one asked about: a clause with what else its sentence and
  * the one before it tell. The part stands in a sentence that has such words, or answers the question that has them.
  */
 const nearnessOf = (
@@ -200,7 +200,7 @@ const nearness = (
   return { hasPart: hasPartAsked(question, quote, quote.text), isPlain, near, plainNear }
 }
 
-/** What a message tells of the one asked about. */
+/** Clauses of a message about the one asked about. */
 const toldIn = (question: Question, quote: Quote, list: HitList): ReadonlyArray<Clause> =>
   toldClauses(question, quote.clauses, {
     isOwn: isOwn(question, quote, list),
@@ -290,7 +290,7 @@ const isSlotFilled = (
   identities: Identities
 ): boolean =>
   (question.part !== "name" || plain > 0) &&
-  // Of a message: where nobody is named and the asker means others, whose home it is stays open.
+  // Of a message: without a name, and where the asker means others, it is open whose home it is.
   (speaker === 1 || quote.statement.speaker === undefined) &&
   (question.isOfPast || !isOfPast(quote.text)) &&
   isOfSlot(question, quote, identities)

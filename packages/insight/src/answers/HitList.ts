@@ -15,7 +15,7 @@ export interface HitList {
   readonly weightOf: (term: string) => number
 }
 
-/** Hits that may be quoted, and that a hit is compared with; what follows only tells what has changed since. */
+/** Hits that may be quoted, and that a hit is compared with; later ones only show what has changed since. */
 export const COMPARED_HITS = 20
 
 /** Of a hit that a short list does not have. */

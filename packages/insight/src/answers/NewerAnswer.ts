@@ -1,5 +1,5 @@
 /**
- * Of several quotes that answer a question the newest counts where it tells a change: "The rent is now 1,250" replaces
+ * Of several quotes that answer a question the newest counts where it states a change: "The rent is now 1,250" replaces
  * "we pay 1,180". Slots with one value are compared in `SlotValue.ts`; this compares any two quotes by the words of the
  * question.
  *

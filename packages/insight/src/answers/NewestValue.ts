@@ -12,7 +12,7 @@ interface Valued extends Quote {
 
 /**
  * Of each slot and subject the newest value alone, with the greatest chance among all: the question has an answer, and
- * this is its present state. When the past is asked for, the values that were replaced or are told as past. Order kept.
+ * this is its present state. When the past is asked for, the values that were replaced or are stated as past. Order kept.
  */
 export const withNewestValues = <V extends Valued>(
   values: ReadonlyArray<V>,

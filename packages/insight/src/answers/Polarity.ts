@@ -14,7 +14,7 @@ import type { Quote } from "./Quote.ts"
 /** `limited`: so or not so under a condition. */
 export type Polarity = "Yes" | "No" | "limited"
 
-/** `told`: the clauses of the quote that tell of the one asked about. `isOwn`: that is the quote's speaker. */
+/** `told`: the clauses of the quote about the one asked about. `isOwn`: that is the quote's speaker. */
 export const polarityOf = (
   question: Question,
   { clauses, replyTo, text }: Pick<Quote, "clauses" | "replyTo" | "text">,

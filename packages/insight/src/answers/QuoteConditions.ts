@@ -77,7 +77,7 @@ export const isHeldByName = (
   return speakers.has(term) || own.has(term) || [...names].some((name) => own.has(name) || terms.has(name))
 }
 
-/** Of what the asker calls "my", it tells another one's: "Anna's dentist", "her dentist". */
+/** Of what the asker calls "my", it states another one's: "Anna's dentist", "her dentist". */
 const isOfOther = ({ names, owned }: Question, { text }: Quote): boolean => {
   if (owned.length === 0 || names.length > 0) return false
   const ownersOf = (stem: string): ReadonlyArray<string> =>
@@ -141,7 +141,7 @@ const isOfLiking = ({ liking }: Question, { memory }: Quote): boolean => {
 /** A message always has a date: its own. */
 export const dateOf = ({ date, speaker }: MemoryStatement): string | undefined => speaker?.saidOn ?? date
 
-/** What a message tells has its day in the words: the day on which it was said is no date of it. */
+/** What a message states has its day in the words: the day on which it was said is no date of it. */
 const dateAsked = (statement: MemoryStatement): string | undefined =>
   statement.speaker === undefined ? statement.date : undefined
 

@@ -90,7 +90,7 @@ const statedForms = slotForms.map(
   ({ predicate, slot }) => [slot, new RegExp(`^${ADVERBS} (?:${predicate})`, "u")] as const
 )
 
-/** Whether the text has a predicate of the slot, of whomever it is. */
+/** Whether the text has a predicate of the slot, of any subject. */
 export const hasSlotForm = (slot: string, text: string): boolean => predicates.get(slot)?.test(text) ?? false
 
 const predicates = new Map(slotForms.map(({ predicate, slot }) => [slot, new RegExp(`\\b(?:${predicate})`, "u")]))

@@ -1,5 +1,5 @@
 /**
- * Which clauses of a quoted message tell of the one a question asks about: of what somebody says, only what they say
+ * Which clauses of a quoted message are about the one a question asks about: of what somebody says, only what they say
  * of themselves answers a question about them; of others only what names them. What is supposed, reported or over does not.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"

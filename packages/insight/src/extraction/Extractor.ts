@@ -73,7 +73,7 @@ export interface Slot {
   readonly attribute: string
   /** Whose it is, as memories name them; undefined: the speaker's. */
   readonly person?: string | undefined
-  /** The speaker's name, if the conversation tells it. */
+  /** The speaker's name, if the conversation states it. */
   readonly speaker?: string | undefined
   /** The speaker's name is a correction of this one. */
   readonly formerName?: string | undefined

@@ -52,7 +52,7 @@ const offer = ({ k, neighbours, similarities }: Neighbours, row: number, other: 
 }
 
 /**
- * Nodes are the rows. The weight of an edge is the similarity times the share of neighbours in common, which tells two
+ * Nodes are the rows. The weight of an edge is the similarity times the share of neighbours in common, which separates two
  * rows of one topic from a chance resemblance.
  */
 export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours): UndirectedGraph => {

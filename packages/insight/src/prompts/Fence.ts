@@ -11,7 +11,7 @@ import { WebCrypto } from "effect/crypto"
 import { isJsonArray } from "./ClippedJson.ts"
 import { visibleText } from "../text/VisibleText.ts"
 
-/** Tells a model how to read the blocks. Part of the fixed instructions: increase the versions of both with a change. */
+/** Explains to a model how to read the blocks. Part of the fixed instructions: increase the versions of both with a change. */
 export const fenceExplained =
   "A block begins with a line BEGIN and ends with a line END that carry the code named in its first line. Each line between them is one JSON value."
 

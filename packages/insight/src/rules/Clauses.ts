@@ -12,7 +12,7 @@ import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 
 export type Subject =
-  /** `isShared`: said as `we`, with whoever else is meant. */
+  /** `isShared`: said as `we`, of the speaker and others. */
   | { readonly type: "speaker"; readonly isShared?: boolean }
   | { readonly type: "person"; readonly person: Person }
   /** `my car`, `my sister's name`; the owner is undefined for the speaker. */
@@ -268,7 +268,7 @@ const isQuality = (words: ReadonlyArray<Word>, at: number): boolean =>
   qualityPattern.test(words[at]?.lower ?? "") &&
   (!isRelation(bare(words[at])) || isRelation(bare(words[at + 1])) || isPluralRelation(bare(words[at + 1])))
 
-/** Which of them (`younger`, `twin`) tells two apart; praise does not. */
+/** Keeps what distinguishes two relatives (`younger`, `twin`), without praise. */
 const relationText = (qualities: ReadonlyArray<Word>, head: string): string => {
   const kept = qualities.filter(({ lower }) => !/^(?:good|close|dear|current|little|big|old|new)$/.test(lower))
   return [...kept.map(({ lower }) => lower), head.toLowerCase()].join(" ")

@@ -1,7 +1,7 @@
 /**
  * Extraction by rules, as one pure function: messages in, candidates out, the same for the same input.
  * Only the user's own words state facts; what assistants and systems say is context. Every sentence
- * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
+ * passes the gate, is cut into clauses, and the first rule family that knows a clause decides what it is.
  */
 import { statementStarts } from "./lexicon/speech.ts"
 import { bookings, signings } from "./lexicon/events.ts"

@@ -1,5 +1,5 @@
 /**
- * People, pets, events, purchases and medicines with the fields that a sentence tells of them, for
+ * People, pets, events, purchases and medicines with the fields that a sentence states, for
  * kinds that the user registered. Every value is in the text or follows from it and the date of the
  * conversation; fields of one entity are joined over the sentences of a request.
  */
@@ -42,7 +42,7 @@ export class Entities {
     if (!known.sources.includes(source)) known.sources.push(source)
   }
 
-  /** What is known of the speaker carries their name, wherever the thread tells it. */
+  /** What is known of the speaker carries their name, wherever the thread states it. */
   all(speakerName: string | undefined): ReadonlyArray<KnownEntity> {
     const known = [...this.#byId.values()]
     return speakerName === undefined
@@ -53,7 +53,7 @@ export class Entities {
   }
 }
 
-/** What `text`, one statement, tells by its form alone. */
+/** What `text`, one statement, says by its form alone. */
 export const entitiesIn = (text: string, people: People, dates: ReadonlyArray<EventDate>): ReadonlyArray<Entity> => [
   ...contactsIn(text, people),
   ...petsIn(text, people),

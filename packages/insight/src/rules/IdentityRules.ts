@@ -74,7 +74,7 @@ const nameFinding = (scene: Scene, name: string): ReadonlyArray<Finding> => {
     ]
   }
   const relation = owner.relation
-  // Of somebody whom no relation tells.
+  // Of somebody without a relation.
   if (relation === undefined) return []
   if (owner.name === undefined || scene.people.named(owner.name) !== undefined) owner.name = name
   const text = `${scene.people.speakerHead}'s ${relation} is called ${name}`
@@ -127,7 +127,7 @@ const attributeOf = (
   ]
 }
 
-/** What a value of some attributes has: `my rent is insane` tells none. */
+/** What a value of some attributes has: `my rent is insane` has none. */
 const forms: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/mail/, /@/],
   [/birth|anniversary/, /\d|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|day$/i],

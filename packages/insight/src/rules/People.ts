@@ -127,7 +127,7 @@ export class People {
     return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
   }
 
-  /** A new message begins: a pronoun means the relative that the question before it names, or nobody named before. */
+  /** A new message begins: a pronoun means the relative that the question before it names, or no person named before. */
   nextMessage(question: string | undefined): void {
     this.#current = []
     this.#previous = []

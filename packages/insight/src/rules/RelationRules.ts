@@ -12,7 +12,7 @@ import { isPet, isPluralRelation, isRelation, type People, type Person } from ".
 
 const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \\p{Lu}(?:\\p{L}|[-'](?!s\\b))+)?)"
 
-/** What a whole sentence tells of people and pets; the clauses are read besides. */
+/** People and pets of a whole sentence; its clauses are read separately. */
 export const relationFindings = (text: string, people: People): ReadonlyArray<Finding> => {
   const findings: Array<Finding> = []
   const tell = (person: Person) => void findings.push(relationFinding(person, people))

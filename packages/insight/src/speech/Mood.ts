@@ -97,5 +97,5 @@ const past = oneOf(pastStates, {
   flags: "u"
 })
 
-/** Whether it tells of a state that has ended, or that was once. */
+/** Whether it states something that has ended, or that was once. */
 export const isOver = (text: string): boolean => ended.test(text) || past.test(text)

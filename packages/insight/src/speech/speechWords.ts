@@ -1,4 +1,4 @@
-/** Words by which sentences are cut into statements (Statements.ts) and their mood is told (Mood.ts). */
+/** Words by which sentences are cut into statements (Statements.ts) and their mood is recognised (Mood.ts). */
 import { phrases, wordSet } from "../text/wordSet.ts"
 
 /** Begin a time or a place that stands before the subject. */

@@ -1,7 +1,7 @@
 /**
  * Forms of facts that stay true, one a line: `rule = attribute :: form :: example :: counterexample :: unless`. A form
  * is matched against a predicate (`live in Rome`, from the verb on; Pattern.ts), in the order given; what no row states
- * is no fact. An attribute names the one value that the row tells: a newer one supersedes it. `of pets` are said of
+ * is no fact. An attribute names the one value that the row states: a newer one supersedes it. `of pets` are said of
  * pets alone: a boss may be a snake.
  */
 import type { FormRow } from "../Pattern.ts"
