@@ -221,7 +221,7 @@ const readClause = (
 
 const CONDITIONAL = /^(?:if|unless|whether|like|than)$/
 /** All but so. */
-const UNREAL = /\b(?:almost|nearly|about to|not sure)\b/i
+const UNREAL = /\b(?:almost|nearly|about to|not sure|(?:wants?|wanted|invites?|invited) (?:me|us)|offers?|offered)\b/i
 
 type OwnSubject = Pick<Clause, "subject" | "subjectTerms" | "ownerTerms" | "predicate">
 

@@ -230,6 +230,7 @@ describe("nothing is claimed of what is", () => {
     ["a friend's", ["What's my job?", "My mate got a job as a roofer."]],
     ["of another one by name", ["What is Ada allergic to?", { name: "Ada", text: "Bo's allergic to milk" }]],
     ["only intended", ["Where do I work?", "I applied to work at Lidl."]],
+    ["only offered", ["When do we play in Gdynia?", "A festival in Gdynia wants us on 15 August."]],
     ["refused", ["What do I take for migraines?", "I refuse to take triptans for migraines."]],
     ["taken back", ["Where do I live?", "I live in Rome - not!"]],
     ["meant in irony", ["Where do I live?", "yeah sure, I live in Rome"]]

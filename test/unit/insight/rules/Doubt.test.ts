@@ -74,6 +74,7 @@ describe("of others", () => {
     ["Her name is Belén, she's a vet.", ["Belén: Belén is a vet"]],
     ["She has a dog called Rex.", []],
     ["I bought hers and sold mine for parts.", []],
+    ["The workshop is mine from 1 May.", ["user @ 2026-05-01: The workshop is the user's"]],
     ["Of the six of us I'm the oldest.", []],
     ["Greta is my aunt. Oluchi is starting school, she's six.", ["user: The user's aunt is called Greta"]],
     [
