@@ -137,6 +137,11 @@ describe("a refusal is one sentence", () => {
         ] as const
     ),
     [
+      "data without a field",
+      () => alice.post("/v1/memories/search", { query: "x", data: {} }),
+      "/data: expected at least 1 field"
+    ],
+    [
       "a tag that is no text",
       () => create({ memories: [{ ...memory, tags: [1] }] }),
       "/memories/0/tags/0: expected a text without commas, and without blanks before or behind it: `tags` of a search could not name it"

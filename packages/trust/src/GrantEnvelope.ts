@@ -57,24 +57,43 @@ const base64Pattern = /^[A-Za-z0-9+/_-]+={0,2}$/
 const isGrant = Schema.is(Grant)
 
 const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant | undefined>, InvalidGrants> => {
-  const value = jsonOf(bytes)
-  if (!Array.isArray(value)) return malformed("is not a JSON array")
-  if (value.length > grantsPerRequestMax) {
+  const elements = elementsOf(bytes)
+  if (elements === undefined) return malformed("is not a JSON array")
+  if (elements.length > grantsPerRequestMax) {
     return Result.fail(
       new InvalidGrants({ code: "too_many_grants", error: `at most ${grantsPerRequestMax} grants per request` })
     )
   }
-  return Result.succeed(value.map((element: unknown) => (isGrant(element) ? element : undefined)))
+  return Result.succeed(elements.map((element) => (isGrant(element) ? element : undefined)))
 }
 
-/** Undefined for everything that `JSON.parse` refuses or would change. */
-const jsonOf = (bytes: Uint8Array): unknown => {
+/** Undefined: no JSON array. An element that `JSON.parse` would change, by a number beyond 2^53 for one, is undefined. */
+const elementsOf = (bytes: Uint8Array): ReadonlyArray<unknown> | undefined => {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-    return inspectJson(text, { depthMax: Limits.jsonDepthMax }) === undefined ? JSON.parse(text) : undefined
+    const value: unknown = JSON.parse(text)
+    if (!Array.isArray(value)) return undefined
+    const texts = elementTexts(text)
+    const isSame = (at: number): boolean =>
+      inspectJson(texts[at] ?? "", { depthMax: Limits.jsonDepthMax }) === undefined
+    return value.map((element: unknown, at) => (isSame(at) ? element : undefined))
   } catch {
     return undefined
   }
+}
+
+/** The texts of the elements of a JSON array, which is well formed. */
+const elementTexts = (array: string): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  let [depth, from] = [0, 0]
+  for (const { 0: token, index } of array.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/gsu)) {
+    if ("[{".includes(token) && depth++ === 0) from = index + 1
+    const isEnd = "]}".includes(token) && --depth === 0
+    if (!isEnd && !(token === "," && depth === 1)) continue
+    texts.push(array.slice(from, index))
+    from = index + 1
+  }
+  return texts
 }
 
 const malformed = (what: string) =>

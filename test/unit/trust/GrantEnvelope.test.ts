@@ -62,14 +62,22 @@ describe("GrantEnvelope", () => {
     }
   })
 
+  it("keeps the place of one that JSON.parse would change, too", () => {
+    const whole = JSON.stringify(grant)
+    for (const element of [
+      whole.replace('"e":', '"e":1,"e":'),
+      whole.replace("1800000000", "1800000000000000000"),
+      '{"__proto__":{"a":"]},["}}',
+      '["\\ud800"]',
+      `${"[".repeat(80)}${"]".repeat(80)}`
+    ]) {
+      const text = base64(`[ ${whole}, ${element} ,${whole}]`)
+      expect(Result.getOrThrow(decodeGrantsHeader(text)), element).toEqual([grant, undefined, grant])
+    }
+  })
+
   it("refuses what is no Base64, no UTF-8, no JSON, no list, or too long", () => {
-    const elements = [
-      "1",
-      "{}",
-      JSON.stringify([grant]).replace('"e":', '"e":1,"e":'),
-      JSON.stringify([grant]).replace("1800000000", "9007199254740993"),
-      `\uFEFF${JSON.stringify([grant])}`
-    ].map(base64)
+    const elements = ["1", "{}", `\uFEFF${JSON.stringify([grant])}`].map(base64)
     const others = [
       "!",
       "a b",

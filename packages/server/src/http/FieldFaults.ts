@@ -129,6 +129,7 @@ const boundText = (filter: Checked, within: SchemaAST.AST | undefined): string =
   if (payload["minimum"] !== undefined) return `${number}, at least ${shown(payload["minimum"])}`
   if (payload["maximum"] !== undefined) return `${number}, at most ${shown(payload["maximum"])}`
   if (payload["maxProperties"] !== undefined) return `at most ${shown(payload["maxProperties"])} fields`
+  if (payload["minProperties"] !== undefined) return "at least 1 field"
   return "another value"
 }
 
