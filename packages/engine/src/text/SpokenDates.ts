@@ -284,6 +284,21 @@ export const spokenForms: ReadonlyArray<SpokenForm> = [
   },
   {
     precision: "day",
+    pattern: new RegExp(
+      `\\b${COUNT} (?:(day|week|fortnight|month|year)s? (ago|from),? (today|tomorrow|yesterday)|(week|fortnight)s? (today|tomorrow))\\b(?!['’])`,
+      "gi"
+    ),
+    read: ([count = "", unit = "", way = "", near = "", other = "", later = ""], today) => {
+      const named = near === "" ? later : near
+      const day = today + (named === "tomorrow" ? 1 : named === "yesterday" ? -1 : 0)
+      const { day: same, from } = counted(numberOf(count) * (way === "ago" ? -1 : 1), unit === "" ? other : unit, day)
+      return single(same ?? from)
+    },
+    example: "I moved a year ago today.",
+    counterexample: "I moved a while ago."
+  },
+  {
+    precision: "day",
     pattern: /\b(?:(yesterday|last night)|(today|tonight|this (?:morning|afternoon|evening))|(tomorrow))\b/gi,
     read: ([before, , after], today) => single(today + (before === "" ? 0 : -1) + (after === "" ? 0 : 1)),
     example: "I ran a race yesterday.",
@@ -292,7 +307,7 @@ export const spokenForms: ReadonlyArray<SpokenForm> = [
   ...(["day", "week|fortnight", "month", "year"] as const).map((unit, at): SpokenForm => ({
     precision: (["day", "week", "month", "year"] as const)[at]!,
     pattern: new RegExp(
-      `\\b(?:${COUNT} (${unit})s? (ago|from (?:now|today))|in ${COUNT} (${unit})s?(?: time|['’]s? time)?)\\b`,
+      `\\b(?:${COUNT} (${unit})s? (ago|from now)|in ${COUNT} (${unit})s?(?: time|['’]s? time)?)\\b`,
       "gi"
     ),
     read: ([count = "", there = "", way = "", ahead = "", later = ""], today, side) => {

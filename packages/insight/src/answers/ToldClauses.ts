@@ -34,6 +34,7 @@ export const toldClauses = (question: Question, clauses: ReadonlyArray<Clause>, 
         (clause.isOver || !question.isOfPast || told.statesSlot || timed.has(question.part)) &&
         !isDenied(question, clause) &&
         !isIntended(question, clause) &&
+        !EVASIVE.test(clause.text) &&
         isTold(question, clause, clauses.slice(0, at), told))
   )
 
@@ -47,6 +48,10 @@ const timed: ReadonlySet<string> = new Set(["date", "reason", "yesNo"])
 /** "I'm not moving that week" says nothing of when; why somebody does not do it, it may. */
 const isDenied = ({ isNegative, part }: Question, { text }: Clause): boolean =>
   part !== "yesNo" && part !== "reason" && !isNegative && negatorsIn(writtenOut(text)).length > 0
+
+/** Replies that name no value. */
+const EVASIVE =
+  /^(?:(?:well|hm+|um+|oh|honestly|really|just|it|that|i guess),? ?)*(?:depends(?: on .+)?|varies|(?:any|some)(?:thing|where|one|body)(?: really| at all| else)?|whatever|all of (?:it|them)|guess)[.!…]*$/i
 
 /** "I applied to work there": what is asked for hangs on another verb. */
 const isIntended = ({ subject: { auxiliary }, text: question, topic }: Question, { text }: Clause): boolean =>

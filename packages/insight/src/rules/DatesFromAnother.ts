@@ -29,7 +29,7 @@ export const datesFromAnother = (
 }
 
 const counted =
-  /\b((?!the|that)\w+|couple of) (day|week|month|year)s? (later|earlier|after|before|prior|from (?:then|that|the|my|our|today|tomorrow))\b(?: that)?( (?:the(?! \d)|my|our|\w+'s) \w+| \w+ing)?/i
+  /\b((?!the|that)\w+|couple of) (day|week|month|year)s? (later|earlier|after|before|prior|from (?:then|that|the|my|our))\b(?: that)?( (?:the(?! \d)|my|our|\w+'s) \w+| \w+ing)?/i
 const named =
   /\b(?:the (?:\w+day|weekend|week|month|year) (?:after|before|following)\b(?! (?:next|last)\b)|(?:the|that) following \w+|later that \w+|the day (?:after|before) (?=the|my|our|\w+'s))/i
 const ordinal = /(?:\bon )?\bthe (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|grade|birthday|anniversary))/g

@@ -24,6 +24,11 @@ const days = [
   ["the Friday before last", "2026-01-16"],
   ["a week on Tuesday", "2026-02-10"],
   ["tomorrow", "2026-01-31"],
+  ["a year ago today", "2025-01-30"],
+  ["two weeks ago yesterday", "2026-01-15"],
+  ["a week today", "2026-02-06"],
+  ["three weeks from today", "2026-02-20"],
+  ["two weeks from tomorrow", "2026-02-14"],
   ["the day before yesterday", "2026-01-28"],
   ["in three days", "2026-02-02"],
   ["12 days ago", "2026-01-18"]

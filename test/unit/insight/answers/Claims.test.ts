@@ -104,6 +104,16 @@ describe("of the one who is asked about it is", () => {
   ] as const)("%s %s", (question, said, expected) => expect(answered(question, said).answer).toContain(expected))
 })
 
+it.each(["It depends.", "Anything really", "All of it", "Hmm, depends on the day"])(
+  "a reply that names no value is none: %s",
+  (said) => {
+    const asked = { name: "Ben", text: "What is your favourite food, Ann?" }
+    const answer = (text: string) => answered("What is Ann's favourite food?", asked, { name: "Ann", text })
+    expect(answer("Ramen").grounded).toBe(true)
+    expect(answer(said).grounded).toBe(false)
+  }
+)
+
 describe("yes and no need the asked statement itself", () => {
   it.each([
     ["Do I like spiders?", "I don't mind spiders."],
