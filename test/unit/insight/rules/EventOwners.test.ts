@@ -69,7 +69,7 @@ describe("a day counted from another event", () => {
     [["I have a scan the following Tuesday."], []],
     [["We have a party the Saturday before Easter."], []],
     [["The week before the move I have a meeting in Hull."], []],
-    [["Two weeks from today I have a scan."], []],
+    [["Two weeks from today I have a scan."], ["user @ 2026-03-18: The user has a scan"]],
     [["I have a scan in two weeks."], ["user @ 2026-03-18: The user has a scan"]],
     [["I have a dentist appointment a week from Friday."], ["user @ 2026-03-13: The user has a dentist appointment"]],
     [["The day after tomorrow I have an exam."], ["user @ 2026-03-06: The user has an exam"]]
