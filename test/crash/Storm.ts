@@ -3,7 +3,7 @@
  * bits while it runs and while it does not, and other programs at its files.
  *
  * What was acknowledged is there after each start, unless the service says that the agent is damaged. An agent that it says
- * so of must have been hit; its account is erased, as an operator may, and another one takes its place. Now and then a life
+ * so of must have been hit; its file comes back from a backup, or its account is erased and another one takes its place. Now and then a life
  * of the service lasts until it has read all of its files, as it does every week: what is wrong then is silent damage.
  */
 import { rmSync } from "node:fs"
@@ -13,6 +13,7 @@ import { type OutsideReader, startOutsideReader } from "../support/OutsideReader
 import type { CutDisk } from "../support/PowerCuts.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { AgentBackups } from "./AgentBackups.ts"
 import { newStormAgent, type StormAgent } from "./StormAgents.ts"
 import { controlKinds, type Flip, runningKinds, stoppedKinds, StormFlips } from "./StormFlips.ts"
 
@@ -31,6 +32,8 @@ const flippedBeforeCheckMillis = 45_000
 /** A file that seems damaged is read again, and made again if it can be, before it counts as set aside. */
 const setAsideMillis = 15_000
 const againMillis = 100
+/** Of one life: a service that sets aside a quarter of its agents is not ready. */
+const broughtBackMax = 2
 
 export interface StormReport {
   lives: number
@@ -45,6 +48,8 @@ export interface StormReport {
   refusals: number
   /** Damaged files that the service made again, as the check said. */
   mended: number
+  /** Files of damaged agents that were brought back from a backup. */
+  restored: number
   acknowledged: number
   /** Of agents that were not hit. */
   readonly lost: Array<string>
@@ -97,6 +102,7 @@ class Storm {
     readers: 0,
     refusals: 0,
     mended: 0,
+    restored: 0,
     acknowledged: 0,
     lost: [],
     early: [],
@@ -114,6 +120,9 @@ class Storm {
   #reader: OutsideReader | undefined
   /** Flips that the next start may refuse. */
   readonly #small: Array<Flip> = []
+  /** Agents whose files come back from the backup once the service is down. */
+  readonly #broken: Array<StormAgent> = []
+  readonly #backups: AgentBackups
   #accounts = 0
   /** Names of the background work that a service has. */
   #rounds: ReadonlyArray<string> = []
@@ -123,6 +132,7 @@ class Storm {
     this.#random = options.random
     this.#directory = options.disk.directory
     this.#flips = new StormFlips(this.#directory, options.random)
+    this.#backups = new AgentBackups(this.#directory)
   }
 
   async run() {
@@ -143,6 +153,7 @@ class Storm {
   async end(): Promise<void> {
     await this.#endReader()
     if (this.#isUp) await this.#server?.kill()
+    this.#backups.remove()
   }
 
   async #life(): Promise<void> {
@@ -152,6 +163,7 @@ class Storm {
     await pause(this.#random.between(lifeMillis.least, lifeMillis.most))
     await this.#lookAtRounds(server)
     await this.#endService(server, load)
+    await this.#bringBack()
     const flips = this.#random.between(0, 2)
     for (let at = 0; at < flips; at++) this.#hitBy(this.#flips.flip(this.#random.pick(stoppedKinds)!))
     this.#tellLife()
@@ -165,7 +177,7 @@ class Storm {
       const server = await this.#start()
       this.#reader ??= this.#newReader()
       const load = this.#load(Date.now() + flippedBeforeCheckMillis)
-      await this.#untilRead(server)
+      await Promise.all([this.#untilRead(server), this.#backups.make()])
       await load.end()
     } else {
       this.#small.push(control)
@@ -175,11 +187,13 @@ class Storm {
       if (found.some(({ file }) => file.startsWith("control.db"))) await this.#stop(server)
       await this.#start()
     }
-    for (const agent of Array.from(this.#agents)) await this.#look(agent, this.#report.silent)
+    const looked = this.#agents.filter((agent) => !this.#broken.includes(agent))
+    await Promise.all(looked.map((agent) => this.#look(agent, this.#report.silent)))
     const server = await this.#start()
     await this.#lookAtRounds(server)
     this.#report.checks++
     await this.#endService(server, this.#load(0))
+    await this.#bringBack()
     this.#tellLife()
   }
 
@@ -326,13 +340,14 @@ class Storm {
   /** What is wrong with an agent that was hit goes into `ifHit`. */
   async #look(agent: StormAgent, ifHit: Array<string>): Promise<void> {
     const faults = await this.#faultsOf(agent)
+    if (this.#broken.includes(agent)) return
     const isHit = this.#hit.has(agent.tag() ?? "")
     const list = isHit ? ifHit : this.#report.lost
     list.push(...faults.map((fault) => this.#told(agent, fault)))
     agent.isDoubtful = faults.length > 0 && ifHit !== this.#report.silent
   }
 
-  /** Replaces the agent if the service says that it is damaged. */
+  /** None of an agent that the service says to be damaged: its file comes back from a backup, or another takes its place. */
   async #faultsOf(agent: StormAgent): Promise<ReadonlyArray<string>> {
     for (const until = Date.now() + patienceMillis; ;) {
       try {
@@ -370,9 +385,22 @@ class Storm {
     const told = this.#told(agent, (await this.#quarantined(agent)) ?? "served again")
     const isHit = this.#hit.has(agent.tag() ?? "")
     ;(isHit ? this.#report.setAside : this.#report.wronglySetAside).push(told)
+    if (this.#backups.isMade && !agent.isRestored && this.#broken.length < broughtBackMax) {
+      agent.isDoubtful = true
+      return void this.#broken.push(agent)
+    }
     const erased = await this.#server!.asOperator("POST", "/admin/accounts/erase", { account: agent.name })
     if (erased.status !== 200) this.#report.faults.push(`not erased: ${JSON.stringify(erased.body)}`)
     this.#agents[this.#agents.indexOf(agent)] = await this.#newAgent()
+  }
+
+  async #bringBack(): Promise<void> {
+    await this.#backups.bringBack(this.#broken.flatMap((agent) => agent.tag() ?? []))
+    for (const agent of this.#broken.splice(0)) {
+      agent.isRestored = true
+      agent.isDoubtful = false
+      this.#report.restored++
+    }
   }
 
   #newAgent(): Promise<StormAgent> {

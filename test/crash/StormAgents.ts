@@ -14,6 +14,8 @@ export interface StormAgent {
   readonly tag: () => string | undefined
   /** It was hit, and answered wrongly: what it has is looked at once the service has read its file. */
   isDoubtful: boolean
+  /** Its file was brought back from a backup. */
+  isRestored: boolean
 }
 
 /** `server`: the one that runs at the moment of a call. */
@@ -28,5 +30,5 @@ export const newStormAgent = async (
   await registerSlots(calls)
   let tag: string | undefined
   const ownTag = () => (tag ??= namespaceTagOf(ledger.anyId ?? ""))
-  return { name, ledger, calls, tag: ownTag, isDoubtful: false }
+  return { name, ledger, calls, tag: ownTag, isDoubtful: false, isRestored: false }
 }

@@ -18,6 +18,7 @@ export const runningKinds = [
   "agent file",
   "agent file's log",
   "record header",
+  "first header of a segment",
   "record body",
   "room of the log"
 ] as const
@@ -91,6 +92,7 @@ export class StormFlips {
       case "index of a log":
         return this.#agentFile(".db-shm")
       case "record header":
+      case "first header of a segment":
       case "record body":
         return this.#record(kind)
       case "room of the log":
@@ -114,16 +116,18 @@ export class StormFlips {
     return name === undefined ? undefined : { path: join(folder, name), tag: basename(name).slice(0, 12) }
   }
 
-  #record(kind: "record header" | "record body"): Place | undefined {
-    const safe = safeRecords(join(this.#directory, logFolder)).filter(({ header: { length, ordinal } }) =>
-      kind === "record body" ? length > headerBytes : [-1, 0, 1].every((step) => !this.#headers.has(ordinal + step))
+  #record(kind: "record header" | "first header of a segment" | "record body"): Place | undefined {
+    const isHeader = kind !== "record body"
+    const safe = safeRecords(join(this.#directory, logFolder)).filter(({ at, header: { length, ordinal } }) =>
+      isHeader
+        ? (at === 0 || kind === "record header") && [-1, 0, 1].every((step) => !this.#headers.has(ordinal + step))
+        : length > headerBytes
     )
     const record = this.#random.pick(this.#random.next() < 0.5 ? safe.slice(-newestRecords) : safe)
     if (record === undefined) return undefined
     const { at, header, path } = record
-    if (kind === "record header") this.#headers.add(header.ordinal)
-    const bytes =
-      kind === "record header" ? { from: at, to: at + headerBytes } : { from: at + headerBytes, to: at + header.length }
+    if (isHeader) this.#headers.add(header.ordinal)
+    const bytes = isHeader ? { from: at, to: at + headerBytes } : { from: at + headerBytes, to: at + header.length }
     return { path, bytes, ...(header.tag !== processTag && { tag: header.tag }) }
   }
 
