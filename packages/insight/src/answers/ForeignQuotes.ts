@@ -66,7 +66,7 @@ export const foreignQuotes = (
 const answerIn = (asked: ForeignQuestion, text: string): string | undefined => {
   // What a colon or a quotation mark introduces may be anybody's.
   if (/[:："“„«「『…]/u.test(text) || asked.isJest(text) || asked.isWork(text)) return undefined
-  const sentences = text.split(/(?<=[.!?]["'”’)]?)\s+|(?<=[。！？])\s*/u).filter((one) => one !== "")
+  const sentences = text.split(SENTENCE_END).filter((one) => one !== "")
   for (const [at, sentence] of sentences.entries()) {
     // Behind a question it may be the text that the question is about.
     if (/[?？]$/u.test(sentence)) return undefined
@@ -75,25 +75,38 @@ const answerIn = (asked: ForeignQuestion, text: string): string | undefined => {
   return undefined
 }
 
+/** Not behind "3. Mai" or "Dr. Weber". */
+const SENTENCE_END = /(?<=(?<!\d|\b(?:Dr|Prof|Sr|Sra|Mr|Mme|Hr|Fr|St|Nr|Ing))[.!?]["'”’)]?)\s+|(?<=[。！？])\s*/u
+
+/** Elisions written out on both sides: "j'ai" and "ai-je" have the same words. */
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text
     .toLowerCase()
     .normalize("NFC")
+    .replace(/(?<!\p{L})([jmtsdnlc]|qu)['’]/gu, "$1e ")
     .match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
+
+/** Without what French and Spanish put beside their interrogatives. */
+const plainlyAsked = (text: string): string =>
+  text
+    .replace(/\best[- ]ce qu(?:e |['’])/iu, " ")
+    .replace(/\bcombien (?:de |d['’])/iu, "combien ")
+    .replace(/\bpor qu[eé]\b/iu, "porqué")
 
 /** Words up to the first interrogative: "an welchem", "o que". */
 const LEAD_WORDS_MAX = 2
 
 const frontedQuestion = (text: string, forms: FrontedForms, language: TextLanguage): ForeignQuestion | undefined => {
-  const words = wordsOf(text.replace(/\best[- ]ce qu(?:e |['’])/iu, " ").replace(/\bpor qu[eé]\b/iu, "porqué"))
+  const words = wordsOf(plainlyAsked(text))
   const partOf = (word: string): ForeignPart | undefined =>
     (Object.keys(forms.interrogatives) as ReadonlyArray<ForeignPart>).find((part) =>
       forms.interrogatives[part].has(word)
     )
   const first = words.slice(0, LEAD_WORDS_MAX).findIndex((word) => partOf(word) !== undefined)
-  if (first < 0) return undefined
+  const isYesNo = first < 0
+  if (isYesNo && !/\?\s*$/u.test(text)) return undefined
   const further = words.slice(first).findIndex((word) => partOf(word) === undefined)
-  const last = further < 0 ? words.length - 1 : first + further - 1
+  const last = isYesNo ? -1 : further < 0 ? words.length - 1 : first + further - 1
   const part =
     words
       .slice(0, last + 1)
@@ -102,10 +115,10 @@ const frontedQuestion = (text: string, forms: FrontedForms, language: TextLangua
   const behind = words.slice(last + 1)
   const isContent = (word: string): boolean => !isStopWord(foldWord(word), language) || /^\d/.test(word)
   // The noun behind "which" may be missing in the answer: "welches Instrument".
-  const wanted = [behind, ...(forms.attributive.has(words[last]!) ? [behind.slice(1)] : [])].filter((rest) =>
-    rest.some(isContent)
+  const wanted = [behind, ...(!isYesNo && forms.attributive.has(words[last]!) ? [behind.slice(1)] : [])].filter(
+    (rest) => rest.some(isContent)
   )
-  const isDenied = words.some((word) => forms.negators.has(word))
+  const mayBeDenied = isYesNo || words.some((word) => forms.negators.has(word))
   const calendar = calendarOf(forms.locale)
   const holdsPart = (rest: ReadonlyArray<string>, whole: ReadonlyArray<string>): boolean => {
     switch (part) {
@@ -129,11 +142,12 @@ const frontedQuestion = (text: string, forms: FrontedForms, language: TextLangua
     if (!rest.every((word) => held.has(foldWord(word)) || forms.articles.has(word))) return false
     if (said.some((word) => !isAsked(word) && forms.subordinators.has(word) && !forms.prepositions.has(word)))
       return false
-    if (!isDenied && said.some((word) => forms.negators.has(word))) return false
+    if (!mayBeDenied && said.some((word) => forms.negators.has(word))) return false
     const first = said.findIndex(isAsked)
     // "Seit März wohne ich": a phrase with a preposition may stand in front, another subject may not.
     const isLed = first > 0 && forms.prepositions.has(said[0]!) && isContent(said[first - 1]!)
     if (first > 0 && !isLed) return false
+    if (isYesNo) return true
     return holdsPart(
       said.filter((word) => !isAsked(word)),
       wordsOf(sentence)
@@ -194,9 +208,10 @@ const ANSWER_LENGTH_MAX = 24
 const unmovedQuestion = (text: string, forms: UnmovedForms): ForeignQuestion | undefined => {
   const asked = text.replace(/\s+/gu, "").replace(forms.questionEnd, "")
   const found = forms.interrogative.exec(asked)
-  if (found === null) return undefined
-  const before = asked.slice(0, found.index)
-  const after = asked.slice(found.index + found[0].length)
+  if (found === null && !forms.yesNo.test(text)) return undefined
+  const at = found?.index ?? asked.length
+  const before = asked.slice(0, at)
+  const after = asked.slice(at + (found?.[0].length ?? 0))
   const topicless = forms.ownTopic === undefined ? before : before.replace(forms.ownTopic, "")
   // "什么名字": the noun that is asked for stands in no answer.
   const ends = [after, ...(after.length <= ATTRIBUTE_LENGTH_MAX && topicless.length > 1 ? [""] : [])]
@@ -213,7 +228,7 @@ const unmovedQuestion = (text: string, forms: UnmovedForms): ForeignQuestion | u
       return isValue(head.slice(start + before.length))
     // Its subject is left out: the speaker, where nothing stands before it.
     return (
-      topicless !== before &&
+      (topicless !== before || before === "") &&
       isFirst &&
       head.startsWith(topicless) &&
       forms.topic?.test(head.slice(topicless.length)) === false &&
@@ -224,9 +239,11 @@ const unmovedQuestion = (text: string, forms: UnmovedForms): ForeignQuestion | u
     [...part.matchAll(/(?=([\p{Script=Han}\p{Script=Katakana}]{2}))/gu)].map(([, pair = ""]) => pair)
   )
   const shares = (other: string): boolean => pairs.some((pair) => other.includes(pair))
-  const isOfPlace = /どこ|哪/u.test(found[0])
+  const isOfPlace = /どこ|哪/u.test(found?.[0] ?? "")
   const isValue = (value: string): boolean =>
-    value !== "" && value.length <= ANSWER_LENGTH_MAX && !forms.interrogative.test(value)
+    found === null
+      ? forms.clauseEnd.test(value)
+      : value !== "" && value.length <= ANSWER_LENGTH_MAX && !forms.interrogative.test(value)
   return {
     answeredBy: (sentence, isFirst) => {
       const parts = sentence.replace(/\s+/gu, "").split(/[,，、。；;！!]/u)

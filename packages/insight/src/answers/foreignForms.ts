@@ -172,6 +172,8 @@ export const frontedForms = {
 export interface UnmovedForms {
   /** The interrogative, with the noun that it asks about. */
   readonly interrogative: RegExp
+  /** Ends a question without an interrogative. */
+  readonly yesNo: RegExp
   /** What marks a sentence as a question at its end. */
   readonly questionEnd: RegExp
   readonly negator: RegExp
@@ -193,6 +195,7 @@ export const unmovedForms = {
   japanese: {
     interrogative:
       /(?:何|なん|なに|どこ|いつ|誰|だれ|どれ|いくら|いくつ|どんな[^\p{P}]{1,3}?(?=を|が|は)|どの[^\p{P}]{1,3}?(?=を|が|に|で))/u,
+    yesNo: /か[?？。\s]*$/u,
     questionEnd: /(?:の(?:です)?)?か?[?？。\s]*$/u,
     negator: /ない|ません|なかっ|ぬ$/u,
     clauseEnd: /^(?:です|でした|だ|である|で)?(?:よ|ね|よね)?$/u,
@@ -208,6 +211,7 @@ export const unmovedForms = {
   chinese: {
     interrogative:
       /(?:什么(?:时候|地方|名字|人|样)?|多少钱|多久|几[点号月岁]|哪(?:里|儿|个|位|些|天|年)?|谁|多少|几|多大)/u,
+    yesNo: /吗[?？。\s]*$/u,
     questionEnd: /[呢啊呀吗的]?[?？。\s]*$/u,
     negator: /不|没|别|无/u,
     clauseEnd: /^[了的]?$/u,

@@ -26,6 +26,21 @@ describe("a statement in the words of the question is its answer", () => {
     ["Wie viele Kinder habe ich?", "Ich habe drei Kinder."],
     ["Warum lerne ich Polnisch?", "Ich lerne Polnisch, weil meine Oma aus Danzig ist."],
     ["Was esse ich nicht?", "Ich esse nicht gern Pilze."],
+    ["Wie heiße ich?", "Hallo! Ich heiße Anke."],
+    ["Wie alt bin ich?", "Ich bin 34 Jahre alt."],
+    ["Wann habe ich Geburtstag?", "Ich habe am 3. Mai Geburtstag."],
+    ["Wer ist mein Zahnarzt?", "Mein Zahnarzt ist Dr. Weber."],
+    ["Was ist meine Lieblingsfarbe?", "Meine Lieblingsfarbe ist Blau."],
+    ["Habe ich einen Bruder?", "Ich habe einen Bruder."],
+    ["Habe ich einen Hund?", "Ich habe keinen Hund."],
+    ["¿Cuántos hijos tengo?", "Tengo dos hijos."],
+    ["¿Cuál es mi color favorito?", "Mi color favorito es el azul."],
+    ["¿Cómo me llamo?", "Me llamo Ana."],
+    ["Combien d'enfants ai-je ?", "J'ai deux enfants."],
+    ["Come mi chiamo?", "Mi chiamo Anna."],
+    ["Quando è il mio compleanno?", "Il mio compleanno è il 3 maggio."],
+    ["Como se chama o meu gato?", "O meu gato chama-se Tareco."],
+    ["Как меня зовут?", "Меня зовут Анна."],
     ["¿Dónde trabajo?", "Trabajo en un hospital."],
     ["¿Cómo se llama mi hija?", "Mi hija se llama Lucía."],
     ["¿Cuándo viajo a Lima?", "Viajo a Lima el 4 de julio."],
@@ -38,13 +53,18 @@ describe("a statement in the words of the question is its answer", () => {
     ["Как зовут мою дочь?", "Мою дочь зовут Вера."],
     ["私の猫の名前は何ですか？", "私の猫の名前はミケです。"],
     ["私はどこで働いていますか？", "私は病院で働いています。"],
+    ["どこに住んでいますか？", "長野に住んでいます。"],
+    ["私の誕生日はいつですか？", "私の誕生日は5月3日です。"],
+    ["私はコーヒーが好きですか？", "私はコーヒーが好きです。"],
+    ["我有狗吗？", "我有狗。"],
+    ["我的生日是什么时候？", "我的生日是5月3日。"],
     ["毎朝何を飲みますか", "毎朝紅茶を飲みます。"],
     ["我在哪里工作？", "我在医院工作。"],
     ["我的猫叫什么名字？", "我的猫叫咪咪，今年三岁。"]
   ])("%s %s", (question, statement) => {
     const { answer, citations } = answered(question, statement)
     expect(citations).toEqual(["m0"])
-    expect(answer).toContain(statement)
+    expect(answer).toContain(statement.replace(/^Hallo! /u, ""))
   })
 })
 
@@ -53,7 +73,12 @@ describe("nothing is claimed", () => {
     ["of another person", "Wogegen bin ich allergisch?", "Meine Frau ist allergisch gegen Nüsse."],
     ["of another person's", "¿Cómo se llama mi hermana?", "El gato de mi hermana se llama Tito."],
     ["of another person's", "猫の名前は何ですか", "姉の猫の名前はミケです。"],
+    ["of another person", "我有狗吗？", "我妹妹有狗。"],
+    ["that is denied", "我有狗吗？", "我没有狗。"],
+    ["of another person", "どこに住んでいますか？", "姉は長野に住んでいます。"],
     ["of another person", "我在哪里工作？", "我妹妹在医院工作。"],
+    ["of another person", "Habe ich einen Bruder?", "Meine Mutter hat einen Bruder."],
+    ["that is supposed", "Habe ich einen Bruder?", "Wenn ich einen Bruder habe, sage ich es."],
     ["that is denied", "Wo wohne ich?", "Ich wohne nicht in Ulm."],
     ["that is denied", "¿Dónde vivo?", "No vivo en Quito."],
     ["that is supposed", "¿Dónde vivo?", "Si vivo en Quito, todo es caro."],
