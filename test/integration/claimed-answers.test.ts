@@ -144,6 +144,24 @@ describe("days of the speaker's calendar", () => {
       claims: /the week of 2 March 2026/
     },
     {
+      about: "a month that is to come",
+      said: [{ role: "user", content: "Our reunion is in January.", sentAt: "2026-12-05T10:00:00Z" }],
+      asks: "When is our reunion?",
+      claims: /January 2027/
+    },
+    {
+      about: "a day of the month",
+      said: [{ role: "user", content: "My visa is due on the 31st.", sentAt: "2026-10-12T10:00:00Z" }],
+      asks: "When is my visa due?",
+      claims: /31 October 2026/
+    },
+    {
+      about: "a weekday after next",
+      said: [{ role: "user", content: "My audition is the Monday after next.", sentAt: "2026-01-30T10:00:00Z" }],
+      asks: "When is my audition?",
+      claims: /9 February 2026/
+    },
+    {
       about: "a weekday",
       said: [{ role: "user", content: "My exam is next Saturday.", sentAt: "2026-01-30T10:00:00Z" }],
       asks: "When is my exam?",
@@ -199,3 +217,24 @@ describe("in other languages", () =>
     { about: "Japanese, of a relative", said: ["兄は名古屋に住んでいます。"], asks: "私はどこに住んでいますか？" },
     { about: "Chinese", said: ["我的狗叫旺财。"], asks: "我的狗叫什么？", claims: /旺财/ }
   ]))
+
+describe("a search for where somebody works", () => {
+  it.each([
+    ["Where does the user work?", "The user works at Dunlin", []],
+    ["Where does Rika work?", "Rika works at Dunlin", ["Hi, I'm Rika."]],
+    ["Where does Osman work?", "Osman works", ["Hi, I'm Rika."]]
+  ])("has the fact about the one asked about first: %s", async (asked, fact, introduction) => {
+    const said = [
+      ...introduction,
+      "Osman works as a roofer, he's on our house this week.",
+      "I work at Dunlin Foods as a taster.",
+      "The work on the bathroom never ends.",
+      "My hearing test is on Thursday."
+    ]
+    const agentId = `claim-${agents++}`
+    const conversation = said.map((content, at) => ({ id: `m${at}`, role: "user", content }))
+    await calls.post("/v1/memories", { agentId, conversation, wait: ["vectors", "extraction"] })
+    const [first] = await calls.search({ agentId, query: asked })
+    expect(JSON.stringify(first?.data)).toContain(fact)
+  })
+})

@@ -218,6 +218,18 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       expect(body).toMatchObject({ grounded: true, method: "extractive", answer: "Ann lives in Oslo." })
     })
 
+    it.each([
+      "Ulla does not live in Ghent.",
+      "Ulla lives alone and quarrels with all of Ghent.",
+      "Ulla never lived in Ghent."
+    ])("without a denial or a predicate that no memory has: %s", async (claim) => {
+      await alice.create("obeyed", [fact("Ulla", "Ulla lives in Ghent")])
+      model.otherwise = () => answer({ answer: claim, citations: [1], supported: true })
+      const query = "query=Where+does+Ulla+live&mode=answer&agentId=obeyed"
+      const { body } = await alice.call("GET", `/v1/memories/search?${query}`)
+      expect(body).toMatchObject({ grounded: true, method: "extractive", answer: "Ulla lives in Ghent." })
+    })
+
     it("without an earlier value that a later message corrected: the rules' quote of the later one stands", async () => {
       const said = [
         { id: "m1", role: "user", content: "The swimming class costs 12 euros.", sentAt: "2026-03-01T19:00:00Z" },
