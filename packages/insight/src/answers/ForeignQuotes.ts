@@ -98,20 +98,10 @@ const LEAD_WORDS_MAX = 2
 
 const frontedQuestion = (text: string, forms: FrontedForms, language: TextLanguage): ForeignQuestion | undefined => {
   const words = wordsOf(plainlyAsked(text))
-  const partOf = (word: string): ForeignPart | undefined =>
-    (Object.keys(forms.interrogatives) as ReadonlyArray<ForeignPart>).find((part) =>
-      forms.interrogatives[part].has(word)
-    )
-  const first = words.slice(0, LEAD_WORDS_MAX).findIndex((word) => partOf(word) !== undefined)
-  const isYesNo = first < 0
+  const lead = leadOf(words, forms)
+  const isYesNo = lead === undefined
   if (isYesNo && !/\?\s*$/u.test(text)) return undefined
-  const further = words.slice(first).findIndex((word) => partOf(word) === undefined)
-  const last = isYesNo ? -1 : further < 0 ? words.length - 1 : first + further - 1
-  const part =
-    words
-      .slice(0, last + 1)
-      .flatMap((word) => partOf(word) ?? [])
-      .find((one) => one !== "thing") ?? "thing"
+  const { last, part } = lead ?? { last: -1, part: "thing" }
   const behind = words.slice(last + 1)
   const isContent = (word: string): boolean => !isStopWord(foldWord(word), language) || /^\d/.test(word)
   // The noun behind "which" may be missing in the answer: "welches Instrument".
@@ -166,6 +156,20 @@ const frontedQuestion = (text: string, forms: FrontedForms, language: TextLangua
     isJest: (text) => wordsOf(text).some((word) => forms.jests.has(word)),
     isWork: (text) => wordsOf(text).some((word) => [...forms.works].some((work) => word.startsWith(work)))
   }
+}
+
+/** The place of the last interrogative that the question begins with, and what is asked for. */
+const leadOf = (
+  words: ReadonlyArray<string>,
+  { interrogatives }: FrontedForms
+): { readonly last: number; readonly part: ForeignPart } | undefined => {
+  const parts = Object.keys(interrogatives) as ReadonlyArray<ForeignPart>
+  const asked = words.map((word) => parts.find((part) => interrogatives[part].has(word)))
+  const first = asked.slice(0, LEAD_WORDS_MAX).findIndex((part) => part !== undefined)
+  if (first < 0) return undefined
+  const further = asked.slice(first).indexOf(undefined)
+  const last = further < 0 ? words.length - 1 : first + further - 1
+  return { last, part: asked.slice(0, last + 1).find((part) => part !== undefined && part !== "thing") ?? "thing" }
 }
 
 /** The words of the main clause: up to the first mark or conjunction, behind a call. */
