@@ -6,7 +6,7 @@
  * The lock is a file held open with an exclusive SQLite lock: the kernel frees it when the process
  * dies, however it dies.
  */
-import { existsSync, readFileSync, statfsSync } from "node:fs"
+import { existsSync, readFileSync, statfsSync, statSync } from "node:fs"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -97,12 +97,22 @@ export class DataDirectory extends Context.Service<
 }
 
 /** For what works on an installation and must not make one; nothing is made or changed here. */
-export const demandInstallation = (path: string): Effect.Effect<void, InstallationAbsent> =>
-  Effect.suspend(() => {
+export const demandInstallation = (path: string): Effect.Effect<void, InstallationAbsent | DirectoryUnusable> =>
+  Effect.try({
     // An interrupted restore has a sentence of its own.
-    const isThere = [controlFile, unfinishedName].some((name) => existsSync(join(path, name)))
-    return isThere ? Effect.void : new InstallationAbsent({ path })
-  })
+    try: () => [controlFile, unfinishedName].some((name) => isThere(join(path, name))),
+    catch: (cause) => new DirectoryUnusable({ path, cause })
+  }).pipe(Effect.flatMap((isFound) => (isFound ? Effect.void : new InstallationAbsent({ path }))))
+
+/** Throws where that cannot be told, as in a directory of another user. */
+const isThere = (file: string): boolean => {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOTDIR") return false
+    throw cause
+  }
+}
 
 /** File of the operator's token. */
 export const operatorTokenName = "operator-token"

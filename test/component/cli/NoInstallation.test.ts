@@ -1,5 +1,5 @@
 /** Commands that work on an installation, where there is none: a sentence, and nothing is made. */
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { runMuniment } from "../../support/CliProcess.ts"
@@ -58,4 +58,11 @@ it("refuses a directory that holds other things, and leaves it as it is", async 
   const { code, err } = await runMuniment(["keys", "create", "--account", "ann"], { MUNIMENT_DATA_DIR: data })
   expect([code, err]).toEqual([1, expect.stringContaining(data)])
   expect(readdirSync(data).toSorted()).toEqual(["notes.txt", "photos"])
+})
+
+it("says what is in the way where it cannot look", async () => {
+  const data = join(temporaryDirectory(), "data")
+  symlinkSync(data, data)
+  const { code, err } = await runMuniment(["keys", "list"], { MUNIMENT_DATA_DIR: data })
+  expect([code, err]).toEqual([1, expect.stringMatching(/cannot be used: ELOOP/)])
 })
