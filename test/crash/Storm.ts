@@ -78,6 +78,8 @@ export const runStorm = async ({ disk, ...options }: StormOptions) => {
   const storm = new Storm({ disk, ...options })
   try {
     return await storm.run()
+  } catch (cause) {
+    throw new Error(`the storm was cut short: ${String(cause)}\n${storm.lastWords}`, { cause })
   } finally {
     await storm.end()
     await disk.remove()
@@ -148,6 +150,13 @@ class Storm {
     // Judges the flips since the last one.
     if (!isWrong(this.#report)) await this.#checkedLife()
     return { ...this.#report, flips: this.#flips.counts }
+  }
+
+  /** Of the service that was started last. */
+  get lastWords(): string {
+    if (this.#server === undefined) return ""
+    const { output, process } = this.#server
+    return `exit code ${process.exitCode}, signal ${process.signalCode}: ${output().slice(-3_000)}`
   }
 
   async end(): Promise<void> {

@@ -1,6 +1,9 @@
 /*
  * Preloaded into a writer under test: keeps an image of what a power cut leaves at least. Every file of MUNIMENT_REAL is copied
  * to MUNIMENT_IMAGE when it is synced; names go with the sync of their directory.
+ *
+ * A file that the writer may have locked is read by the descriptor that it has, or by another process: closing any
+ * descriptor of a file drops all locks of the process on it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -39,6 +43,20 @@ static void copy(int from, const char *image) {
   rename(writing, image);
 }
 
+static void copy_path(const char *path, const char *image) {
+  int status;
+  pid_t child = fork();
+  if (child < 0) abort();
+  if (child == 0) {
+    int from = open(path, O_RDONLY);
+    if (from >= 0) copy(from, image);
+    _exit(0);
+  }
+  while (waitpid(child, &status, 0) < 0)
+    ;
+  if (!WIFEXITED(status)) abort();
+}
+
 /* What is gone from the directory goes from its image; what has come or was renamed enters it. */
 static void copy_names(const char *path, const char *image) {
   char one[PATH_MAX + 300];
@@ -57,11 +75,10 @@ static void copy_names(const char *path, const char *image) {
     snprintf(one, sizeof one, "%s/%s", image, name->d_name);
     if (access(one, F_OK) == 0) continue;
     snprintf(one, sizeof one, "%s/%s", path, name->d_name);
-    int from = open(one, O_RDONLY);
-    if (from < 0) continue;
-    snprintf(one, sizeof one, "%s/%s", image, name->d_name);
-    if (fstat(from, &found) == 0 && S_ISREG(found.st_mode)) copy(from, one);
-    close(from);
+    if (stat(one, &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    char there[PATH_MAX + 300];
+    snprintf(there, sizeof there, "%s/%s", image, name->d_name);
+    copy_path(one, there);
   }
   if (names != NULL) closedir(names);
 }
@@ -78,9 +95,10 @@ static void note_synced(int descriptor) {
   if (S_ISDIR(found.st_mode)) {
     copy_names(path, image);
   } else {
-    int from = open(path, O_RDONLY);
-    if (from >= 0) copy(from, image);
-    if (from >= 0) close(from);
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY)
+      copy_path(path, image);
+    else
+      copy(descriptor, image);
   }
   pthread_mutex_unlock(&turn);
 }
