@@ -210,7 +210,9 @@ const isNoDate = (text: string, before: string): boolean =>
       /^(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|a few|\w+teen|\w+ty) (?:years?|months?|weeks?|days?|hours?|minutes?)$/i.test(
         text
       ) ||
-      /^for\b/i.test(text) ||
+      /^for\b|\b(?:days?|nights?|hours?|times?|weeks?|months?) (?:an?|per|each|every) (?:day|week|fortnight|month|year)\b/i.test(
+        text
+      ) ||
       (/\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before) &&
         !/\b(?:booked|eduled|set|planned|arranged|down|flights? to \p{L}+|tickets? to \p{L}+|(?:tickets?|table|room|flights?)\b[^,.]{0,30}) for (?:the )?$/iu.test(
           before

@@ -30,7 +30,7 @@ export const passesGate = (finding: Finding): boolean => {
   if (isDoubtful(finding)) return false
   if (openEnds.has(words.at(-1)?.lower ?? "")) return false
   if (
-    /[;!?]|:\D|(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|\p{Lu}))\.\s\p{Lu}|\s-\s|QUOTATION|(?<!\b(?:is|was|are|were) (?:the user|\p{Lu}\S*))['’]s(?: (?:for|to|at|in|on|with|from|by|and)\b|$)|\bthe \p{Ll}+est$/u.test(
+    /[;!?]|:\D|(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|\p{Lu}))\.\s\p{Lu}|\s-\s|QUOTATION|(?<!\b(?:is|was|are|were) (?:the user|\p{Lu}\S*))['’]s(?: (?:for|to|at|in|on|with|from|by|and)\b|$)|\bthe \p{Ll}+est$|\bis the \p{Ll}+$|\d-\d\d (?:and|or) /u.test(
       finding.text
     ) ||
     relative.test(finding.text)

@@ -67,13 +67,19 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
       : []
   )
 
+/** "Fatou is", "a roofer, Piet Mertens". */
+const NAMED =
+  /(?:^|[,;] |\b(?:and|but|so|because) )(\p{Lu}[\p{L}'-]+) (?:is|was|has|had|will|\p{Ll}+(?:s|ed))\b|\ban? (?:\p{Ll}+ ){0,3}(\p{Ll}+), (\p{Lu}[\p{L}'-]+)(?: \p{Lu}[\p{L}'-]+)*(?=[,.]|$)/gu
+
+const meetStranger = (name: string, people: People): void => {
+  const isKnown = stopWords.has(name.toLowerCase()) || name === people.speakerName || people.named(name) !== undefined
+  if (!isKnown) people.mentionStranger(name)
+}
+
 /** `the joke about my mother`: whom `she` may mean from here on, though the sentence says nothing of her. */
 export const mentionRelatives = (text: string, people: People): void => {
-  for (const [, name = ""] of text.matchAll(
-    /(?:^|[,;] |\b(?:and|but|so|because) )(\p{Lu}[\p{L}'-]+) (?:is|was|has|had|will|\p{Ll}+(?:s|ed))\b/gu
-  ))
-    if (!stopWords.has(name.toLowerCase()) && name !== people.speakerName && people.named(name) === undefined)
-      people.mentionStranger(name)
+  for (const [, subject, noun = "", beside] of text.matchAll(NAMED))
+    if (!isRelation(noun)) meetStranger(subject ?? beside ?? "", people)
   for (const { 1: relation = "", index } of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi)) {
     if (!isRelation(relation)) continue
     const person = people.related(relation) ?? people.meet(undefined, relation.toLowerCase())

@@ -39,7 +39,7 @@ const whole = new RegExp(
 const reaching = /\b(?:if|unless|imagine|suppose|pretend|whether)\b/i
 const hasVerb = oneOf(finiteForms, { before: String.raw`\b(?:I|we|he|she|they|it|`, after: String.raw`)\b` })
 
-const subject = String.raw`(?:I|we|he|she|they|it|that|there)\b(?! and\b)|(?:can|could|would|will|do) you\b|any |(?:my|our|his|her|the) (?:[\p{L}'-]+ ){1,4}?(?=FINITE)|\p{Lu}[\p{L}'-]+ (?=FINITE)`
+const subject = String.raw`(?:I|we|he|she|they|it|that|there)\b(?! and\b)|(?:can|could|would|will|do) you\b|any |(?:my|our|his|her|the) (?:[\p{L}'-]+ ){1,4}?(?=FINITE)|\p{Lu}[\p{L}'-]+ (?=FINITE)|(?!(?:what|who|why|how|still|never|always)\b)\p{Ll}{3,} (?=(?:comes|starts|ends|arrives|opens|closes|leaves) )`
 const finite = oneOf(finiteForms, { after: String.raw`\b` }).source
 const joints = new RegExp(
   `(?:,? (?:${statementJoints.join("|")})|,|;|:| -) (?:(?:then|also|now|actually|honestly|anyway|apparently|luckily|yes|no|oh) )?(?=${subject.replaceAll("FINITE", finite)})`,

@@ -32,6 +32,7 @@ const contractions: ReadonlyArray<readonly [RegExp, string]> = [
     /\b(\p{Ll}+)'s (?=(?:booked|scheduled|due|set|planned|cancelled|canceled|postponed|tomorrow|next \p{L}|on (?:the|\d|\p{Lu})))/gu,
     "$1 is "
   ],
+  [/\b((?:grand)?(?:mother|father|parents)|sister|brother|son|daughter) in law\b/gi, "$1-in-law"],
   [/\bgonna\b/gi, "going to"],
   [/\bwanna\b/gi, "want to"],
   [/\bgotta\b/gi, "have to"],

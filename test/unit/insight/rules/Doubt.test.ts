@@ -75,6 +75,11 @@ describe("of others", () => {
     ["She has a dog called Rex.", []],
     ["I bought hers and sold mine for parts.", []],
     ["The workshop is mine from 1 May.", ["user @ 2026-05-01: The workshop is the user's"]],
+    ["My father in law knows a roofer, Piet Mertens, he's coming on Wednesday", []],
+    ["Ruben goes to daycare from August, three days a week.", []],
+    ["I work from home on mon and fri.", []],
+    ["I am the driver.", []],
+    ["ok went with Nordlink in the end, technician comes on the 26th", []],
     ["Of the six of us I'm the oldest.", []],
     ["Greta is my aunt. Oluchi is starting school, she's six.", ["user: The user's aunt is called Greta"]],
     [
