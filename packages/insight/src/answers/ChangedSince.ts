@@ -154,9 +154,13 @@ const unsettles = ({ slot }: Question, quote: Quote, other: Quote): boolean => {
 /** A verb that is not of the present, as its subject is one thing. */
 const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
 
+/** "What is my job?" */
+const isOfOwnSlot = ({ isOfAsker, relatives, slot }: Question): boolean =>
+  isOfAsker && relatives.length === 0 && slot !== undefined && slotNouns(slot).size > 0
+
 /** The speaker says that a state of theirs is over, and of nothing else that has a name. */
 const endsState = (question: Question, quote: Quote, other: Quote): boolean =>
-  question.subject.kind === "asker" &&
+  (question.subject.kind === "asker" || isOfOwnSlot(question)) &&
   !namesOther(question, quote, other) &&
   other.clauses.some(
     ({ isOver, predicate, subject }) => isOver && (subject === "speaker" || /\b(?:me|us)\b/i.test(predicate))

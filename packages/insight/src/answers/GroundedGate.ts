@@ -62,6 +62,11 @@ export type GateFeatures = Readonly<Record<(typeof gateFeatures)[number], number
 
 const NEW_WORDS_MAX = 15
 
+/** Say that something changed, and not to what. */
+const changes: ReadonlySet<string> = new Set(
+  tokenize("change update reset renew replace switch now today yesterday new again")
+)
+
 const measures: ReadonlySet<PartName> = new Set(["age", "amount", "contact", "colour", "duration", "frequency", "name"])
 
 /** Undefined: a hard condition fails. */
@@ -91,7 +96,12 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
   if (question.slot === "occupation" && !texts.some((one) => hasSlotForm("occupation", writtenOut(one))))
     return undefined
   if (!isStated(question, quote, list, nearest)) return undefined
-  const news = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term))).size
+  const words = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term)))
+  const news = words.size
+  // "I changed my password" says that there is another one, and not which.
+  if (statement.speaker !== undefined && question.part === "thing" && news > 0 && words.isSubsetOf(changes)) {
+    return undefined
+  }
   const isWhen = question.part === "date"
   const isYesNo = Number(question.part === "yesNo")
   const alone = Number(list.isAlone)

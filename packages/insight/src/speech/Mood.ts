@@ -71,11 +71,15 @@ export const isHypothetical = (text: string): boolean => {
   )
 }
 
-/** `Kidding`, `jk, mostly`, `as if`: what was said before was a joke. */
+/** `Kidding`, `as if`, `that's wrong`, `delete that`: what was said before does not hold. */
 export const isWithdrawal = (text: string): boolean =>
+  takenBack.test(text) ||
   /^(?:(?:lol|haha|ok|no|nah|nope|I am|I'm|im|just|only|totally),? )*(?:kidding|joking|jk)\b|^(?:as if|in my dreams|not really|I wish|yeah right|or not)[.!]*$/i.test(
     text
   )
+
+const takenBack =
+  /^(?:(?:lol|haha+|hm+|oh|ok|no|nah|nope|wait|sorry|actually|please),?!? )*(?:psych\b|(?:that|this|it) (?:is|was) (?:wrong|not true|untrue|false|a lie|nonsense|not right|incorrect|a mistake)[.!]*$|(?:delete|forget|ignore|scratch|scrap|strike|disregard|undo|erase|remove) (?:(?:that|this|it)[.!]*$|what I (?:just )?(?:said|wrote|told you)\b))|^(?:haha+|lol)[,! ]+(?:no|nope|not)[.!]*$/i
 
 /** Ends with what denies it: `, not`, `(not really)`, `lol jk`. */
 export const takesItselfBack = (text: string): boolean =>

@@ -64,6 +64,8 @@ export const endings = phrases(String.raw`
   (?:I|we|he|she|they|have|has|had|just|recently) (?:got rid of|cancelled|broke up|split up|separated|divorced|moved out|parted ways|deleted)
   (?:am|is|are|was|were|got|been|being) (?:laid off|fired|let go|made redundant|dismissed|divorced|dumped|kicked out|evicted|single again)
   laid (?:me|him|her|us) off / fired (?:me|him|her|us) / let (?:me|him|her|us) go / dumped (?:me|him|her) / passed away / died / former(?:ly)? / back then / grew out of / gone off / went off
+  ^(?:just |finally |officially )?(?:quit|resigned|retired|dropped out|gave up|split up|divorced)(?! (?:is|was)\b)
+  (?:got|was|were|been|is|are) (?:stolen|totall?ed|wrecked|scrapped|written off|destroyed|repossessed) / (?:I|we) (?:totall?ed|wrecked|outgrew|(?:have |had )?outgrown)
   (?:last|final) day at / until (?:\w+ )?(?:last|\d{4}|recently|\p{Lu}\p{Ll}+) / once (?:lived|worked|was|had|owned|spoke|played|liked|loved)
 `)
 

@@ -104,6 +104,11 @@ describe("of the one who is asked about it is", () => {
   ] as const)("%s %s", (question, said, expected) => expect(answered(question, said).answer).toContain(expected))
 })
 
+it("that something changed is no value of it", () => {
+  const { answer } = answered("What is my password?", "My password is hunter2.", "I changed my password.")
+  expect(answer).not.toMatch(/hunter2|changed/)
+})
+
 it.each(["It depends.", "Anything really", "All of it", "Hmm, depends on the day"])(
   "a reply that names no value is none: %s",
   (said) => {
@@ -172,6 +177,16 @@ describe("what was taken back or corrected later in the same moment", () => {
     ["Where do I work?", "I work at Initrode.", "They let me go on Monday."],
     ["Where do I work?", "I work at Initrode.", "I got laid off."],
     ["Do I have a cat?", "We have a cat named Miso.", "Miso died last week, we are heartbroken."],
+    ["Where do I live?", "I live in Rome.", "That's wrong."],
+    ["Where do I live?", "I live in Rome.", "Please delete that."],
+    ["Where do I live?", "I live in Rome.", "Ignore what I said about Rome."],
+    ["Do I live in Rome?", "I live in Rome.", "Psych! I don't."],
+    ["Do I live in Rome?", "I live in Rome.", "haha no"],
+    ["Where do I work?", "I work at Initrode.", "Resigned this morning."],
+    ["Am I a teacher?", "I am a teacher.", "I was a teacher until last year."],
+    ["Do I drive a Golf?", "I drive a Golf.", "My Golf got stolen."],
+    ["What car do I drive?", "I drive a Golf.", "I totaled it on Monday."],
+    ["Am I allergic to nuts?", "I'm allergic to nuts.", "I outgrew my nut allergy."],
     ["Where do I live?", "I live in Bergamo.", "We finally sold the flat and left Bergamo."]
   ] as const)("%s %s %s", (question, first, later) => {
     expect(answered(question, first).grounded).toBe(true)
