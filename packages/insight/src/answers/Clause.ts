@@ -209,7 +209,9 @@ const readClause = (
 ): Omit<Clause, "sentence"> => {
   const body = bodyOf(text)
   const own = ownSubject(body, joint, before, meant)
-  const isOfBefore = before?.isAsserted === false && (own === undefined || joint === "and")
+  const isOfBefore =
+    before?.isAsserted === false &&
+    (own === undefined || joint === "and" || (joint === "" && SUPPOSED.test(before.text)))
   const written = writtenOut(text)
   const isAsserted =
     !isEmbedded && !isOfBefore && !CONDITIONAL.test(joint) && moodOf(written) === "stated" && !UNREAL.test(text)
@@ -220,6 +222,8 @@ const readClause = (
 }
 
 const CONDITIONAL = /^(?:if|unless|whether|like|than)$/
+/** Before its main clause: "if anyone asks, I live there". */
+const SUPPOSED = /^(?:and |but |so )?(?:if|unless|suppose|supposing|assuming|say)\b/i
 /** All but so. */
 const UNREAL = /\b(?:almost|nearly|about to|not sure|(?:wants?|wanted|invites?|invited) (?:me|us)|offers?|offered)\b/i
 

@@ -27,7 +27,9 @@ export const polarityOf = (
     (/\byour?\b/i.test(replyTo.text) ? isOwn : question.subject.terms.some((term) => replyTo.terms.has(term)))
   const said = isAskedThere ? replied(text) : undefined
   if (said !== undefined) return said
-  const wanted = question.topic.filter((term) => !question.subject.terms.includes(term))
+  const others = question.topic.filter((term) => !question.subject.terms.includes(term))
+  // "Is my sister vegan": without a tagger the last word may count among the subject's.
+  const wanted = others.length > 0 ? others : question.topic.slice(1).slice(-1)
   const found = told.filter(
     ({ terms, text: clause }) =>
       wanted.length > 0 && wanted.every((term) => terms.has(term)) && hasVerb(question, clause)
@@ -94,6 +96,7 @@ const stated = (
   if (last < 0 || LIMITED.test(said)) return undefined
   const verbs = gap.filter((word) => !stopWords.has(word.toLowerCase()) && !LIGHT.test(word.toLowerCase()))
   // "I refuse to fly", "sold the van": another verb than the one asked for.
+  if (isOtherThing(words.slice(last + 1), asked)) return undefined
   if (verbs.some((word) => !isLinking(word) && !tokenize(word).every((stem) => asked.has(stem)))) return undefined
   // "Not after noon": the denial is of what stands behind.
   const isLimited = wordsOf(said.split(/[,;]/)[0]!)
@@ -104,5 +107,11 @@ const stated = (
   if (negators.length === 1 && isLimited) return "limited"
   return negators.length === 1 && gap.some((word) => /^(?:not|never|no|neither|cannot)$/i.test(word)) ? "No" : undefined
 }
+/** "Olive trees" are no olives. */
+const isOtherThing = ([next = ""]: ReadonlyArray<string>, asked: ReadonlySet<string>): boolean =>
+  next !== "" && !stopWords.has(next.toLowerCase()) && !MANNER.test(next) && !asked.has(tokenize(next)[0]!)
+const MANNER =
+  /^(?:\d.*|\p{L}+ly|\p{Lu}.*|\p{L}+(?:ing|ed)|every|each|twice|once|since|during|before|after|until|till|too|also|though|again|together|outside|inside|today|now|lots?|anymore|either|because|but|and|so|unless|if|when|while|with|without|on|in|at|for|from|to|by|as|only|still|instead|daily|home|abroad|last|next|well|yet|more|much|enough)$/u
+
 const wordsOf = (text: string): ReadonlyArray<string> => text.split(/[^\p{L}\p{N}-]+/u).filter((word) => word !== "")
 const isLinking = (word: string): boolean => /^(?:never|cannot|neither)$/i.test(word)

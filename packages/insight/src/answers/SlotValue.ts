@@ -7,6 +7,7 @@
  * and events have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { noTrades, trades } from "../rules/lexicon/trades.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
@@ -24,6 +25,7 @@ interface SlotForm {
 }
 
 const AM = "(?:['’]m|am|is)"
+const TRADE = `(?:${[...trades].join("|")}|(?!(?:${[...noTrades].join("|")})\\b)[\\p{L}-]{2,}(?:er|or|ist|ian|ant|eer|yst|wright))`
 
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
@@ -51,10 +53,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     nouns: "job profession occupation position career",
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
-    predicate:
-      `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?(?:[\\p{L}-]{3,}(?:eer|ist|yst|ician|wright)|nurse|teacher|doctor|chef|` +
-      "lawyer|writer|carpenter|plumber|electrician|pilot|vet|actor|singer|painter|builder|baker|driver|farmer|translator|" +
-      "illustrator|paramedic|designer|programmer|developer|accountant|architect|librarian|cook|captain)\\b",
+    predicate: `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?${TRADE}(?![\\p{L}-])`,
     question: "what does ann do for a living?",
     example: "Ann is a civil engineer",
     counterexample: "I work as hard as I can"

@@ -75,6 +75,7 @@ const isTold = (
   const isOfOther = (): boolean => {
     const known = new Set([...words, ...names.flat()])
     const heads = clause.subjectTerms.difference(clause.ownerTerms)
+    if ([...heads].some((term) => FORMER.has(term) && !known.has(term))) return true
     const isNamed = names.flat().some((term) => clause.terms.has(term) && heads.has(term))
     // Of a pronoun the owner is the subject of the clause before, and may be meant.
     const isOfPronoun = clause.ownerTerms.isDisjointFrom(clause.terms) && !/^\W*(?:his|her|their)\b/i.test(clause.text)
@@ -126,6 +127,9 @@ const ADVERB = /^(?:now|just|also|still|already|never|always|often|ever|even|not
 /** "kim lives in Bonn", "likes jazz": without a subject that is said, the form of the verb tells that it is not the speaker. */
 const isThirdPerson = (verb: string, { text }: Clause): boolean =>
   verb !== "" && new RegExp(`(?<!\\p{L})${verb.replace(/(?<=[^aeou])y$/u, "ie")}e?s(?!\\p{L})`, "iu").test(text)
+
+/** Make of a person or a thing another one: "my ex husband". */
+const FORMER: ReadonlySet<string> = new Set(tokenize("ex former late future"))
 
 /** "Dr Weber is my dentist": the noun stands behind "my". */
 const isOwned = ({ terms }: AskedSubject, { text }: Clause): boolean =>

@@ -44,7 +44,7 @@ export const questionWords = phrases(String.raw`
 `)
 
 export const suppositions = phrases(String.raw`
-  hypothetical(?:ly)? / what if / as if / if only / in theory / let's say / let us say / say I / suppose / supposing
+  hypothetical(?:ly)? / allegedly / supposedly / what if / as if / if only / in theory / let's say / let us say / say I / suppose / supposing
   assuming / imagine / unless / in case / were to / wish(?:es|ed)? / might / maybe / perhaps / possibly / could have
   should have / would have / not sure (?:if|whether|that) / considering whether / thinking (?:of|about)
   dream(?:ed|t) (?:that|I) / in (?:my|the|a|his|her) (?:dreams?|imagination) / in (?:another|a past|my next) life / (?:parallel|alternate) (?:universe|reality)

@@ -290,3 +290,19 @@ describe("he and she are the one person they fit", () => {
     ["What does my niece do?", "My niece lives with my nephew, she's a vet."]
   ])("%s %s", (question, said) => expect(answered(question, said).grounded).toBe(true))
 })
+
+describe("the statement itself decides", () => {
+  it.each([
+    ["of somebody before", ["Who is my husband?", "My ex husband is Gil."]],
+    ["of another thing", ["Do I like olives?", "I like olive trees."]],
+    ["behind a condition", ["Where do I live?", "If anyone asks, I live in Rome."]],
+    ["in doubt", ["Where do I live?", "I live in Rome, allegedly."]]
+  ] as const)("nothing is claimed %s: %s", (_, [question, ...said]) => nothing(question, ...said))
+
+  it.each([
+    ["Is my sister vegan?", "My sister is vegan.", /^Yes/],
+    ["Do we have children?", "We don't have children yet.", /^No/],
+    ["What do I do for a living?", "I'm a welder.", /welder/],
+    ["Do I have a cat?", "I have a cat named Miso.", /^Yes/]
+  ])("%s %s", (question, said, claimed) => expect(answered(question, said).answer).toMatch(claimed))
+})
