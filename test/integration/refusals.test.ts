@@ -137,6 +137,16 @@ describe("a refusal is one sentence", () => {
         ] as const
     ),
     [
+      "the name of a schema",
+      () => alice.post("/v1/schemas", { name: "x y", description: "d", schema: '{"type":"object"}' }),
+      "/name: expected a letter, then up to 63 letters, digits, `_`, `.` or `-`"
+    ],
+    [
+      "a message of another service",
+      () => create({ conversation: [{ type: "human", content: "x" }] }),
+      "/conversation/0/role: is missing"
+    ],
+    [
       "data without a field",
       () => alice.post("/v1/memories/search", { query: "x", data: {} }),
       "/data: expected at least 1 field"

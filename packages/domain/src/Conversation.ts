@@ -107,7 +107,9 @@ const ConversationMessage = MessageFields.check(
 const TurnItem = Schema.StructWithRest(
   Schema.Struct({
     type: Schema.String.check(
-      Schema.isPattern(/(?:_call|_output|_request|_response|_tools)$|^(?:reasoning|item_reference)$/)
+      Schema.isPattern(/(?:_call|_output|_request|_response|_tools)$|^(?:reasoning|item_reference)$/, {
+        expected: "the type of an item, such as `function_call`"
+      })
     ).annotate({
       description: "An item without a role, as OpenAI's Responses API has them: a message of role `tool`.",
       examples: ["function_call", "function_call_output"]

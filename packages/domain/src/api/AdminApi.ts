@@ -346,7 +346,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(operation("List the keys that sign attestations, and earlier ones", {})),
     HttpApiEndpoint.post("revokeAttestationKey", "/attestation-keys/revoke", {
       payload: Schema.Struct({
-        publicKey: Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/u)).annotate({
+        publicKey: Schema.String.check(
+          Schema.isPattern(/^0x[0-9a-f]{64}$/u, { expected: "`0x` and 64 hex digits in lower case" })
+        ).annotate({
           description: "Of the key file: 0x and 64 hex digits in lower case."
         })
       }).annotate({ examples: [{ publicKey: `0x${"5a".repeat(32)}` }] }),

@@ -12,7 +12,7 @@ const success = Schema.Literal(true)
 
 /** A time that there is, but for days that a month does not have, which count as the first ones of the next. */
 const backupId = /^\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])[0-5]\d[0-5]\d\d{3}Z-[0-9a-f]{4}$/u
-const BackupId = Schema.String.check(Schema.isPattern(backupId)).annotate({
+const BackupId = Schema.String.check(Schema.isPattern(backupId, { expected: "the id of a backup" })).annotate({
   description: "Time of its start and four random digits.",
   examples: ["20261122T220000123Z-5f3a"]
 })

@@ -43,7 +43,7 @@ const SearchArguments = Schema.Struct({
     DataFilter.annotate({ description: "Each of these fields of the data has the value, or is a list that has it." })
   ),
   tags: Schema.optionalKey(
-    Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^[^,]+$/)))
+    Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^[^,]+$/, { expected: "a text without commas" })))
       .check(Schema.isMaxLength(Limits.tagFiltersMax))
       .annotate({ description: "Memories with any of these tags." })
   )
