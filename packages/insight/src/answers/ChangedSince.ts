@@ -43,6 +43,7 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
     const isChange =
       restatesValue(question, quote, other) ||
       (question.part === "date" && namesOtherDay(question, quote, other)) ||
+      endsByName(question, other) ||
       (isOfSpeaker &&
         (isRival(question, quote, other, at, place) ||
           endsState(question, quote, other) ||
@@ -142,15 +143,54 @@ const namesIn = ({ text }: Quote): ReadonlySet<string> =>
   new Set([...text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))
 
 /** It speaks of the single value by its kind ("between jobs"), or says what became of it ("Acme went bankrupt"). */
-const unsettles = ({ slot }: Question, quote: Quote, other: Quote): boolean => {
-  if (slot === undefined) return false
+const unsettles = (question: Question, quote: Quote, other: Quote): boolean => {
+  const { counted, slot } = question
   const names = namesIn(quote)
-  return other.clauses.some(({ predicate, subject, subjectTerms, terms }) =>
-    subject === "speaker" || subject === "open" || subjectTerms.isSubsetOf(terms.intersection(slotNouns(slot)))
-      ? !terms.isDisjointFrom(slotNouns(slot))
-      : !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)
-  )
+  return other.clauses.some(({ predicate, subject, subjectTerms, terms, text }) => {
+    const { begun, ended } = changeSigns(text)
+    if (counted.some((term) => terms.has(term)) && begun + ended > 0) return true
+    if (slot === undefined) return false
+    const isOwn = isOfSpeaker(question, quote) && (subject === "speaker" || subject === "open")
+    if (
+      isOwn ||
+      (subjectTerms.size > 0 && subjectTerms.isSubsetOf(slotNouns(slot).union(newness))) ||
+      (isOfSpeaker(question, quote) && OWN_THING.test(text))
+    ) {
+      return (
+        !terms.isDisjointFrom(slotNouns(slot)) ||
+        (isOwn && LIVELIHOODS.has(slot) && (begun + ended > 0 || /\bas an? \p{L}/iu.test(text))) ||
+        (PLACES.has(slot) && HOUSING.test(text) && hasNewName(text, names))
+      )
+    }
+    if (PLACES.has(slot) && isOfSpeaker(question, quote) && /\bhome\b/i.test(predicate)) return true
+    return !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)
+  })
 }
+/** The speaker's own value is asked for, not that of a relative. */
+const isOfSpeaker = (question: Question, { statement: { speaker } }: Quote): boolean =>
+  question.subject.kind === "asker" ||
+  isOfOwnSlot(question) ||
+  tokenize(speaker?.name ?? "").some((stem) => question.subject.terms.includes(stem))
+
+const newness: ReadonlySet<string> = new Set(tokenize("new old next current"))
+const LIVELIHOODS: ReadonlySet<string> = new Set(["workplace", "occupation"])
+const PLACES: ReadonlySet<string> = new Set(["home"])
+const OWN_THING = /^\W*(?:my|our) (?:new|old|next)\b/i
+const HOUSING = /\b(?:home|flat|house|apartment|lease|room|keys|settled|from (?:here|now|there) on)\b/i
+
+/** A name that the quote lacks. */
+const hasNewName = (text: string, names: ReadonlySet<string>): boolean =>
+  [...text.matchAll(/(?<=[\p{L},] |^)\p{Lu}[\p{L}-]+/gu)].some(
+    ([name]) => !stopWords.has(name.toLowerCase()) && !tokenize(name).some((stem) => names.has(stem))
+  )
+
+/** Another one says of whom is asked that a state of theirs is over: "Ana left Acme". */
+const endsByName = ({ names, slot }: Question, other: Quote): boolean =>
+  (LIVELIHOODS.has(slot ?? "") || PLACES.has(slot ?? "")) &&
+  other.clauses.some(
+    ({ isOver, subjectTerms, text }) =>
+      (isOver || changeSigns(text).ended > 0) && names.flat().some((term) => subjectTerms.has(term))
+  )
 /** A verb that is not of the present, as its subject is one thing. */
 const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
 

@@ -1,6 +1,6 @@
 /**
  * Clauses of a quoted text, and the subject of each. Read from closed classes of words alone: pronouns, possessives,
- * auxiliaries, connectives and capitals. No noun is known here.
+ * auxiliaries, connectives, capitals, past forms of verbs and nouns of relations.
  *
  * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
  * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.

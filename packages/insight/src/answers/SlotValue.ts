@@ -40,7 +40,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "workplace",
-    nouns: "job employer workplace position notice",
+    nouns: "job employer workplace position notice contract",
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
     predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,

@@ -59,7 +59,7 @@ export const negators = phrases(String.raw`
 
 /** Of a state that has ended. */
 export const endings = phrases(String.raw`
-  used to / no longer / any ?more / not .{1,40} any longer / (?:is|are|am) (?:over|done with) / has ended / ended / came to an end
+  used to / (?:is|are|has|have) gone(?=\W*$) / no longer / any ?more / not .{1,40} any longer / (?:is|are|am) (?:over|done with) / has ended / ended / came to an end
   (?:I|we|he|she|they|have|has|had|just|recently) (?:quit|left|resigned|retired|stopped|dropped out|gave up|given up|gave notice|lost|sold)
   (?:I|we|he|she|they|have|has|had|just|recently) (?:got rid of|cancelled|broke up|split up|separated|divorced|moved out|parted ways|deleted)
   (?:am|is|are|was|were|got|been|being) (?:laid off|fired|let go|made redundant|dismissed|divorced|dumped|kicked out|evicted|single again)

@@ -244,6 +244,9 @@ describe("a clause", () => {
   ])("of %s", (text, expected) => expect(subjects(text)).toEqual(expected))
 })
 
+const ana = (text: string): Said => ({ name: "Ana", text })
+const ben = (text: string): Said => ({ name: "Ben", text })
+
 describe("nothing is claimed of what is", () => {
   it.each([
     ["of some of somebody's", ["Am I allergic to latex?", "Some of my pupils are allergic to latex."]],
@@ -265,6 +268,14 @@ describe("nothing is claimed of what is", () => {
     ["over by notice", ["Where do I work?", "I work at Acme.", "I handed in my notice."]],
     ["over between two", ["Where do I work?", "I work at Acme.", "I'm between jobs."]],
     ["over with its firm", ["Where do I work?", "I work at Acme.", "Acme went bankrupt."]],
+    ["over by a lease", ["Where do I live?", "I live in Oslo.", "Signed the lease in Bergen, bye Oslo!"]],
+    ["over by a home", ["Where do I live?", "I live in Oslo.", "Bergen is home now."]],
+    ["over by a contract", ["Where do I work?", "I work at Acme.", "My contract wasn't renewed."]],
+    ["over by rest", ["Where do I work?", "I work at Acme.", "I'm retired now."]],
+    ["over by another trade", ["What do I do for a living?", "I'm a baker.", "I've retrained as a nurse."]],
+    ["over in another's words", ["Where does Ana work?", ana("I work at Acme."), ben("Ana left Acme.")]],
+    ["counted anew", ["How many cats do I have?", "I have two cats.", "We adopted a third cat."]],
+    ["gone", ["What car do I drive?", "I drive a Golf.", "The Skoda comes tomorrow, Golf's gone."]],
     ["cancelled", ["When is my flight?", "My flight is on 5 May 2026.", "flight's cancelled"]]
   ] as const)("%s: %s", (_, [question, ...said]) => nothing(question, ...said))
 
