@@ -15,7 +15,9 @@ beforeAll(async () => {
 interface Row {
   readonly about: string
   /** Messages of the user, or with their roles and times. */
-  readonly said: ReadonlyArray<string | { readonly role: string; readonly content: string; readonly sentAt?: string }>
+  readonly said: ReadonlyArray<
+    string | { readonly role: string; readonly name?: string; readonly content: string; readonly sentAt?: string }
+  >
   readonly asks: string
   /** Of the answer; undefined: nothing is claimed. */
   readonly claims?: RegExp
@@ -59,6 +61,14 @@ const holds = (rows: ReadonlyArray<Row>) =>
 
 describe("of somebody else", () =>
   holds([
+    {
+      about: "a speaker's dad",
+      said: [
+        { role: "user", name: "Ann", content: "My dad had surgery on Monday." },
+        { role: "user", name: "Ben", content: "Mine did too." }
+      ],
+      asks: "Did Ann have surgery?"
+    },
     { about: "a relative's allergy", said: ["My aunt is allergic to latex."], asks: "Am I allergic to latex?" },
     { about: "a friend's home", said: ["My friend Tove lives in Bergen."], asks: "Where do I live?" },
     { about: "a relative's work", said: ["My cousin is a pilot."], asks: "Am I a pilot?" },

@@ -91,10 +91,10 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
       : nearnessOf(question, quote, told, list.identities, shareIn)
   const { isPlain, near } = nearest
   if (!nearest.hasPart) return undefined
-  // "What does Ann do?" is asked of her job alone.
+  // "What does Ann do?" is asked of her job alone, "Where is Ann from?" of no other word behind "from".
   const texts = told?.map((clause) => clause.text) ?? [text]
-  if (question.slot === "occupation" && !texts.some((one) => hasSlotForm("occupation", writtenOut(one))))
-    return undefined
+  const slot = question.slot ?? ""
+  if (/^(?:occupation|origin)$/.test(slot) && !texts.some((one) => hasSlotForm(slot, writtenOut(one)))) return undefined
   if (!isStated(question, quote, list, nearest)) return undefined
   const words = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term)))
   const news = words.size

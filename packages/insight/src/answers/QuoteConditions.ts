@@ -55,6 +55,7 @@ export const isOfQuestion = (question: Question, quote: Quote, list: HitList): b
     !isOfOther(question, quote) &&
     !isContrary(question, quote) &&
     isOfRelative(question, quote, identities) &&
+    !isOfTheirs(question, quote) &&
     !(question.isWhenDone && isToCome(quote)) &&
     isOfYears(question, quote)
   )
@@ -93,6 +94,14 @@ const repliesToOther = ({ part, topic }: Question, { replyTo, text }: Quote): bo
   if (replyTo?.part === undefined || replyTo.part === part) return false
   const own = new Set(tokenize(text))
   return !topic.some((term) => own.has(term))
+}
+
+/** A stored statement of "Ann's dad" is none of Ann. */
+const isOfTheirs = ({ subject }: Question, { statement }: Quote): boolean => {
+  const [, owner, held] = /^(.+)['’]s (.+)$/su.exec(statement.subject ?? "") ?? []
+  if (owner === undefined || held === undefined || subject.kind !== "person") return false
+  const [owners, helds] = [tokenize(owner), tokenize(held)]
+  return subject.terms.every((term) => owners.includes(term) && !helds.includes(term))
 }
 
 /** "My sister's job" is not the speaker's own: she is meant by relation or name. */

@@ -39,6 +39,15 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     counterexample: "I visited Claire, who lives in Lyon"
   },
   {
+    slot: "origin",
+    nouns: "origin",
+    asked: /\bwhere (?:do|does|did|is|am|are|was|were) (?:\S+ ){1,3}?(?:(?:come |originally )*from|born)\b/,
+    predicate: `(?:${AM} |was |comes? |came )(?:originally )?from \\p{Lu}|(?:was |were )?born (?:and raised )?(?:in|near) \\p{Lu}|grew up (?:in|near) \\p{Lu}`,
+    question: "where is ann from?",
+    example: "Ann is originally from Malta",
+    counterexample: "Ann sold a bike to a guy from Kiel"
+  },
+  {
     slot: "workplace",
     nouns: "job employer workplace position notice contract",
     asked:
