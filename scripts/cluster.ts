@@ -75,6 +75,8 @@ const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
   const nodes = Number(values.nodes)
   if (!/^\d+$/.test(values.nodes) || nodes > nodesMax)
     throw new Error(`--nodes is 0 to ${nodesMax}, not "${values.nodes}"`)
+  // As of a variable that is not set: here everything would lie in the folder that the command is run in.
+  if (values.directory?.trim() === "") throw new Error("--directory is empty")
   const directory = resolve(values.directory ?? defaultDirectory)
   const postgresDirectory = postgresPlace(directory, values.directory !== undefined)
   return { nodes, directory, postgresDirectory, isJson: values.json }

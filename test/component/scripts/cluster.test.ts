@@ -20,7 +20,13 @@ const inside = (name: string): string => {
 }
 
 const refused = (...args: ReadonlyArray<string>) => {
-  const { status, stderr } = spawnSync(process.execPath, [script, "--nodes", "0", ...args], { encoding: "utf8" })
+  const cwd = temporaryDirectory()
+  const { status, stderr } = spawnSync(process.execPath, [script, "--nodes", "0", ...args], {
+    cwd,
+    encoding: "utf8",
+    timeout: 30_000
+  })
+  expect(readdirSync(cwd)).toEqual([])
   return { status, lines: stderr.trim().split("\n") }
 }
 
@@ -31,6 +37,14 @@ it("a folder that is a file is refused in a sentence", () => {
     expect(refused("--directory", directory)).toEqual({
       status: 1,
       lines: [`${file} is not a directory.`, "See npm run cluster -- --help"]
+    })
+})
+
+it("a folder without a name is refused, as of a variable that is not set", () => {
+  for (const name of ["", " "])
+    expect(refused("--directory", name)).toEqual({
+      status: 1,
+      lines: ["--directory is empty", "See npm run cluster -- --help"]
     })
 })
 
