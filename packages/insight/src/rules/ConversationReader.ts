@@ -39,20 +39,6 @@ import { type Word, wordsOf } from "./Words.ts"
 const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
 
 export const readConversation = (task: RulesTask): Extraction => {
-  const { people, reader } = readMessages(task)
-  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
-  return {
-    candidates: candidates.slice(0, rulesLimits.candidatesMax),
-    dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
-    summary: nextSummary(task.summary, people)
-  }
-}
-
-/** What becomes memories of built-in kinds, each with its rule: for measuring. */
-export const keptFindings = (task: RulesTask): ReadonlyArray<SourcedFinding> =>
-  readMessages(task).reader.findings.filter(({ finding }) => passesGate(finding))
-
-const readMessages = (task: RulesTask): { readonly people: People; readonly reader: Reader } => {
   const people = new People()
   people.speakerName = task.speakerName
   if (task.summary !== undefined) peopleOfSummary(task.summary, people)
@@ -61,7 +47,12 @@ const readMessages = (task: RulesTask): { readonly people: People; readonly read
   const reader = new Reader(task, people)
   for (const turn of context) if (turn.role === "user") reader.learnPeople(turn)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
-  return { people, reader }
+  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
+  return {
+    candidates: candidates.slice(0, rulesLimits.candidatesMax),
+    dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
+    summary: nextSummary(task.summary, people)
+  }
 }
 
 const unread = ({ messages }: RulesTask): ReadonlyArray<DroppedCandidate> =>
