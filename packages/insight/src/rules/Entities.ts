@@ -3,6 +3,7 @@
  * kinds that the user registered. Every value is in the text or follows from it and the date of the
  * conversation; fields of one entity are joined over the sentences of a request.
  */
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { takings } from "./lexicon/speech.ts"
 import { oneOf } from "../text/OneOf.ts"
 import type { EventDate } from "./EventDate.ts"
@@ -87,7 +88,9 @@ const contactsIn = (text: string, people: People): ReadonlyArray<Entity> => {
     return [speakerEntity(people, fields)]
   }
   const named = [...text.matchAll(personName)]
-    .map(([name]) => name.replace(/'s?$/, ""))
+    .map(([name]) =>
+      name.replace(/'s?$/, "").replace(/^(?:Reach|Call|Text|Email|Contact|Phone|Ring|Message|Write) /, "")
+    )
     .find((name) => !address?.includes(name))
   const pronoun = /\b(?:her|his)\b/i.exec(text)?.[0].toLowerCase()
   const meant = pronoun === undefined ? undefined : people.meantBy(pronoun === "her" ? "she" : "he")?.name
@@ -95,7 +98,7 @@ const contactsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   const name = named ?? relation ?? meant ?? /^(\p{Lu}[\p{L}'-]+)(?:'s|,| is| can)/u.exec(text)?.[1]
   const told = company.exec(text)?.[1]
   const employer = told === undefined || told === name ? undefined : told
-  return name === undefined || name === people.speakerName
+  return name === undefined || name === people.speakerName || stopWords.has(name.toLowerCase())
     ? []
     : [{ type: "person", id: name, fields: { name, ...fields, ...(employer === undefined ? {} : { employer }) } }]
 }

@@ -58,7 +58,16 @@ const nothing: ReadonlyArray<readonly [kind: string, messages: ReadonlyArray<str
       "I love Mondays, said no one ever."
     ]
   ],
-  ["past as a taste", ["I loved jazz when I was young.", "I hated fish as a kid, now it's fine."]],
+  ["a number of whom no name says", ["You can reach my wife at 555 1234."]],
+  [
+    "past as a taste",
+    [
+      "I was into pottery.",
+      "I was a big fan of opera.",
+      "I loved jazz when I was young.",
+      "I hated fish as a kid, now it's fine."
+    ]
+  ],
   ["of somebody else", ["He's called Baraka.", "I met a watchman, he's called Baraka.", "He lives in Ghana."]]
 ]
 

@@ -13,7 +13,7 @@ const table = String.raw`
   dislikes :: (?:have|has) never (?:{soft} )*(?:liked|enjoyed|cared for|been (?:into|keen on|fond of|a fan of)) :: I've never liked olives. :: I've never liked that.
   dislikes :: (?:{have} )?(?:{soft} )*{dislike}|can not (?:stand|bear|tolerate)|{be} (?:sick of|fed up with|put off by|not one for|no fan of)|went off|{have} gone off :: I can't stand loud music. :: I hate to say it.
   prefers :: (?:would )?(?:{soft} )*(?:prefers?|preferred|favou?rs?)|would (?:much )?rather(?! not)|(?:would )?(?:always|usually) (?:choose|go for|pick)|opts? for :: I prefer tea over coffee. :: I would rather not.
-  likes :: (?:{be}|{been}|was) (?:{soft} )*(?:such |kind of )?(?:an? )?(?:big |huge |massive |great |lifelong |avid |die-hard |real )*{fan} :: I'm a big fan of Radiohead. :: I'm into it.
+  likes :: (?:{be}|{been}) (?:{soft} )*(?:such |kind of )?(?:an? )?(?:big |huge |massive |great |lifelong |avid |die-hard |real )*{fan} :: I'm a big fan of Radiohead. :: I'm into it.
   likes :: (?:{have} )?(?:{soft} )*{like}|can not (?:get enough of|live without) :: I love jazz. :: I would love to go.
   likes :: {have} an? (?:soft spot|sweet tooth|weakness|passion) for|(?:{have} )?(?:fell|fallen) in love with|(?:{have} )?(?:got|gotten) into :: I have a soft spot for pugs. :: I have a thing tomorrow.
   likes :: {have} (?:grown|come|learned|learnt) to (?:like|love|enjoy)|gets? a kick out of|thrives? on|never gets? (?:tired|bored) of :: I've come to love olives. :: I have come to see you.
