@@ -9,6 +9,10 @@ import type { ExtractionRequest, Turn } from "../extraction/Extractor.ts"
 
 /** Characters of new messages in a window; the whole prompt is then about 8,000 tokens of English. */
 export const windowLengthMax = 12_000
+/** Some 70 tokens are written of a message of everyday talk: those of so many fit into a reply (`extractionTokensMax`). */
+export const windowMessagesMax = 16
+/** A shorter message is not cut. */
+const halvedLengthMin = 400
 const contextLengthMax = 4_000
 /** Characters of a turn beside its content. */
 const turnOverhead = 40
@@ -39,7 +43,7 @@ export const conversationWindows = (
     let length = 0
     while (end < pieces.length) {
       length += (pieces[end]?.content.length ?? 0) + turnOverhead
-      if (length > windowLengthMax && end > start) break
+      if ((length > windowLengthMax || end - start === windowMessagesMax) && end > start) break
       end += 1
     }
     const earlier = [...request.context, ...pieces.slice(0, start)]
@@ -47,6 +51,24 @@ export const conversationWindows = (
     start = end
   }
   return windows
+}
+
+/** What is read in two parts because the reply to all of it was cut off; undefined: it cannot be cut. */
+export const halvesOf = ({ context, pieces }: ConversationWindow): ReadonlyArray<ConversationWindow> | undefined => {
+  const [only] = pieces
+  if (pieces.length === 1 && only!.content.length < halvedLengthMin) return undefined
+  const parts = pieces.length > 1 ? pieces : inTwo(only!)
+  const middle = Math.ceil(parts.length / 2)
+  const [first, second] = [parts.slice(0, middle), parts.slice(middle)]
+  return [
+    { context, pieces: first },
+    { context: lastTurns([...context, ...first]), pieces: second }
+  ]
+}
+
+const inTwo = (piece: Piece): ReadonlyArray<Piece> => {
+  const at = breakBefore(piece.content, Math.ceil(piece.content.length / 2))
+  return [piece.content.slice(0, at), piece.content.slice(at)].map((content) => ({ ...piece, content }))
 }
 
 const piecesOf = ({ content, name, role, sentAt }: Turn, index: number): ReadonlyArray<Piece> => {

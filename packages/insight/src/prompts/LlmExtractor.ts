@@ -20,7 +20,7 @@ import {
 } from "../extraction/Extractor.ts"
 import { judge, type Shown } from "./CandidateChecks.ts"
 import { clippedText } from "./ClippedJson.ts"
-import { type ConversationWindow, conversationWindows } from "./ConversationWindows.ts"
+import { type ConversationWindow, conversationWindows, halvesOf } from "./ConversationWindows.ts"
 import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
 import {
   extractionPrompt,
@@ -37,7 +37,7 @@ import { makeShownText } from "./Support.ts"
 import { visibleLine } from "../text/VisibleText.ts"
 
 /** Windows x groups of kinds; more calls would not finish within a request. */
-const callsPerExtractionMax = 12
+const callsPerExtractionMax = 16
 /** Parallel calls of one extraction, so that others get the model too. */
 const callsAtOnceMax = 4
 /** Bound of one commit; beyond it the candidates with the least confidence are dropped. */
@@ -55,8 +55,11 @@ export const LlmExtractor = {
         if (parts.length > callsPerExtractionMax) return yield* tooLong
         const asked = yield* Effect.forEach(parts, (part) => askedFor(request, part))
         if (asked.length > 1) yield* model.afford(asked)
-        const answers = yield* Effect.forEach(asked, (one) => model.generate(one), { concurrency: callsAtOnceMax })
-        return yield* merged(parts, answers, request, dates)
+        const read = yield* Effect.forEach(parts, (part, at) => readInParts(model, request, part, asked[at]!), {
+          concurrency: callsAtOnceMax
+        })
+        if (read.flat().length === 0) return yield* cutOff
+        return yield* merged(read.flat(), request, dates)
       })
       // A model's server reads several conversations at once.
       return {
@@ -103,17 +106,51 @@ const askedFor = Effect.fnUntraced(function* (request: ExtractionRequest, part: 
   } satisfies StructuredRequest<WireResult>
 })
 
+interface ReadPart extends Part {
+  readonly answer: WireResult
+}
+
+/** A reply that was cut off is not asked for again as it was: its window is read in halves, down to one short message. */
+const readInParts = (
+  model: StructuredModel["Service"],
+  request: ExtractionRequest,
+  part: Part,
+  asked: StructuredRequest<WireResult>
+): Effect.Effect<ReadonlyArray<ReadPart>, ModelFailure> =>
+  Effect.map(model.generate(asked), (answer): ReadonlyArray<ReadPart> => [{ ...part, answer }]).pipe(
+    Effect.catchTag("ModelFailure", (failure) => {
+      if (failure.reason !== "truncated") return failure
+      const halves = halvesOf(part.window)
+      if (halves === undefined) return Effect.as(unreadable, [])
+      return Effect.map(
+        Effect.forEach(halves, (window) => {
+          const half = { ...part, window }
+          return Effect.flatMap(askedFor(request, half), (one) => readInParts(model, request, half, one))
+        }),
+        (read) => read.flat()
+      )
+    })
+  )
+
+const cutOff = new ModelFailure({
+  reason: "truncated",
+  message: "the language model's reply reached the maximum length at each message, however few it was shown"
+})
+
+const unreadable = Effect.logWarning(
+  "the language model's reply to a single message did not end: nothing of it is remembered but the message"
+)
+
 /** Yields between pieces of work, so that a long conversation does not block other requests. */
 const merged = Effect.fnUntraced(function* (
-  parts: ReadonlyArray<Part>,
-  answers: ReadonlyArray<WireResult>,
+  parts: ReadonlyArray<ReadPart>,
   request: ExtractionRequest,
   dates: DateSupport
 ): Effect.fn.Return<Extraction> {
   const found = new Map<string, Candidate>()
   const dropped: Array<DroppedCandidate> = []
-  for (const [index, part] of parts.entries()) {
-    const memories = answers[index]?.memories ?? []
+  for (const part of parts) {
+    const { memories } = part.answer
     if (memories.length === 0) continue
     const shown = yield* shownOf(part, request, dates)
     for (const wire of memories) {
@@ -132,7 +169,7 @@ const merged = Effect.fnUntraced(function* (
       .slice(candidatesMax)
       .map(({ kind, data, sources }) => ({ kind, data, sources, reason: "low_confidence" as const, message }))
   )
-  const summaries = answers.filter((_, index) => parts[index]?.isFirstOfWindow).map(({ summary }) => summary)
+  const summaries = parts.filter(({ isFirstOfWindow }) => isFirstOfWindow).map(({ answer }) => answer.summary)
   return {
     candidates: [...found.values()].filter((candidate) => kept.has(candidate)),
     dropped,

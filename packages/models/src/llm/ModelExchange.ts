@@ -57,7 +57,7 @@ export const makeModelExchange = (
         return answer
       }
       const refusal = yield* readRefusal(response)
-      const next = dialectStatuses.has(response.status) ? wire.simpler(dialect, refusal) : undefined
+      const next = isOfDialect(response.status, refusal) ? wire.simpler(dialect, refusal) : undefined
       if (next === undefined) return yield* statusError(response, yield* Clock.currentTimeMillis)
       dialect = next
     }
@@ -65,8 +65,9 @@ export const makeModelExchange = (
   })
 }
 
-/** Valid HTTP, but not a valid request; FastAPI servers answer 422. */
-const dialectStatuses = new Set([400, 422])
+/** Valid HTTP, but not a valid request; FastAPI servers answer 422, older llama.cpp ones 500 to a schema. */
+const isOfDialect = (status: number, refusal: string): boolean =>
+  status === 400 || status === 422 || (status === 500 && /schema|grammar|response_format/i.test(refusal))
 
 const failed = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "ModelExchange", method: "generateText", reason })

@@ -22,7 +22,7 @@ export const openAiChat: WireFormat = {
     const { answer, model, outputTokensMax, turns } = request
     return {
       model,
-      messages: [{ role: "system", content: systemText(request) }, ...turns],
+      messages: [{ role: "system", content: systemText(request, dialect) }, ...turns],
       [dialect.lengthField]: outputTokensMax,
       stream: false,
       ...(dialect.isTemperatureSent && { temperature: 0 }),
@@ -61,13 +61,14 @@ const simplerThinking = (dialect: Dialect, refusal: string): Dialect | undefined
       isTemplateTold: isTemplateTold && !isTemplateNamed
     }
   }
-  const isAboutFormat = /response_format|json_schema|json_object|schema/i.test(refusal)
+  const isAboutFormat = /response_format|json_schema|json_object|schema|grammar/i.test(refusal)
   if (isAboutFormat || (reasoningEffort === undefined && !isTemplateTold)) return undefined
   return { ...dialect, reasoningEffort: undefined, isTemplateTold: false }
 }
 
-const systemText = ({ answer, system }: WireRequest): string =>
-  answer === undefined ? system : `${system}\n\n${schemaInstruction(answer.schema)}`
+/** A server that imposes the schema need not read it twice: the instructions name its properties. */
+const systemText = ({ answer, system }: WireRequest, { schemaBy }: Dialect): string =>
+  answer === undefined || schemaBy === "json_schema" ? system : `${system}\n\n${schemaInstruction(answer.schema)}`
 
 const formatOf = ({ name, schema }: NonNullable<WireRequest["answer"]>, { schemaBy }: Dialect) =>
   schemaBy === "json_object"

@@ -61,6 +61,6 @@ export const firstDialect: Dialect = {
 export const isTooLong = (refusal: string): boolean =>
   /context.?(?:length|window|size)|maximum context|too long|too many tokens/i.test(refusal)
 
-/** The schema in the prompt: local servers impose it on the answer without showing it to the model. */
+/** The schema in the prompt, for servers that do not impose it. */
 export const schemaInstruction = (schema: JsonSchema): string =>
   `Answer with one JSON value and nothing else. It must match this JSON Schema:\n${JSON.stringify(schema)}`

@@ -199,6 +199,17 @@ describe("the dialect of an OpenAI-compatible server", () => {
   const sentFormats = (requests: ReadonlyArray<{ readonly body: Readonly<Record<string, unknown>> }>) =>
     requests.map(({ body }) => (body["response_format"] as { readonly type: string } | undefined)?.type ?? "none")
 
+  it.live("leaves a schema out that the server fails at with 500", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => answer(tea)
+        server.script({ kind: "status", status: 500, body: '{"error":"failed to parse grammar"}' })
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(sentFormats(server.requests)).toEqual(["json_schema", "json_object"])
+      })
+    )
+  )
+
   it.live("falls from json_schema to json_object to the prompt alone, and is remembered", () =>
     withModel(format, {}, ({ model, server }) =>
       Effect.gen(function* () {
@@ -207,7 +218,9 @@ describe("the dialect of an OpenAI-compatible server", () => {
         expect(yield* model.generate(request)).toEqual(tea)
         expect(yield* model.generate(request)).toEqual(tea)
         expect(sentFormats(server.requests)).toEqual(["json_schema", "json_object", "none", "none"])
-        for (const { system } of server.requests) expect(system).toContain('"confidence"')
+        const [imposed, ...told] = server.requests
+        expect(imposed!.system).toBe(request.system)
+        for (const { system } of told) expect(system).toContain('"confidence"')
       })
     )
   )

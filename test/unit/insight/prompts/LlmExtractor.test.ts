@@ -210,6 +210,40 @@ describe("a long conversation", () => {
     })
   )
 
+  it.effect("is read in halves where a reply is cut off, and never asked about as it was", () =>
+    Effect.gen(function* () {
+      const truncated = new ModelFailure({ reason: "truncated", message: "cut" })
+      const seen: Array<SeenRequest> = []
+      const messagesIn = ({ prompt }: SeenRequest) =>
+        sectionOf(prompt, "MESSAGES").map((line) => (line as { readonly message: number }).message)
+      const contents = Array.from({ length: 12 }, (_, at) => (at === 4 ? "I keep bees." : `I live in town ${at}.`))
+      const { candidates } = yield* extract(
+        requestOf(contents),
+        (request) => {
+          const messages = messagesIn(request)
+          if (messages.length > 3 || messages.includes(5)) return truncated
+          const quote = `live in town ${messages[0]! - 1}`
+          return { memories: [fact("", quote, { data: { subject: "user", fact: quote }, sources: [messages[0]] })] }
+        },
+        seen
+      )
+      const asked = seen.map((request) => messagesIn(request).join())
+      expect(new Set(asked).size).toBe(asked.length)
+      expect(asked[0]).toBe("1,2,3,4,5,6,7,8,9,10,11,12")
+      expect(asked).toContain("5")
+      expect(candidates.flatMap(({ sources }) => sources)).toEqual([0, 3, 5, 6, 9])
+    })
+  )
+
+  it.effect("fails where no message can be read, however few are shown", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(
+        extract(requestOf(["I keep bees.", "I row."]), () => new ModelFailure({ reason: "truncated", message: "cut" }))
+      )
+      expect(error.reason).toBe("truncated")
+    })
+  )
+
   it.effect("beyond the bound is refused before the model is asked", () =>
     Effect.gen(function* () {
       const seen: Array<SeenRequest> = []
