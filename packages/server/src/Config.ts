@@ -88,6 +88,8 @@ const llm = Config.all({
   concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
   /** Whom the model serves; default: who paid, where payments are taken, else all. */
   accounts: Config.Literals(["paid", "all"], "MUNIMENT_LLM_ACCOUNTS").pipe(Config.option),
+  /** Of its answers: strict ones refuse what is only doubtful, for weak models. */
+  answerChecks: Config.Literals(["normal", "strict"], "MUNIMENT_LLM_ANSWER_CHECKS").pipe(Config.withDefault("normal")),
   /** Budget of each account and UTC day, and of all accounts together. */
   tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.withDefault(5_000_000)),
   totalTokensPerDay: Config.Int("MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY").pipe(Config.withDefault(20_000_000)),

@@ -5,6 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
+import type { AnswerChecks } from "./AnswerByModel.ts"
 import { makeModelAnswers } from "./ModelAnswers.ts"
 import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
 
@@ -19,9 +20,7 @@ export class AnswerWriter extends Context.Service<
     write: ({ question, evidence }: AnswerRequest) => Effect.sync(() => extractiveAnswer(question, evidence))
   })
 
-  /** The model first; when it fails, the memories are quoted. */
-  static readonly layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
-    this,
-    makeModelAnswers
-  )
+  /** By the model; when it fails, the memories are quoted. */
+  static readonly layerWithModel = (checks: AnswerChecks): Layer.Layer<AnswerWriter, never, StructuredModel> =>
+    Layer.effect(this, makeModelAnswers(checks))
 }

@@ -1,34 +1,31 @@
 /**
- * Answers by the configured language model; extractive ones when it fails or answers nothing, so that mode `answer`
- * never says less with a model than without.
+ * Answers by the configured language model, and extractive ones when it fails. Where it replied that nothing is known, or
+ * what it said does not stand, nothing is claimed: rules know less than it does.
  *
  * Invariant: whatever the model returns, citations are ids of the evidence, each once, and an answer without a citation
  * is `nothingKnown`.
  */
 import { Effect } from "effect"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
-import { answerByModel } from "./AnswerByModel.ts"
+import { answerByModel, type AnswerChecks } from "./AnswerByModel.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 /** Implements `AnswerWriter.layerWithModel`. */
-export const makeModelAnswers = Effect.gen(function* () {
+export const makeModelAnswers = Effect.fnUntraced(function* (checks: AnswerChecks) {
   const model = yield* StructuredModel
   const write = Effect.fn("ModelAnswers.write")(function* (request: AnswerRequest) {
-    const written = yield* answerByModel(request).pipe(
+    return yield* answerByModel(request, checks).pipe(
       Effect.provideService(StructuredModel, model),
       Effect.map((answer) => groundedIn(request.evidence, answer)),
       // Logged by its reason only: a provider's message may quote the prompt.
       Effect.catchTag("ModelFailure", ({ reason }) =>
         Effect.logWarning("the language model gave no answer, the memories are quoted instead").pipe(
           Effect.annotateLogs({ reason }),
-          Effect.as(unanswered("extractive"))
+          Effect.as(extractiveAnswer(request.question, request.evidence))
         )
       )
     )
-    if (written.grounded) return written
-    const quoted = extractiveAnswer(request.question, request.evidence)
-    return quoted.grounded ? quoted : written
   })
   return { write } as const
 })

@@ -31,6 +31,10 @@ export interface AnswerRequest {
   readonly question: string
   /** Best first. */
   readonly evidence: ReadonlyArray<Evidence>
+  /** When it is asked; absent: it does not matter. */
+  readonly nowMillis?: number | undefined
+  /** The asker's, as IANA names it. */
+  readonly timeZone?: string | undefined
 }
 
 export interface WrittenAnswer {

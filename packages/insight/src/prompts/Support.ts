@@ -86,7 +86,7 @@ export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownT
 const isNumberShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
   const plain = shown.text.replaceAll(/(?<=\d)[,' ](?=\d{3})/g, "")
-  if (hasWord(plain, wanted.replaceAll(",", ""))) return true
+  if ((wanted.includes("-") && hasWord(shown.text, wanted)) || hasWord(plain, wanted.replaceAll(",", ""))) return true
   const hour = /^(\d{1,2}):\d{2}$/.exec(wanted)?.[1]
   if (hour !== undefined) return hasWord(plain, String(Number(hour))) || hasWord(plain, String(Number(hour) - 12))
   const spelled = /^\d{1,2}$/.test(wanted) ? numberWords[Number(wanted)] : undefined

@@ -22,7 +22,10 @@ export const extractorChoice = (
 ): Layer.Layer<Extractor | AnswerWriter, LanguageModelMisconfigured, ModelUsage | Accounts | Ledger> => {
   const { provider } = settings
   if (provider === "none") return Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive)
-  const byModel = Layer.mergeAll(LlmExtractor.layer, AnswerWriter.layerWithModel).pipe(
+  const byModel = Layer.mergeAll(
+    LlmExtractor.layer,
+    AnswerWriter.layerWithModel({ isStrict: settings.answerChecks === "strict" })
+  ).pipe(
     Layer.provide(
       Layer.unwrap(Effect.map(languageModelOf(provider, settings), (config) => StructuredModel.layer(config)))
     ),

@@ -206,7 +206,7 @@ const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Fou
 const answer = Effect.fnUntraced(function* (
   parts: Parts,
   { caller }: PricedCall,
-  { explain, filter, text, timeZone }: SearchQuery,
+  { askedAtMillis, explain, filter, text, timeZone }: SearchQuery,
   { hits }: Found,
   owners: Owners
 ) {
@@ -216,6 +216,8 @@ const answer = Effect.fnUntraced(function* (
     .write({
       account: id,
       question: text,
+      nowMillis: askedAtMillis ?? (yield* Clock.currentTimeMillis),
+      timeZone,
       evidence: hits.filter(({ correctedBy }) => correctedBy === undefined).map((hit) => evidenceOf(hit, timeZone))
     })
     .pipe(Effect.provideService(TokenNamespace, namespace?.tag))

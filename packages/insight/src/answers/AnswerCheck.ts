@@ -1,0 +1,251 @@
+/**
+ * Checks an answer that a model wrote against the memories, sentence by sentence, each against its own citations: a
+ * sentence that stands must not carry another one along, nor a memory that is cited elsewhere.
+ *
+ * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
+ * citation states in the same words, and what is said of somebody else. A strict check, for weak models, takes for a fault
+ * what is right too often with strong ones: other words, an uncited message that may have changed the matter, an answer
+ * without the form that is asked for. Figures: README.md, Answers by a model.
+ */
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import { isForeign } from "@muniment/engine/text/ForeignText"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import type { DateSupport } from "../prompts/DateSupport.ts"
+import { datesInText } from "../prompts/DatesInText.ts"
+import { numberWords } from "../prompts/NumberWords.ts"
+import { inventedWord, makeShownText } from "../prompts/Support.ts"
+import { negatorsIn } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import type { WireAnswer } from "./AnswerPrompt.ts"
+import { changesOf } from "./ChangedSince.ts"
+import { derivedNumbers } from "./DerivedNumbers.ts"
+import { type Identities, readIdentities } from "./Identities.ts"
+import type { Question } from "./Question.ts"
+import type { Quote } from "./Quote.ts"
+import { hasPartAsked } from "./QuoteConditions.ts"
+import { asksOnly, sentencesOf } from "./QuotedSentence.ts"
+import { type Source, sourceOf } from "./CitedSource.ts"
+import { whoseElse } from "./WhoseWords.ts"
+import type { Evidence } from "./WrittenAnswer.ts"
+
+export interface Checked {
+  readonly asked: Question
+  /** Of all the evidence. */
+  readonly quotes: ReadonlyArray<Quote>
+  /** What the model was shown, by its numbers. */
+  readonly numbered: ReadonlyArray<Evidence>
+  readonly nowMillis: number | undefined
+  readonly dates: DateSupport
+  readonly isStrict: boolean
+}
+
+/** The faults of a reply, in words for the model. */
+export const answerCheck = ({ asked, dates, isStrict, nowMillis, numbered, quotes }: Checked) => {
+  const sources = numbered.map((memory) => sourceOf(memory, quotes))
+  const identities = readIdentities(quotes.map(({ statement }) => statement))
+  const units = new Set(sources.flatMap(({ texts }) => texts.flatMap(unitsIn)))
+  const context: Context = { asked, identities, people: peopleOf(identities, asked), units, nowMillis, dates, isStrict }
+  return ({ sentences }: WireAnswer): ReadonlyArray<string> => {
+    const all = sentences.map(({ citations, text }, at) => {
+      const cited = [...new Set(citations)].flatMap((number) => sources[number - 1] ?? [])
+      const found = sentencesOf(text).flatMap((sentence) => sentenceFaults(sentence, cited, context))
+      return { cited, faults: found.map((fault) => `sentence ${at + 1}: ${fault}`) }
+    })
+    const faults = all.flatMap((one) => one.faults)
+    if (!isStrict) return faults
+    const cited = all.flatMap((one) => one.cited)
+    const whole = sentences.map(({ text }) => text).join(" ")
+    return [...faults, ...partFaults(asked, whole, cited), ...newerFaults(asked, cited, sources, quotes)]
+  }
+}
+
+interface Context {
+  readonly asked: Question
+  readonly identities: Identities
+  /** Stems of names: in the question, of speakers, of the user and behind relations. They need no citation. */
+  readonly people: ReadonlySet<string>
+  /** Words that stand beside numbers in any memory that was shown. */
+  readonly units: ReadonlySet<string>
+  readonly nowMillis: number | undefined
+  readonly dates: DateSupport
+  readonly isStrict: boolean
+}
+
+const peopleOf = ({ byRelation, speakers, user }: Identities, { names }: Question): ReadonlySet<string> =>
+  new Set([...names.flat(), ...user, ...speakers, ...byRelation.values().flatMap((each) => [...each])])
+
+const sentenceFaults = (text: string, cited: ReadonlyArray<Source>, context: Context): ReadonlyArray<string> => {
+  if (cited.length === 0) return ["it cites no memory that was given"]
+  if (cited.every(({ quote }) => quote !== undefined && asksOnly(quote.statement.text)))
+    return ["what it cites only asks"]
+  if (/^(?:yes|no)[.,!]?$/i.test(text)) return []
+  const { asked, identities, isStrict } = context
+  const claim = text.replace(/^(?:yes|no)\b[,.;:!]?\s*/i, "")
+  const stray = strayDay(text, cited, context)
+  const invented = inventedIn(claim, cited, context)
+  const other = whoseElse(claim, cited, { asked, identities, isStrict })
+  return [
+    ...(stray === undefined
+      ? []
+      : [`the day ${stray} is in none of the memories that it cites, and follows from none`]),
+    ...(invented === undefined ? [] : [`"${invented}" is in none of the memories that it cites`]),
+    ...(isDenied(claim, cited, asked.text)
+      ? ["it denies what a memory that it cites states, or states what it denies"]
+      : []),
+    ...(other === undefined ? [] : [other]),
+    ...(isStrict && !asked.isOfAssistant && cited.every(isOfAssistant) ? ["only the assistant says so"] : []),
+    ...wordFaults(claim, cited, context)
+  ]
+}
+
+/** A day of the answer that none of the citations tells. */
+const strayDay = (
+  text: string,
+  cited: ReadonlyArray<Source>,
+  { asked, dates, nowMillis }: Context
+): string | undefined => {
+  const now = nowMillis === undefined ? [] : [new Date(nowMillis).toISOString()]
+  const years = new Set([...cited.map(({ day }) => day), ...now].map((day) => Number(day.slice(0, 4))))
+  const readings = [...years].map((year) => datesInText(text, year).dates)
+  const isKnown = (day: string): boolean =>
+    (day.endsWith("-01-01") && asked.text.includes(day.slice(0, 4))) ||
+    cited.some((source) => isTold(day, source, dates))
+  const days = (readings[0] ?? []).map((_, at) => [...new Set(readings.flatMap((reading) => reading[at] ?? []))])
+  return days.find((alternatives) => !alternatives.some(isKnown))?.[0]
+}
+
+/** As a date or an expression for it, as an ordinal near the day of saying ("the 24th"), or less precisely. */
+const isTold = (day: string, { day: saidOn, texts }: Source, dates: DateSupport): boolean => {
+  if (day === saidOn || (day.endsWith("-01") && saidOn.startsWith(prefixOf(day)))) return true
+  const isNear = Math.abs(Date.parse(day) - Date.parse(saidOn)) <= ordinalReachDays * dayMillis
+  const ordinal = new RegExp(`\\b${Number(day.slice(-2))}(?:st|nd|rd|th)\\b`, "i")
+  return texts.some((text) => {
+    if (dates.isTold(day, text, saidOn) || (isNear && ordinal.test(text))) return true
+    return datesInText(text, Number(saidOn.slice(0, 4)))
+      .dates.flat()
+      .some((told) => told.startsWith(prefixOf(day)))
+  })
+}
+const ordinalReachDays = 62
+
+const prefixOf = (day: string): string =>
+  day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day
+
+const anyYear = 2000
+
+/** A name, a number or an address that no citation has. "1 200" is 1200, and "GPIO3" is "gpio 3". */
+const inventedIn = (
+  text: string,
+  cited: ReadonlyArray<Source>,
+  { asked, nowMillis, people, units }: Context
+): string | undefined => {
+  const rest = datesInText(text, anyYear).rest.replaceAll(/(?<=\d)[  ](?=\d{3}(?!\d))/g, "")
+  const texts = cited.flatMap((source) => source.texts)
+  const carried = [...texts, asked.text, ...people]
+  const inventedOf = (claim: string, told: ReadonlyArray<string>): string | undefined =>
+    inventedWord([{ property: "answer", text: claim }], makeShownText(told))
+  const invented = inventedOf(rest, carried)
+  if (invented === undefined) return undefined
+  // Other languages write nouns with a capital.
+  if (!/\p{N}/u.test(invented)) return isForeign(asked.text) || isUnit(invented, rest, units) ? undefined : invented
+  const derived = derivedNumbers(texts, { nowMillis, days: cited.map(({ day }) => day), count: cited.length })
+  const apart = rest.replaceAll(invented, (invented.match(/\p{L}+|\p{N}+/gu) ?? []).join(" "))
+  return inventedOf(apart, carried) === undefined ? undefined : inventedOf(rest, [...carried, ...derived])
+}
+
+/** "RM 129", "500 Mbps": how the memories write amounts elsewhere. */
+const isUnit = (word: string, text: string, units: ReadonlySet<string>): boolean =>
+  units.has(word) && unitsIn(text).includes(word)
+
+const unitsIn = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/(\p{L}+) ?\p{N}|\p{N} ?(\p{L}+)/gu)].flatMap(([, before, behind]) => before ?? behind ?? [])
+
+/** A clause of a citation has nearly all its words, and denies where it states, or the other way round; none agrees with it. */
+const isDenied = (text: string, cited: ReadonlyArray<Source>, question: string): boolean => {
+  if (isForeign(question)) return false
+  const own = partOf(text)
+  if (own.terms.size < 2) return false
+  const told = cited
+    .flatMap(({ texts }) => texts)
+    .flatMap(sentencesOf)
+    .flatMap(clausesIn)
+    .map(partOf)
+    .filter(({ terms }) => terms.intersection(own.terms).size >= DENIED_SHARE_MIN * own.terms.size)
+  return told.length > 0 && told.every((part) => part.isDenied !== own.isDenied)
+}
+const DENIED_SHARE_MIN = 0.8
+const denials: ReadonlySet<string> = new Set(tokenize("not never no none nobody nothing neither nor without cannot"))
+
+const clausesIn = (sentence: string): ReadonlyArray<string> => sentence.split(/[,;:]\s+|\s*[()]\s*|\s+(?:and|but)\s+/i)
+
+const partOf = (text: string) => ({
+  terms: new Set(queryTerms(text).filter((term) => !denials.has(term))),
+  isDenied: negatorsIn(writtenOut(text)).length > 0
+})
+
+const isOfAssistant = ({ quote }: Source): boolean => quote?.statement.speaker?.role === "assistant"
+
+/** What is asked for has a form: a day, a place, a reason. */
+const partFaults = (asked: Question, answer: string, cited: ReadonlyArray<Source>): ReadonlyArray<string> => {
+  const quotes = cited.flatMap(({ quote }) => quote ?? [])
+  return isForeign(answer) ||
+    quotes.length === 0 ||
+    quotes.some((quote) => hasPartAsked(asked, quote, `${answer} ${quote.text}`))
+    ? []
+    : ["it does not say what was asked for"]
+}
+
+/** What of its words is the model's own. The claim of a question for yes or no is none of the asker's words. */
+const wordFaults = (
+  text: string,
+  cited: ReadonlyArray<Source>,
+  { asked, isStrict, people }: Context
+): ReadonlyArray<string> => {
+  if (wordsIn(text).length === 0) return hasNumber(text) ? [] : ["it says nothing"]
+  if (isTranslated(asked.text, cited)) return []
+  const told = new Set(cited.flatMap(({ texts }) => texts.flatMap((one) => [...tokenize(one)])))
+  const isOwn = (term: string): boolean => !people.has(term) && (asked.part === "yesNo" || !asked.terms.includes(term))
+  // Predicates that are joined stand each by itself.
+  const bare = clausesIn(text).find((part) => {
+    const own = wordsIn(part).filter(isOwn)
+    return own.length > 0 && !hasNumber(part) && own.every((term) => !told.has(term))
+  })
+  if (bare !== undefined) return [`of "${bare}" no word is in the memories that it cites`]
+  const news = wordsIn(text).filter(isOwn)
+  return isStrict && news.filter((term) => !told.has(term)).length > OWN_WORDS_SHARE_MAX * news.length
+    ? ["many of its words are in none of the memories that it cites"]
+    : []
+}
+const OWN_WORDS_SHARE_MAX = 0.5
+
+const wordsIn = (text: string): ReadonlyArray<string> =>
+  queryTerms(datesInText(text, anyYear).rest).filter((term) => !stopWords.has(term) && !/^\d/.test(term))
+
+/** Numbers and days are checked by themselves. */
+const hasNumber = (text: string): boolean =>
+  /\p{N}/u.test(text) || (text.toLowerCase().match(/\p{L}+/gu) ?? []).some((word) => numberWords.includes(word))
+
+/** The answer is in the language of the question, and the memories are in another. */
+const isTranslated = (question: string, cited: ReadonlyArray<Source>): boolean =>
+  cited.every(({ texts }) => texts.some((one) => isForeign(one)) !== isForeign(question))
+
+/** A later message may have changed what the answer passes on, and the answer does not cite it. */
+const newerFaults = (
+  asked: Question,
+  cited: ReadonlyArray<Source>,
+  sources: ReadonlyArray<Source>,
+  quotes: ReadonlyArray<Quote>
+): ReadonlyArray<string> => {
+  const used = new Set(cited.map(({ memory }) => memory))
+  const newer = new Set(
+    cited
+      .flatMap(({ quote }) => (quote === undefined ? [] : changesOf(asked, quote, quotes)))
+      .map(({ memory }) => memory)
+  )
+  return sources.flatMap(({ memory }, at) =>
+    newer.has(memory) && !used.has(memory)
+      ? [`memory ${at + 1} was said later and may have changed it; it is not cited`]
+      : []
+  )
+}
