@@ -5,28 +5,26 @@ import { BackupStore } from "@muniment/backup/BackupStore"
 import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/Sealing"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"
+import { pathFlag } from "./PathFlag.ts"
 import { warnIfOthersRead } from "./SecretFile.ts"
 
 const placeText =
   "a directory, or s3://bucket/prefix with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL"
 
 export const backupFlags = {
-  to: Flag.String("to").pipe(Flag.withDescription(`Where the backups lie: ${placeText}`)),
-  from: Flag.String("from").pipe(Flag.withDescription(`Where the backups lie: ${placeText}`)),
+  to: pathFlag("to", `Where the backups lie: ${placeText}`),
+  from: pathFlag("from", `Where the backups lie: ${placeText}`),
   backup: Flag.String("backup").pipe(
     Flag.withDescription('Id of the backup, as "backup list" shows it; default the newest'),
     Flag.optional
   ),
-  passphraseFile: Flag.String("passphrase-file").pipe(
-    Flag.withDescription("File whose first line is the passphrase that seals the backups"),
+  passphraseFile: pathFlag("passphrase-file", "File whose first line is the passphrase that seals the backups").pipe(
     Flag.optional
   ),
-  keyFile: Flag.String("key-file").pipe(
-    Flag.withDescription(
-      `File of at least ${keyFileBytesMin} random bytes that seals the backups, instead of a passphrase`
-    ),
-    Flag.optional
-  ),
+  keyFile: pathFlag(
+    "key-file",
+    `File of at least ${keyFileBytesMin} random bytes that seals the backups, instead of a passphrase`
+  ).pipe(Flag.optional),
   unsealed: Flag.Boolean("unsealed").pipe(
     Flag.withDescription("Store keys and memories in a bucket although nothing is sealed"),
     Flag.withDefault(false)

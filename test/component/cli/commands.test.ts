@@ -226,3 +226,30 @@ describe("help", () => {
     })
   }
 })
+
+describe("an empty name of a file or directory, as an unset variable leaves it,", () => {
+  const backups = ["--from", "backups"]
+  it.each([
+    ["restore", ["restore", ...backups, "--to", ""], "--to"],
+    ["restore", ["restore", "--from", "", "--to", "data"], "--from"],
+    ["restore", ["restore", ...backups, "--to", "data", "--key-file", ""], "--key-file"],
+    ["backup create", ["backup", "create", "--to", ""], "--to"],
+    ["backup list", ["backup", "list", ...backups, "--passphrase-file", ""], "--passphrase-file"],
+    ["migrate", ["migrate", "--to", "", "--bases", "bases"], "--to"],
+    ["migrate", ["migrate", "--to", "postgres://database", "--bases", ""], "--bases"],
+    ["export", ["export", "--account", "alice", "--out", ""], "--out"],
+    ["import", ["import", "--account", "alice", "--in", ""], "--in"],
+    ["wallet new", ["wallet", "new", "--out", ""], "--out"],
+    ["sign request", ["sign", "request", "GET", "/memories", "--key-file", "key", "--body", ""], "--body"],
+    ["credits", ["credits", "--key-file", ""], "--key-file"],
+    ["mcp", ["mcp", "--key-file", ""], "--key-file"],
+    ["attest verify", ["attest", "verify", "answer.json", "--keys", ""], "--keys"],
+    ["attest verify", ["attest", "verify", ""], "<file>"]
+  ])("is refused in a sentence: %s %j", async (_, args, named) => {
+    const run = await runCli(args, () => undefined)
+    expect(run.isSuccess).toBe(false)
+    expect(run.out + run.err).toMatch(new RegExp(`${named}.*Expected: a name that is not empty`))
+    expect(run.out + run.err).not.toMatch(/ENOENT|mkdir/)
+    expect(run.requests).toEqual([])
+  })
+})

@@ -8,6 +8,7 @@ import type { VerificationKey } from "@muniment/trust/Attestation"
 import type { Statement } from "../AttestationFile.ts"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput, textOf } from "../InputFile.ts"
+import { pathArgument, pathFlag } from "../PathFlag.ts"
 import { readPublishedKeys } from "../PublishedKeys.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
@@ -16,13 +17,8 @@ import { withOperator } from "./operator.ts"
 const verify = Command.make(
   "verify",
   {
-    file: Argument.String("file").pipe(
-      Argument.withDescription("Answer of POST /attestations or of a shared search, as JSON; - is standard input")
-    ),
-    keys: Flag.String("keys").pipe(
-      Flag.withDescription("Key file of the issuer (file or URL), or a public key as 0x hex"),
-      Flag.optional
-    ),
+    file: pathArgument("file", "Answer of POST /attestations or of a shared search, as JSON; - is standard input"),
+    keys: pathFlag("keys", "Key file of the issuer (file or URL), or a public key as 0x hex").pipe(Flag.optional),
     json: flags.json
   },
   Effect.fn("attest.verify")(function* ({ file, keys, json }) {

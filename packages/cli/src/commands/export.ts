@@ -6,6 +6,7 @@ import { Console, Effect, FileSystem, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { PlatformError } from "effect/PlatformError"
 import { formatVersion, lineOf } from "../ExportFile.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { makeProgress } from "../Progress.ts"
 import { flags } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
@@ -16,7 +17,7 @@ export const exportMemories = Command.make(
   "export",
   {
     account: flags.account,
-    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("File to write; - is standard output")),
+    out: pathFlag("out", "File to write; - is standard output").pipe(Flag.withAlias("o")),
     json: flags.json
   },
   Effect.fn("export")(function* ({ account, json, out }) {

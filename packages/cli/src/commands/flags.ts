@@ -1,6 +1,7 @@
 /** Flags that several commands share, so that they are spelled and explained the same way. */
 import { Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
+import { pathFlag } from "../PathFlag.ts"
 
 /** A text that may be left out. */
 export const optionalText = (name: string, description: string) =>
@@ -12,10 +13,10 @@ const plan = Flag.Literals("plan", Plan.literals).pipe(Flag.withDescription("Pla
 
 const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON for programs"), Flag.withDefault(false))
 
-const keyFile = Flag.String("key-file").pipe(
-  Flag.withAlias("k"),
-  Flag.withDescription("File with the wallet's key: EVM hex, Solana base58 or JSON list; never printed")
-)
+const keyFile = pathFlag(
+  "key-file",
+  "File with the wallet's key: EVM hex, Solana base58 or JSON list; never printed"
+).pipe(Flag.withAlias("k"))
 
 const service = Flag.String("service").pipe(
   Flag.withDescription("Name of the service that the grant is for (MUNIMENT_SERVICE_NAME)"),

@@ -11,6 +11,7 @@ import { foreignFormats, type ForeignFormat } from "../importers/foreignFormats.
 import type { ImportOwner } from "../importers/ForeignItems.ts"
 import { noteLines } from "../importers/markdownNotes.ts"
 import { readForeign, skippedText } from "../importers/readForeign.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { makeProgress } from "../Progress.ts"
 import { flags } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
@@ -28,10 +29,7 @@ export const importMemories = Command.make(
   "import",
   {
     account: flags.account,
-    input: Flag.String("in").pipe(
-      Flag.withAlias("i"),
-      Flag.withDescription("File to read, of markdown a folder; - is standard input")
-    ),
+    input: pathFlag("in", "File to read, of markdown a folder; - is standard input").pipe(Flag.withAlias("i")),
     from: Flag.Literals("from", ["muniment", ...foreignFormats]).pipe(
       Flag.withDefault("muniment"),
       Flag.withDescription(

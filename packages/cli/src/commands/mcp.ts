@@ -3,12 +3,13 @@
  * standard input and output. Nothing but the protocol goes to standard output.
  */
 import { Console, Effect, Option, Stdio, Stream } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
 import { McpBridge } from "../McpBridge.ts"
 import { MessageLines } from "../MessageLines.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { setting } from "../Profiles.ts"
 import { servicePlace } from "../ServiceUrl.ts"
 import { optionalText } from "./flags.ts"
@@ -26,7 +27,9 @@ export const mcp = Command.make(
       `The endpoint; by default ${endpointPath} of MUNIMENT_URL, of the profile, or of the service of MUNIMENT_DATA_DIR`
     ),
     key: optionalText("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
-    keyFile: optionalText("key-file", "File with a wallet's key, which signs every message instead of an API key"),
+    keyFile: pathFlag("key-file", "File with a wallet's key, which signs every message instead of an API key").pipe(
+      Flag.optional
+    ),
     agentId: optionalText("agent-id", "Agent whose memories are meant when a tool call names none"),
     subjectId: optionalText("subject-id", "Subject that is meant when a tool call names none"),
     threadId: optionalText("thread-id", "Thread that is meant when a tool call names none")

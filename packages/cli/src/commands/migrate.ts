@@ -2,6 +2,7 @@
 import { Console, Effect, Option, Redacted, References } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { makeProgress } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
@@ -12,17 +13,14 @@ const databaseText =
 export const migrate = Command.make(
   "migrate",
   {
-    to: Flag.String("to").pipe(
-      Flag.withDescription(
-        `Where to: the database of an empty cluster (${databaseText}). With --from: data directory to make; it must be empty or missing`
-      )
+    to: pathFlag(
+      "to",
+      `Where to: the database of an empty cluster (${databaseText}). With --from: data directory to make; it must be empty or missing`
     ),
-    from: Flag.String("from").pipe(
-      Flag.withDescription("Database of the cluster that is moved out, as for --to; none of its nodes may run"),
+    from: pathFlag("from", "Database of the cluster that is moved out, as for --to; none of its nodes may run").pipe(
       Flag.optional
     ),
-    bases: Flag.String("bases").pipe(
-      Flag.withDescription("Folder or s3://bucket/prefix of the cluster's bases; default MUNIMENT_BASES"),
+    bases: pathFlag("bases", "Folder or s3://bucket/prefix of the cluster's bases; default MUNIMENT_BASES").pipe(
       Flag.optional
     ),
     dryRun: Flag.Boolean("dry-run").pipe(

@@ -7,6 +7,7 @@ import { backupAt, momentOf, whyMissing } from "@muniment/backup/RestoreMoment"
 import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
@@ -18,7 +19,7 @@ export const restore = Command.make(
   "restore",
   {
     from,
-    to: Flag.String("to").pipe(Flag.withDescription("Data directory to make; it must be empty or missing")),
+    to: pathFlag("to", "Data directory to make; it must be empty or missing"),
     backup,
     until: Flag.String("until").pipe(
       Flag.withDescription(

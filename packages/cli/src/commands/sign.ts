@@ -7,6 +7,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput } from "../InputFile.ts"
 import { readSigner } from "../KeyFile.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { originOf, serviceUrl } from "../ServiceUrl.ts"
 import { flags } from "./flags.ts"
 
@@ -18,10 +19,7 @@ const request = Command.make(
   "request",
   {
     keyFile: flags.keyFile,
-    body: Flag.String("body").pipe(
-      Flag.withDescription("File with the exact bytes of the body; - is standard input"),
-      Flag.optional
-    ),
+    body: pathFlag("body", "File with the exact bytes of the body; - is standard input").pipe(Flag.optional),
     curl: Flag.Boolean("curl").pipe(
       Flag.withDescription("Print a curl command instead of the headers"),
       Flag.withDefault(false)

@@ -2,12 +2,13 @@
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { createKeyFile } from "../KeyFile.ts"
+import { pathFlag } from "../PathFlag.ts"
 import { flags } from "./flags.ts"
 
 const create = Command.make(
   "new",
   {
-    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("New file for the key, mode 600")),
+    out: pathFlag("out", "New file for the key, mode 600").pipe(Flag.withAlias("o")),
     json: flags.json
   },
   Effect.fn("wallet.new")(function* ({ out, json }) {
