@@ -113,7 +113,8 @@ const hasNewName = (text: string, asked: ReadonlySet<string>, isPlaceLeftOut: bo
       )
     )
       return false
-    if (SPOKEN_TO.test(lead) || (isPlaceLeftOut && PLACE_WORD.test(before))) return false
+    // "Named after Bob": another one's.
+    if (/^after$/i.test(before) || SPOKEN_TO.test(lead) || (isPlaceLeftOut && PLACE_WORD.test(before))) return false
     return isNewWord(name, asked)
   })
 

@@ -19,8 +19,9 @@ import type { Question } from "./Question.ts"
 import { isWithdrawal } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import { asksOnly } from "./QuotedSentence.ts"
+import { asksState } from "./QuoteConditions.ts"
 import { slotNouns } from "./SlotValue.ts"
-import { countsSaid, valuesSaid } from "./SaidValue.ts"
+import { countsSaid, saysDifferenceAlone, valuesSaid } from "./SaidValue.ts"
 import { byTime, messagesBehind, saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
 
 /** Hits that are compared with a quote. */
@@ -49,6 +50,7 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
           endsState(question, quote, other) ||
           endsNamed(quote, other) ||
           unsettles(question, quote, other) ||
+          (asksState(question) && sharesMatter(question, other) && saysDifferenceAlone(other.text)) ||
           (sharesMatter(question, other) && changeSigns(other.text).ended > 0)))
     return isChange && mayChange(question.text, said, other.statement.text)
   })

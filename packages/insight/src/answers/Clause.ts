@@ -264,7 +264,11 @@ const ownSubject = (body: string, joint: string, before: Clause | undefined, mea
   if (first[2] !== undefined) {
     return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
   }
-  if (first[3] === undefined) return { subject: "open", subjectTerms: meant.terms, ownerTerms: none, predicate: rest }
+  if (first[3] === undefined) {
+    // "You are Kim": somebody else is spoken to, and stands for nobody named.
+    const subjectTerms = /^your?$/i.test(first[4] ?? "") ? none : meant.terms
+    return { subject: "open", subjectTerms, ownerTerms: none, predicate: rest }
+  }
   const gender = /^(?:he|his)$/i.test(first[3]) ? "male" : /^(?:she|her)$/i.test(first[3]) ? "female" : undefined
   const person = gender === undefined ? meant.terms : personOf(gender, meant)
   if (!/^(?:his|her|their)$/i.test(first[3])) {

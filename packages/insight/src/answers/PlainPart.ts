@@ -73,9 +73,10 @@ export const plainParts: ReadonlyArray<PlainPartRow> = [
   },
   {
     part: "name",
-    pattern: /\b(?:called|named|names? (?:is|was|are)|name['’]s|nicknamed) ["“]?\p{L}|["“]\p{Lu}/u,
+    pattern:
+      /\b(?:(?:called|named)(?! (?:after|for|by|in|on|off|at|to)\b)|names? (?:is|was|are)|name['’]s|nicknamed) ["“]?\p{L}|["“]\p{Lu}/u,
     example: "We have a dog called Rex.",
-    counterexample: "My sister makes soup in Oslo."
+    counterexample: "My sister was named after Rosa."
   },
   {
     part: "person",
@@ -145,7 +146,7 @@ const anyone: ReadonlySet<string> = new Set(
 
 const NOUN_NAME = /((?:\p{Ll}[\p{L}-]* ){1,2})["“]?\p{Lu}\p{L}+/gu
 const NAME_NOUN = /\p{Lu}\p{L}+(?:,| is| was) (?:my|our|his|her|their|an?|the) ((?:[\p{L}-]+ ?){1,3})/gu
-const BETWEEN = /\b(?:in|at|from|to|near|on|by|for|with|of|and|or|is|was)\b/
+const BETWEEN = /\b(?:in|at|from|to|near|on|by|for|with|of|after|and|or|is|was)\b/
 
 /** "Sister Lotte", "Lotte, my sister". */
 const isNamedBeside = (text: string, topic: ReadonlyArray<string>): boolean =>

@@ -9,6 +9,7 @@ import type { Identities } from "./Identities.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
+import { saysDifferenceAlone } from "./SaidValue.ts"
 import { slotNouns, slotStated } from "./SlotValue.ts"
 import { daysWritten, hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
 
@@ -56,6 +57,7 @@ export const isOfQuestion = (question: Question, quote: Quote, list: HitList): b
     !isContrary(question, quote) &&
     isOfRelative(question, quote, identities) &&
     !isOfTheirs(question, quote) &&
+    !(asksState(question) && saysDifferenceAlone(quote.text)) &&
     !(question.isWhenDone && isToCome(quote)) &&
     isOfYears(question, quote)
   )
@@ -95,6 +97,11 @@ const repliesToOther = ({ part, topic }: Question, { replyTo, text }: Quote): bo
   const own = new Set(tokenize(text))
   return !topic.some((term) => own.has(term))
 }
+
+/** "How much is the rent?", not "how much did it go up?" */
+export const asksState = ({ part, subject, text }: Question): boolean =>
+  part === "amount" && /^(?:is|are|was|were|do|does|)$/.test(subject.auxiliary) && !COMPARES.test(text)
+const COMPARES = /\b(?:by|up|down|more|less|extra|than|differen\p{L}+)\b/iu
 
 /** A stored statement of "Ann's dad" is none of Ann. */
 const isOfTheirs = ({ subject }: Question, { statement }: Quote): boolean => {

@@ -311,13 +311,23 @@ describe("the statement itself decides", () => {
     ["of somebody before", ["Who is my husband?", "My ex husband is Gil."]],
     ["of another thing", ["Do I like olives?", "I like olive trees."]],
     ["behind a condition", ["Where do I live?", "If anyone asks, I live in Rome."]],
-    ["in doubt", ["Where do I live?", "I live in Rome, allegedly."]]
+    ["in doubt", ["Where do I live?", "I live in Rome, allegedly."]],
+    ["of the one who is spoken to", ["Where does Kim live?", "You are Kim. You live in Bonn."]],
+    ["of a namesake", ["What is my name?", "I was named after Bob."]],
+    ["of a pet's namesake", ["What is my dog's name?", "My dog was named after Bob Dylan."]],
+    ["by a difference", ["How much is my rent?", "The rent went up by 50."]],
+    ["by a raise", ["How much is my rent?", "My rent was raised by twenty euros last month."]],
+    ["by a comparison", ["How much is my rent?", "My rent is 50 more than last year."]],
+    ["by a difference since", ["How much is my rent?", "My rent is 900.", "The rent went up by 50."]]
   ] as const)("nothing is claimed %s: %s", (_, [question, ...said]) => nothing(question, ...said))
 
   it.each([
     ["Is my sister vegan?", "My sister is vegan.", /^Yes/],
     ["Do we have children?", "We don't have children yet.", /^No/],
     ["What do I do for a living?", "I'm a welder.", /welder/],
-    ["Do I have a cat?", "I have a cat named Miso.", /^Yes/]
+    ["Do I have a cat?", "I have a cat named Miso.", /^Yes/],
+    ["How much is my rent?", "My rent went up by 50 to 950.", /950/],
+    ["How much did my rent go up?", "The rent went up by 50.", /by 50/],
+    ["How much did they raise the rent?", "They raised the rent by 50.", /by 50/]
   ])("%s %s", (question, said, claimed) => expect(answered(question, said).answer).toMatch(claimed))
 })
