@@ -66,6 +66,37 @@ describe.each(wrongEnds)("expiresAt %d", (expiresAt, says) => {
   })
 })
 
+describe("expiresAt as a text", () => {
+  const noon = yearAheadMillis + 43_200_000
+  const noonText = `; if ${yearAhead}T12:00:00Z is meant, give ${noon}`
+  it.each([
+    [`${yearAhead}T12:00:00Z`, noonText],
+    [`${yearAhead}T13:00:00+01:00`, noonText],
+    [String(noon), noonText],
+    [String(noon / 1_000), noonText],
+    [yearAhead, `; if ${yearAhead}T00:00:00Z is meant, give ${yearAheadMillis}`],
+    ["1 January", undefined],
+    ["2024-02-30T10:00:00Z", undefined]
+  ])("%s is refused with the number that is meant", async (expiresAt, meant) => {
+    const [{ id }] = await alice.create("ends", [fact("a", "b")])
+    const memories = [fact("c", "d")]
+    const mcp = await mcpCaller(server, alice.key)
+    const answers = [
+      await alice.post("/v1/memories", { agentId: "ends", memories, expiresAt }),
+      await alice.post("/v1/memories", { agentId: "ends", memories: [{ ...memories[0], expiresAt }] }),
+      await alice.call("PATCH", `/v1/memories/${id}`, { body: { expiresAt } }),
+      await alice.post("/v1/memories/batch/update", { ids: [id], update: { expiresAt } }),
+      { body: (await mcp.call("memory_update", { id, expiresAt })).json }
+    ]
+    await mcp.close()
+    for (const { body } of answers) {
+      expect(body).toMatchObject({ code: "invalid_expiry", error: expect.stringContaining("whole milliseconds") })
+      if (meant === undefined) expect(body.error).not.toContain("is meant")
+      else expect(body.error).toContain(meant)
+    }
+  })
+})
+
 it("a time in the future is the end of a memory", async () => {
   const [{ metadata }] = await alice.create("ends", [{ ...fact("a", "b"), expiresAt: yearAheadMillis }])
   expect(metadata.expiresAt).toBe(yearAheadMillis)
@@ -150,11 +181,15 @@ describe("an imported record", () => {
   it.each([
     ["createdAt", 1_700_000_000],
     ["updatedAt", 0],
-    ["expiresAt", 1_700_000_000]
-  ])("with %s %d is refused", async (name, value) => {
+    ["expiresAt", 1_700_000_000],
+    ["createdAt", "2023-11-14T22:13:20Z"],
+    ["expiresAt", "2023-11-14T22:13:20Z"]
+  ])("with %s %s is refused", async (name, value) => {
     const account = (await alice.call("GET", "/v1/account")).body.account.name
     const body = { account, records: [{ ...record, [name]: value }] }
     const answer = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining("whole milliseconds")])
+    if (typeof value === "string")
+      expect(answer.body.error).toContain("if 2023-11-14T22:13:20Z is meant, give 1700000000000")
   })
 })

@@ -57,9 +57,16 @@ export const whyNoGrantExpiry = (seconds: number, nowMillis: number): string | u
     ? undefined
     : misreadTime(seconds, "seconds", `whole seconds since the epoch, ${whenExpiry}`)
 
+/** Says of a text in place of a number of milliseconds which number it is; undefined: it is no time. */
+const meantBy = (given: unknown): string | undefined => {
+  const text = typeof given === "string" ? momentOf(given) : undefined
+  return text === undefined ? undefined : `if ${timeText(Date.parse(text))} is meant, give ${Date.parse(text)}`
+}
+
 /** When a memory ends, milliseconds since the epoch. */
 export const ExpiresAt = Schema.Finite.annotate({
   expected: wantedExpiry,
+  meantBy,
   description: `Explicit expiry: ${wantedExpiry}.`,
   examples: [1_893_456_000_000]
 }).pipe(
@@ -71,18 +78,18 @@ export const ExpiresAt = Schema.Finite.annotate({
   })
 )
 
-const recordedTime = (yearMax: number) =>
-  Schema.Finite.check(
-    Schema.makeFilter((millis: number) =>
-      Number.isInteger(millis) && millis >= earliest && millis < yearStart(yearMax + 1)
-        ? undefined
-        : misreadTime(
-            millis,
-            "milliseconds",
-            `whole milliseconds since the epoch, of a year from ${Limits.epochYearMin} to ${yearMax}`
-          )
+const recordedTime = (yearMax: number) => {
+  const expected = `whole milliseconds since the epoch, of a year from ${Limits.epochYearMin} to ${yearMax}`
+  return Schema.Finite.annotate({ expected, meantBy }).check(
+    Schema.makeFilter(
+      (millis: number) =>
+        Number.isInteger(millis) && millis >= earliest && millis < yearStart(yearMax + 1)
+          ? undefined
+          : misreadTime(millis, "milliseconds", expected),
+      { expected, meantBy }
     )
   )
+}
 
 /** Of a record that was stored elsewhere: when that was, milliseconds. */
 export const RecordedAt = recordedTime(Limits.momentYearMax)

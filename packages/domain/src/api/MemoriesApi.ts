@@ -69,7 +69,7 @@ const changeErrors = [...writeErrors, PreconditionFailed] as const
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
 /** Unknown fields are refused: no caller believes that something else was changed, or that the search was narrowed. */
-const strictBody = { onExcessProperty: "error" } as const
+const strictBody = { onExcessProperty: "error", reportInput: true } as const
 
 export class MemoriesApi extends HttpApiGroup.make("memories")
   .add(

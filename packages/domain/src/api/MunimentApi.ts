@@ -34,6 +34,8 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(BackupAdminApi)
   .add(WebhookAdminApi)
   .add(ConsoleAdminApi)
+  // A refusal says which number a time is that was given as a text.
+  .annotate(HttpApi.PayloadParseOptions, { reportInput: true })
   .annotateMerge(
     OpenApi.annotations({
       title: "Muniment",

@@ -1,7 +1,7 @@
 /**
  * What is wrong with the fields of a request, one sentence for each place, for people who know their request and not our
- * schemas: types by their JSON names, bounds as they are counted, choices as a list. Values are never quoted: they may be
- * content.
+ * schemas: types by their JSON names, bounds as they are counted, choices as a list. Values are never quoted, as they
+ * may be content, but for times.
  */
 import { type SchemaIssue, SchemaAST } from "effect"
 
@@ -28,7 +28,7 @@ const faultsOf = (
     case "AnyOf":
       return issue.issues.length > 0
         ? issue.issues.flatMap((inner) => faultsOf(inner, path, undefined))
-        : [{ path, message: `expected ${wanted(issue.ast)}` }]
+        : [{ path, message: wantedFor(issue) }]
     case "Filter":
       // A rule over several fields names the one that is wrong.
       return issue.issue._tag === "Pointer"
@@ -44,7 +44,7 @@ const faultsOf = (
     case "UnexpectedKey":
       return [{ path, message: "unknown name" }]
     case "InvalidType":
-      return [{ path, message: `expected ${wanted(issue.ast)}` }]
+      return [{ path, message: wantedFor(issue) }]
     default:
       return [{ path, message: saidBy(issue) ?? "not valid" }]
   }
@@ -69,6 +69,15 @@ const annotated = (ast: SchemaAST.AST): string | undefined => {
   return typeof expected === "string" && !ofSchemas.test(expected) ? expected : undefined
 }
 const ofSchemas = /^(?:a value|a string|an integer|a finite number)\b/
+
+/** The type that is wanted, and what was probably meant, as the contract says it of a value of another type. */
+const wantedFor = ({ ast, input }: SchemaIssue.AnyOf | SchemaIssue.InvalidType): string => {
+  const meant = [ast, ...membersOf(ast)]
+    .flatMap((type) => [type, ...(type.checks ?? [])])
+    .map(({ annotations }) => annotations?.["meantBy"])
+    .find((meantBy) => typeof meantBy === "function")?.(input)
+  return [`expected ${wanted(ast)}`, ...(typeof meant === "string" ? [meant] : [])].join("; ")
+}
 
 /** A value of this type, in words. */
 const wanted = (ast: SchemaAST.AST): string => {

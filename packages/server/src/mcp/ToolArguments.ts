@@ -15,7 +15,7 @@ export const decodeArguments = <S extends Schema.Decoder<unknown>>(
   given: JsonObject,
   options: SchemaAST.ParseOptions & { readonly names?: "strict" | "lenient" } = {}
 ): Effect.Effect<S["Type"], InvalidRequest> => {
-  const { names = "lenient", ...parsing } = options
+  const { names = "lenient", ...parsing } = { reportInput: true, ...options }
   const known = knownNames(schema, names)
   const refused = known === undefined ? undefined : unknownNames(checkNames(given, known))
   return refused === undefined
