@@ -12,17 +12,18 @@ import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { hasPart } from "./AnswerPart.ts"
+import { statesAgainst } from "./ExclusiveStates.ts"
 import type { Quote } from "./Quote.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
-import { isWithdrawal } from "../speech/Mood.ts"
+import { isWithdrawal, negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { asksState } from "./QuoteConditions.ts"
 import { slotNouns } from "./SlotValue.ts"
 import { countsSaid, saysDifferenceAlone, valuesSaid } from "./SaidValue.ts"
-import { byTime, messagesBehind, saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
+import { byTime, messagesBehind, saidAt, saidRelevance, saidWith, speakerOf } from "./QuoteSource.ts"
 
 /** Hits that are compared with a quote. */
 const COMPARED_HITS = 40
@@ -49,6 +50,8 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
         (isRival(question, quote, other, at, place) ||
           endsState(question, quote, other) ||
           endsNamed(quote, other) ||
+          unsettlesState(question, saidRelevance(quote, quotes), other) ||
+          addsOne(question, quote, other) ||
           unsettles(question, quote, other) ||
           (asksState(question) && sharesMatter(question, other) && saysDifferenceAlone(other.text)) ||
           (sharesMatter(question, other) && changeSigns(other.text).ended > 0)))
@@ -137,9 +140,48 @@ const OTHER_DAY_WITHIN = 4
 const endsNamed = (quote: Quote, other: Quote): boolean => {
   const names = namesIn(quote)
   return other.clauses.some(
-    ({ isOver, terms, text }) => (isOver || changeSigns(text).ended > 0) && !terms.isDisjointFrom(names)
+    ({ isOver, terms, text }) =>
+      (isOver || changeSigns(text).ended > 0 || IS_BEHIND.test(text)) && !terms.isDisjointFrom(names)
   )
 }
+/** "Rome is history", "bye Rome": of what has a name nothing else can be meant. */
+const IS_BEHIND =
+  /(?:\b(?:is|are)|['’]s) (?:now |all |just )?(?:history|behind (?:me|us)|a thing of the past|ancient history|over|done|finished|a memory|in the past)\b|\b(?:good ?bye|bye|farewell|so long)\b/i
+
+/**
+ * Whether the asker is or does something: the speaker states another state since, says "again", or something that the
+ * search takes for nearer to the question.
+ */
+const unsettlesState = (question: Question, relevance: number, other: Quote): boolean => {
+  if (question.part !== "yesNo" || question.subject.kind !== "asker") return false
+  const against = statesAgainst(question.topic)
+  return other.clauses.some(({ isAsserted, ownerTerms, subject, subjectTerms, terms, text }) => {
+    const isOwn = subject === "speaker" || subject === "open"
+    const isOfBirth = !terms.isDisjointFrom(births) && !subjectTerms.isDisjointFrom(children)
+    const isOfState = ownerTerms.size === 0 && (isOwn || isOfBirth || !subjectTerms.isDisjointFrom(against))
+    if (!isAsserted) return false
+    if (isOfState && !terms.isDisjointFrom(against) && negatorsIn(writtenOut(text)).length === 0) return true
+    const near = /\bagain\b/i.test(text) ? AGAIN_NEAR_MIN : 1
+    return isOwn && other.memory.relevance > near * relevance
+  })
+}
+/** Of the relevance of the older one: less has nothing to do with the question. */
+const AGAIN_NEAR_MIN = 0.25
+
+/** One more of what is counted, without its name: "our third was born", "we got another one". */
+const addsOne = ({ counted }: Question, quote: Quote, other: Quote): boolean =>
+  counted.some((term) => quote.terms.has(term)) &&
+  other.clauses.some(
+    ({ subject, subjectTerms, terms, text }) =>
+      (subject === "speaker" || subject === "open" || /^\W*(?:my|our|the|another)\b/i.test(text)) &&
+      (ONE_MORE.test(text) ||
+        (counted.some((term) => children.has(term)) &&
+          !terms.isDisjointFrom(births) &&
+          (subject === "speaker" || !subjectTerms.isDisjointFrom(children))))
+  )
+const ONE_MORE =
+  /\b(?:(?:my|our|an?|the) (?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)|another(?: one)?|(?:one|two|three|a few) more)(?=\W*$| (?:is|was|has|had|will|came|comes|just|now|on|in|at|last|this|today|yesterday|\p{Ll}+ed)\b)/iu
+const children: ReadonlySet<string> = new Set(tokenize("child children kid son daughter baby twins"))
 
 const namesIn = ({ text }: Quote): ReadonlySet<string> =>
   new Set([...text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)].flatMap(([name]) => tokenize(name)))

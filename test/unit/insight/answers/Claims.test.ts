@@ -280,8 +280,44 @@ describe("nothing is claimed of what is", () => {
     ["over in another's words", ["Where does Ana work?", ana("I work at Acme."), ben("Ana left Acme.")]],
     ["counted anew", ["How many cats do I have?", "I have two cats.", "We adopted a third cat."]],
     ["gone", ["What car do I drive?", "I drive a Golf.", "The Skoda comes tomorrow, Golf's gone."]],
+    ["another state", ["Am I single?", "I'm single.", "I have a girlfriend."]],
+    ["another state by marriage", ["Am I single?", "I'm single.", "I got married last weekend."]],
+    ["another diet", ["Am I vegan?", "I'm vegan.", "I eat meat again."]],
+    ["a diet that excludes it", ["Do I eat meat?", "I eat meat.", "I'm vegan."]],
+    ["taken up again", ["Am I a non-smoker?", "I'm a non-smoker.", "I am back on cigarettes again."]],
+    ["over by birth", ["Am I pregnant?", "I'm pregnant.", "The baby was born."]],
+    ["one more without its name", ["How many kids do I have?", "I have two kids.", "Our third was born."]],
+    ["another one", ["How many cats do I have?", "I have two cats.", "We got another one."]],
+    ["one more by birth", ["How many kids do I have?", "I have two kids.", "I gave birth on Friday."]],
+    [
+      "a number in no use",
+      ["What is my phone number?", "My phone number is 555 0132.", "That number is no longer in use."]
+    ],
+    ["over by name", ["Where do I live?", "I live in Rome.", "Rome is history."]],
+    ["over by a farewell", ["Where do I live?", "I live in Rome.", "Bye Rome!"]],
     ["cancelled", ["When is my flight?", "My flight is on 5 May 2026.", "flight's cancelled"]]
   ] as const)("%s: %s", (_, [question, ...said]) => nothing(question, ...said))
+
+  it.each([
+    ["Am I single?", "I'm single.", "My sister got married."],
+    ["Am I single?", "I'm single.", "I have a dog."],
+    ["Am I married?", "I'm married.", "My wife is a nurse."],
+    ["Am I vegan?", "I'm vegan.", "I don't eat cheese."],
+    ["Am I vegan?", "I'm vegan.", "My brother eats meat."],
+    ["Am I pregnant?", "I'm pregnant.", "My sister's baby was born."],
+    ["How many kids do I have?", "I have two kids.", "My daughter started school."],
+    ["How many cats do I have?", "I have two cats.", "We are on the third floor."],
+    ["Where do I live?", "I live in Rome.", "Rome is lovely in May."]
+  ])("but of what holds still: %s %s %s", (question, said, later) =>
+    expect(answered(question, said, later).answer).toContain(said)
+  )
+
+  it("the newer message that the search finds nearer leaves a state open", () => {
+    const [first, later] = chat("I'm a morning person.", "I never get up before noon these days.")
+    const asked = (relevance: number) => extractiveAnswer("Am I a morning person?", [first!, { ...later!, relevance }])
+    expect(asked(0.1).answer).toMatch(/^Yes/)
+    expect(asked(0.6).grounded).toBe(false)
+  })
 
   it("neither so nor not so is quoted without a yes or no", () => {
     expect(answered("Do I drink coffee?", "I don't drink coffee after noon.").answer).not.toMatch(/^(?:Yes|No)/)
