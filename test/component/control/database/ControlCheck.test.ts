@@ -148,7 +148,9 @@ describe("control.db whose pages are damaged", () => {
     ["the name of a column has changed", (bytes: Buffer) => bytes.indexOf("id ", bytes.indexOf("TABLE refund "))],
     ["the column of its own numbers has", (bytes: Buffer) => bytes.indexOf("changes BLOB")],
     ["its header names a format that SQLite does not know", () => 47],
-    ["its header lets it only be read", () => 18]
+    ["its header lets it only be read", () => 18],
+    ["its version is that of a later release, and its tables are not", () => 63],
+    ["its version is none that a release had", () => 60]
   ] as const)("is made again where %s", ([, placeIn]) =>
     Effect.gen(function* () {
       const { directory, rows } = yield* damaged
