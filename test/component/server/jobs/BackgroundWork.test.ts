@@ -50,6 +50,8 @@ const started = Effect.fnUntraced(function* (directory: string, lines: Array<str
 })
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+/** Whatever the test's clock says. */
+const realPause = Effect.promise(() => new Promise<void>((resolve) => void setTimeout(resolve, 50)))
 const minutes = (count: number) =>
   Effect.repeat(Effect.andThen(TestClock.adjust("1 minute"), Effect.replicateEffect(turn, 5)), { times: count - 1 })
 
@@ -110,8 +112,11 @@ it.effect("a control.db that is busy for too long costs one round, and the next 
     yield* Effect.addFinalizer(() => Effect.sync(() => other.close()))
     other.exec("BEGIN IMMEDIATE")
     yield* TestClock.adjust("1 second")
-    yield* turn
-    const busy = (yield* roundsOf(services)).filter(({ isFailing }) => isFailing)
+    const failing = Effect.map(Effect.andThen(realPause, roundsOf(services)), (rounds) =>
+      rounds.filter(({ isFailing }) => isFailing)
+    )
+    // Each waits for the file in real time, one after the other.
+    const busy = yield* Effect.repeat(failing, { until: (rounds) => rounds.length > 1, times: 400 })
     expect(busy.map(({ name }) => name)).toEqual(expect.arrayContaining(["clock of the jobs", "housekeeping"]))
     expect(busy.map(({ lastFailure }) => lastFailure?.reason)).toEqual(
       expect.arrayContaining([expect.stringContaining("Unavailable(control_unavailable)")])
