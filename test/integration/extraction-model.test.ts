@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
@@ -355,4 +356,24 @@ describe("a configuration of the language model that cannot work", () => {
     expect(code).not.toBe(0)
     expect(output).toContain(variable)
   })
+})
+
+it("a reading that takes longer than a request waits goes on by itself, once", async () => {
+  const model = await ModelServer.start()
+  const { MUNIMENT_LLM_TIMEOUT_MILLIS: _, ...environment } = environmentOf(model, "openai-compatible")
+  const server = await startServer({ environment })
+  try {
+    const alice = await accountCalls(server, "alice")
+    model.otherwise = () => ({ kind: "slow", millis: Limits.extractionDeadlineMillis + 2_000, then: good })
+    const { body, status: code } = await alice.post("/v1/memories", { agentId: "slow", conversation })
+    expect([code, body.extraction, body.created]).toEqual([200, "pending", []])
+    await vi.waitFor(
+      async () => expect((await alice.call("GET", "/v1/memories?agentId=slow&include=extracted")).body.total).toBe(1),
+      patienceMillis
+    )
+    expect(model.requests).toHaveLength(1)
+  } finally {
+    await server.stop()
+    await model.close()
+  }
 })

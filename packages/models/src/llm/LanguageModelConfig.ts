@@ -1,5 +1,6 @@
 /** Configuration of the language model, and its defaults. */
 import type { Redacted } from "effect"
+import type { StructuredRequest } from "./StructuredRequest.ts"
 
 export interface LanguageModelConfig {
   readonly provider: "openai-compatible" | "anthropic"
@@ -7,9 +8,9 @@ export interface LanguageModelConfig {
   readonly baseUrl: string
   readonly model: string
   readonly apiKey: Redacted.Redacted | undefined
-  /** Of one exchange with the server. */
+  /** Of one exchange with the server; by default 120 s for a reading, 20 s for an answer. */
   readonly timeoutMillis?: number | undefined
-  /** Of a whole call: waiting, retries, repair. By default `defaults.deadlineMillis`, or more if one exchange may take more. */
+  /** Of a whole call: waiting, retries, repair. By default a little more than one exchange may take. */
   readonly deadlineMillis?: number | undefined
   /** Calls under way at once. */
   readonly concurrency?: number | undefined
@@ -29,24 +30,33 @@ export interface LanguageModelConfig {
   readonly circuitCoolDownMillis?: number | undefined
 }
 
-/** Extraction has 8 s (contract: Conversations); half a second of that is for everything except the call. */
+/** What is read in the background may take its time on a local model; who asks for an answer waits. */
+const timeoutsMillis: Readonly<Record<StructuredRequest<unknown>["purpose"], number>> = {
+  extraction: 120_000,
+  answer: 20_000
+}
+
 const defaults = {
-  timeoutMillis: 7_000,
-  deadlineMillis: 7_500,
   concurrency: 4,
   waitingCallsMax: 32,
   circuitFailuresMax: 5,
   circuitCoolDownMillis: 30_000
 }
 
-/** Added to a configured `timeoutMillis` to get the deadline of the call. */
+/** Of one exchange with the server. */
+export const timeoutOf = (
+  { timeoutMillis }: Pick<LanguageModelConfig, "timeoutMillis">,
+  purpose: StructuredRequest<unknown>["purpose"]
+): number => timeoutMillis ?? timeoutsMillis[purpose]
+
+/** Added to the time of an exchange to get the deadline of the call. */
 const besidesExchangeMillis = 500
+
+export const deadlineOf = (config: LanguageModelConfig, purpose: StructuredRequest<unknown>["purpose"]): number =>
+  config.deadlineMillis ?? timeoutOf(config, purpose) + besidesExchangeMillis
 
 /** Bounds of calls, as configured or by default. */
 export const callSettings = (config: LanguageModelConfig): typeof defaults => ({
-  timeoutMillis: config.timeoutMillis ?? defaults.timeoutMillis,
-  deadlineMillis:
-    config.deadlineMillis ?? Math.max(defaults.deadlineMillis, (config.timeoutMillis ?? 0) + besidesExchangeMillis),
   concurrency: config.concurrency ?? defaults.concurrency,
   waitingCallsMax: config.waitingCallsMax ?? defaults.waitingCallsMax,
   circuitFailuresMax: config.circuitFailuresMax ?? defaults.circuitFailuresMax,

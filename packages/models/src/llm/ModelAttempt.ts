@@ -8,7 +8,7 @@ import { Clock, Data, Duration, Effect, type Schema } from "effect"
 import type { AiError, LanguageModel, Prompt } from "effect/ai"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
-import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { type LanguageModelConfig, timeoutOf } from "./LanguageModelConfig.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
 import { ModelFailure } from "./ModelFailure.ts"
 import { countTokens } from "./ModelMetrics.ts"
@@ -49,7 +49,7 @@ export const makeModelAttempts = (
   budget: ModelBudget["Service"]
 ): ModelAttempts => {
   const holds = makeHolds(config, budget)
-  return { attempt: makeAttempt(callSettings(config).timeoutMillis, model, holds), afford: makeAfford(holds) }
+  return { attempt: makeAttempt(config, model, holds), afford: makeAfford(holds) }
 }
 
 type Holds = ReturnType<typeof makeHolds>
@@ -109,7 +109,7 @@ const makeAfford = ({ estimateOf, paidFor, settle }: Holds): ModelAttempts["affo
     )
   })
 
-const makeAttempt = (timeoutMillis: number, model: LanguageModel.LanguageModel, holds: Holds): ModelAttempt => {
+const makeAttempt = (config: LanguageModelConfig, model: LanguageModel.LanguageModel, holds: Holds): ModelAttempt => {
   const { estimateOf, reserve, settle } = holds
   return Effect.fnUntraced(function* <A>({ deadlineMillis, messages, request, texts }: AttemptRequest<A>) {
     const left = deadlineMillis - (yield* Clock.currentTimeMillis)
@@ -128,7 +128,7 @@ const makeAttempt = (timeoutMillis: number, model: LanguageModel.LanguageModel, 
         Effect.provideService(CurrentCall, call),
         Effect.mapError((error) => failureOf(error, call)),
         Effect.timeoutOrElse({
-          duration: Duration.millis(Math.min(timeoutMillis, left)),
+          duration: Duration.millis(Math.min(timeoutOf(config, request.purpose), left)),
           orElse: () => Effect.fail(timedOut)
         })
       )

@@ -12,7 +12,7 @@ import { anthropicMessages } from "./AnthropicMessages.ts"
 import { makeAccountCircuits } from "./AccountCircuits.ts"
 import { makeCallSlots } from "./CallSlots.ts"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
-import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { callSettings, deadlineOf, type LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
@@ -71,7 +71,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
     afford,
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
       const startedMillis = yield* Clock.currentTimeMillis
-      const deadlineMillis = startedMillis + settings.deadlineMillis
+      const deadlineMillis = startedMillis + deadlineOf(config, request.purpose)
       const turn = { account: request.account, deadlineMillis }
       const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.

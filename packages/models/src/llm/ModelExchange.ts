@@ -7,13 +7,7 @@
  */
 import { ByteSize, Clock, Duration, Effect, Stream } from "effect"
 import { AiError } from "effect/ai"
-import {
-  FetchHttpClient,
-  HttpClient,
-  type HttpClientError,
-  HttpClientRequest,
-  type HttpClientResponse
-} from "effect/http"
+import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { type Dialect, firstDialect, type WireAnswer, type WireFormat, type WireRequest } from "./WireFormat.ts"
 
@@ -42,7 +36,6 @@ export const makeModelExchange = (
         )
       )
       .pipe(
-        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
         Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
         Effect.mapError(transportError)
       )

@@ -4,7 +4,7 @@
  * failure, never part of an answer. Without a configured model this service is absent.
  */
 import { Context, type Effect, Layer } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
 import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { makeModelCalls } from "./ModelCalls.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
@@ -23,7 +23,10 @@ export class StructuredModel extends Context.Service<
     readonly generate: <A>(request: StructuredRequest<A>) => Effect.Effect<A, ModelFailure>
   }
 >()("muniment/models/StructuredModel") {
-  /** Builds without a request; the first call finds out whether the server answers. */
+  /**
+   * Builds without a request; the first call finds out whether the server answers. Node's `fetch` would end an exchange
+   * after 300 s, whatever its time-out.
+   */
   static readonly layer = (config: LanguageModelConfig): Layer.Layer<StructuredModel, never, ModelBudget> =>
-    Layer.effect(StructuredModel, makeModelCalls(config)).pipe(Layer.provide(FetchHttpClient.layer))
+    Layer.effect(StructuredModel, makeModelCalls(config)).pipe(Layer.provide(layerNodeHttp))
 }

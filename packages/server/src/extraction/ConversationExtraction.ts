@@ -96,7 +96,7 @@ const make = Effect.fnUntraced(function* ({
     readings,
     waitMillis: (account) =>
       Effect.map(extractor.underWay(account), (count) => {
-        if (count === undefined) return undefined
+        if (count === undefined) return Limits.extractionDeadlineMillis
         return count > 0 || isUnderWay() ? Limits.extractionWaitMillis : patienceMillis
       }),
     sameMessages: new SameMessages(),
@@ -117,8 +117,8 @@ interface Parts {
   readonly keep: MessageMemories
   readonly read: ThreadReading
   readonly readings: RequestReadings
-  /** How long a request waits for its reading: a moment while another one is read or a backlog is worked off. */
-  readonly waitMillis: (account: string) => Effect.Effect<number | undefined>
+  /** How long a request waits for its reading by rules: a moment while another one is read or a backlog is worked off. */
+  readonly waitMillis: (account: string) => Effect.Effect<number>
   readonly sameMessages: SameMessages
   readonly remember: Remember
 }

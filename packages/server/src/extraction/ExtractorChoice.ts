@@ -11,6 +11,7 @@ import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import type { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import type { Ledger } from "@muniment/control/credits/Ledger"
+import { timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { chargedTokens } from "./ChargedTokens.ts"
 import { type LanguageModelMisconfigured, languageModelOf, type LlmSettings } from "./LanguageModelSettings.ts"
@@ -35,9 +36,11 @@ export const extractorChoice = (
   return whom === "paid" ? modelForPaidAccounts(byModel) : byModel
 }
 
-/** Added to the model's own time-out. */
-const spareMillis = 1_000
+/** Calls of the model one after the other in a long conversation. */
+const roundsMax = 4
 
-/** A longer time-out of the model extends the deadline of an extraction. */
-export const extractionDeadline = ({ timeoutMillis }: LlmSettings): number =>
-  Math.max(Limits.extractionDeadlineMillis, Option.getOrElse(timeoutMillis, () => 0) + spareMillis)
+/** Of a whole reading. A request waits for `Limits.extractionDeadlineMillis` of it at most, unless it asks to wait. */
+export const extractionDeadline = ({ provider, timeoutMillis }: LlmSettings): number =>
+  provider === "none"
+    ? Limits.extractionDeadlineMillis
+    : roundsMax * timeoutOf({ timeoutMillis: Option.getOrUndefined(timeoutMillis) }, "extraction")

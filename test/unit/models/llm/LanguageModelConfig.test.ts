@@ -1,6 +1,6 @@
 /** What holds for calls where an operator says little. */
 import { describe, expect, it } from "@effect/vitest"
-import { callSettings, type LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
+import { deadlineOf, type LanguageModelConfig, timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
 
 const config: LanguageModelConfig = {
   provider: "openai-compatible",
@@ -9,14 +9,14 @@ const config: LanguageModelConfig = {
   apiKey: undefined
 }
 
-describe("callSettings", () => {
-  it("leave half a second of extraction's 8 s to what is around a call", () => {
-    expect(callSettings(config)).toMatchObject({ timeoutMillis: 7_000, deadlineMillis: 7_500, concurrency: 4 })
+describe("the time of a call", () => {
+  it("is a local model's for a reading, and a waiting caller's for an answer", () => {
+    expect([timeoutOf(config, "extraction"), deadlineOf(config, "extraction")]).toEqual([120_000, 120_500])
+    expect([timeoutOf(config, "answer"), deadlineOf(config, "answer")]).toEqual([20_000, 20_500])
   })
 
-  it("move the deadline with the time of an exchange, unless it is given", () => {
-    expect(callSettings({ ...config, timeoutMillis: 60_000 }).deadlineMillis).toBe(60_500)
-    expect(callSettings({ ...config, timeoutMillis: 1_000 }).deadlineMillis).toBe(7_500)
-    expect(callSettings({ ...config, timeoutMillis: 60_000, deadlineMillis: 9_000 }).deadlineMillis).toBe(9_000)
+  it("is the operator's for both", () => {
+    expect(deadlineOf({ ...config, timeoutMillis: 600_000 }, "answer")).toBe(600_500)
+    expect(deadlineOf({ ...config, timeoutMillis: 60_000, deadlineMillis: 9_000 }, "extraction")).toBe(9_000)
   })
 })
