@@ -205,7 +205,7 @@ describe("a refusal is one sentence", () => {
     [
       "a date as expiry",
       () => create({ memories: [memory], expiresAt: "2030-01-01" }),
-      "/expiresAt: expected whole milliseconds since the epoch, in the future, at most 100 years ahead"
+      "/expiresAt: expected whole milliseconds since the epoch, in the future, at most 100 years ahead; if 2030-01-01T00:00:00Z is meant, give 1893456000000"
     ],
     ["tags in one text", () => patch({ tags: "a,b" }), "/tags: expected a list of texts"],
     ["an empty change", () => patch({}), "expected at least one of `data`, `tags` and `expiresAt`"],
