@@ -38,7 +38,7 @@ export const judgedQuotes = (
     relevance: quality.relevance
   }))
   const quotes = readQuotes(question, evidence)
-  const list = hitListOf(quotes)
+  const list = hitListOf(quotes, text)
   return quotes
     .flatMap((quote): ReadonlyArray<Judged> => {
       const read = quote.statement.speaker === undefined ? undefined : readGate(question, quote, list)

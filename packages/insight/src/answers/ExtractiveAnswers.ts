@@ -26,7 +26,7 @@ const SAME_MIN = 0.75
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
   const asked = readQuestion(question)
   const quotes = readQuotes(asked, evidence)
-  const list = hitListOf(quotes)
+  const list = hitListOf(quotes, asked.text)
   const foreign = foreignQuestion(asked.text)
   const [best, ...others] =
     foreign === undefined ? groundedQuotes(asked, quotes, list) : foreignQuotes(foreign, quotes, list)

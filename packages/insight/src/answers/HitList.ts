@@ -21,12 +21,16 @@ export const COMPARED_HITS = 20
 /** Of a hit that a short list does not have. */
 const BACKGROUND_RELEVANCE = 0.02
 
-export const hitListOf = (all: ReadonlyArray<Quote>): HitList => {
+/** `asked`: the question. */
+export const hitListOf = (all: ReadonlyArray<Quote>, asked: string): HitList => {
   const quotes = all.slice(0, COMPARED_HITS)
   const relevances = quotes.map(({ memory }) => memory.relevance)
   const background = quotes.length < COMPARED_HITS ? BACKGROUND_RELEVANCE : 1
   return {
-    identities: readIdentities(quotes.map(({ statement }) => statement)),
+    identities: readIdentities(
+      quotes.map(({ statement }) => statement),
+      asked
+    ),
     isOfChat: quotes.some(({ statement }) => statement.speaker !== undefined),
     isAlone: isAlone(quotes),
     lastRelevance: Math.min(background, ...relevances),

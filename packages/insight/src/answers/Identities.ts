@@ -7,6 +7,7 @@
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { isRelation } from "../rules/People.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 
 export interface Identities {
@@ -14,15 +15,25 @@ export interface Identities {
   readonly user: ReadonlySet<string>
   /** Stems of all who speak by name in a quoted conversation. */
   readonly speakers: ReadonlySet<string>
+  /** Of relatives of the one whom the question names as theirs: Ann's sister is not Ben's. */
   readonly byRelation: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-export const readIdentities = (statements: ReadonlyArray<MemoryStatement>): Identities => {
+interface Related {
+  readonly relation: string
+  readonly name: string | undefined
+  /** Stems of whose relative it is; undefined: unknown. */
+  readonly owners: ReadonlySet<string> | undefined
+}
+
+/** `asked`: the question; without it relatives of anybody. */
+export const readIdentities = (statements: ReadonlyArray<MemoryStatement>, asked: string = ""): Identities => {
   const user = new Set(["user"])
   const speakers = new Set<string>()
-  const byRelation = new Map<string, Set<string>>()
+  const related: Array<Related> = []
   const subjects = new Map<string, number>()
-  for (const { speaker, subject, text } of statements) {
+  for (const statement of statements) {
+    const { speaker, subject, text } = statement
     if (speaker !== undefined) addAll(speakers, speaker.name)
     const isAside = speaker !== undefined && (speaker.role !== "user" || speaker.name !== undefined)
     const own = isAside ? null : OWN_NAME.exec(text)
@@ -32,8 +43,9 @@ export const readIdentities = (statements: ReadonlyArray<MemoryStatement>): Iden
     if (introduced !== null) addAll(user, introduced[1] ?? introduced[2])
     for (const pattern of RELATIONS) {
       for (const { groups = {} } of text.matchAll(pattern)) {
+        const owners = ownersOf(groups["owner"], statement)
         for (const relation of tokenize(groups["relation"] ?? "")) {
-          byRelation.set(relation, addAll(byRelation.get(relation) ?? new Set(), groups["name"]))
+          related.push({ relation, name: groups["name"], owners })
         }
       }
     }
@@ -44,8 +56,48 @@ export const readIdentities = (statements: ReadonlyArray<MemoryStatement>): Iden
   const isOfChat = statements.some(({ speaker }) => speaker !== undefined)
   const [most] = [...subjects].sort((left, right) => right[1] - left[1])
   if (user.size === 1 && !isOfChat && most !== undefined && !subjects.has("user")) user.add(most[0])
+  const byRelation = new Map<string, Set<string>>()
+  const wanted = askedOwners(asked, user)
+  for (const { name, owners, relation } of related) {
+    const ownersAsked = wanted.get(relation)
+    if (ownersAsked !== undefined && owners?.isDisjointFrom(ownersAsked) === true) continue
+    byRelation.set(relation, addAll(byRelation.get(relation) ?? new Set(), name))
+  }
   return { user, speakers, byRelation }
 }
+
+/** "My", "Ben's", "the user's", "Ben has"; of "his" and "also has" the owner is unknown. */
+const ownersOf = (
+  owner: string | undefined,
+  { speaker, subject }: MemoryStatement
+): ReadonlySet<string> | undefined => {
+  if (owner === undefined)
+    return subject === undefined || speaker !== undefined ? undefined : new Set(tokenize(subject))
+  if (/^(?:my|I|we)$/i.test(owner)) {
+    if (speaker?.name === undefined) return new Set(["user"])
+    return new Set([...tokenize(speaker.name), ...(speaker.role === "user" ? [ASKER] : [])])
+  }
+  return /^\p{Lu}|['’]s$/u.test(owner) && !isPronoun(owner) ? new Set(tokenize(ownerName(owner))) : undefined
+}
+
+/** Who asks may be any of those who speak as users. */
+const ASKER = "asker"
+const ownerName = (owner: string): string => owner.replace(/['’]s$/, "")
+const isPronoun = (word: string): boolean => stopWords.has(ownerName(word).toLowerCase())
+
+/** By stem of each relation in the question: who its owner may be. Of "my brother's wife" any. */
+const askedOwners = (asked: string, user: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<string>> => {
+  const wanted = new Map<string, ReadonlySet<string>>()
+  for (const [, owner = "", words = ""] of asked.matchAll(ASKED_OWNER)) {
+    const isAsker = /^(?:my|our)$/i.test(owner)
+    if (!isAsker && (isPronoun(owner) || isRelation(ownerName(owner)))) continue
+    const stems = new Set(isAsker ? [...user, ASKER] : tokenize(ownerName(owner)))
+    const owners = stems.isDisjointFrom(user) ? stems : stems.union(user)
+    for (const relation of tokenize(words)) wanted.set(relation, owners)
+  }
+  return wanted
+}
+const ASKED_OWNER = /(?<!\p{L})(my|our|\p{L}+['’]s) (?=(\p{Ll}[\p{L}-]*(?: \p{Ll}[\p{L}-]*)?))/giu
 
 const addAll = (stems: Set<string>, words: string | undefined): Set<string> => {
   for (const stem of tokenize(words ?? "")) if (!stopWords.has(stem)) stems.add(stem)
@@ -61,10 +113,12 @@ const INTRODUCTION =
   /\b(?:I['’]m|I am|[Tt]his is) (\p{Lu}\p{Ll}+) \p{Lu}\p{Ll}+[.,!]|^(?:\p{L}+, )?(\p{Lu}\p{Ll}+) here[.,!]/u
 const RELATIONS: ReadonlyArray<RegExp> = [
   new RegExp(
-    `(?:['’]s|\\b(?:[Mm]y|[Hh]is|[Hh]er|[Tt]heir)) (?:\\p{Ll}+ )??${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,
+    `\\b(?<owner>\\p{L}+['’]s|[Mm]y|[Hh]is|[Hh]er|[Tt]heir) (?:\\p{Ll}+ )??${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,
     "gu"
   ),
-  new RegExp(`${NAME} is (?:\\p{Lu}\\p{L}+['’]s|the user['’]s|[Mm]y|his|her|their) (?:\\p{Ll}+ )??${RELATION}`, "gu"),
-  new RegExp(`\\bha(?:s|ve) an? (?:\\p{Ll}+ )??${RELATION},? (?:called |named )?${NAME}`, "gu"),
-  new RegExp(`\\b(?:married to|engaged to) ${NAME}(?<relation>)`, "gu")
+  new RegExp(
+    `${NAME} is (?:the )?(?<owner>\\p{Lu}\\p{L}+['’]s|user['’]s|[Mm]y|his|her|their) (?:\\p{Ll}+ )??${RELATION}(?![\\p{L}-])`,
+    "gu"
+  ),
+  new RegExp(`(?:(?<owner>\\p{L}+) )?\\bha(?:s|ve) an? (?:\\p{Ll}+ )??${RELATION},? (?:called |named )?${NAME}`, "gu")
 ]

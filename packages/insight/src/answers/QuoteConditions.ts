@@ -4,6 +4,8 @@
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { hasPart } from "./AnswerPart.ts"
+import type { AskedSubject } from "./AskedSubject.ts"
+import { clausesOf } from "./Clause.ts"
 import { type HitList, isAssistant } from "./HitList.ts"
 import type { Identities } from "./Identities.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
@@ -57,6 +59,7 @@ export const isOfQuestion = (question: Question, quote: Quote, list: HitList): b
     !isContrary(question, quote) &&
     isOfRelative(question, quote, identities) &&
     !isOfTheirs(question, quote) &&
+    !isDoneByOther(question, quote, identities) &&
     !(asksState(question) && saysDifferenceAlone(quote.text)) &&
     !(question.isWhenDone && isToCome(quote)) &&
     isOfYears(question, quote)
@@ -97,6 +100,22 @@ const repliesToOther = ({ part, topic }: Question, { replyTo, text }: Quote): bo
   const own = new Set(tokenize(text))
   return !topic.some((term) => own.has(term))
 }
+
+/**
+ * A stored statement says that somebody else does what is asked of a person, to whom it is done: "the user is flying to see
+ * the user's mother". What one does with them, they do.
+ */
+const isDoneByOther = ({ subject: asked }: Question, { statement }: Quote, { byRelation }: Identities): boolean => {
+  if (statement.speaker !== undefined || statement.isRecord || asked.kind !== "person" || !asksDeed(asked)) return false
+  const meant = new Set(asked.terms.flatMap((term) => [term, ...(byRelation.get(term) ?? [])]))
+  const isMeant = (words: string): boolean => tokenize(words).some((stem) => meant.has(stem))
+  if (!isMeant(statement.text) || isMeant(statement.subject ?? "") || statement.participants.some(isMeant)) return false
+  if ([...statement.text.matchAll(BESIDE)].some(([, words = ""]) => isMeant(words))) return false
+  return clausesOf(statement.text).every(({ subjectTerms }) => subjectTerms.isDisjointFrom(meant))
+}
+const asksDeed = ({ auxiliary, rest }: AskedSubject): boolean =>
+  /^(?:am|is|are|was|were)$/.test(auxiliary) ? /(?<! (?:a|an|the)) \p{L}+ing\b/u.test(rest) : auxiliary !== ""
+const BESIDE = /\b(?:with|and) ((?:[\p{L}'’-]+ ?){1,4})/giu
 
 /** "How much is the rent?", not "how much did it go up?" */
 export const asksState = ({ part, subject, text }: Question): boolean =>

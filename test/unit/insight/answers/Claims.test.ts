@@ -342,6 +342,45 @@ describe("he and she are the one person they fit", () => {
   ])("%s %s", (question, said) => expect(answered(question, said).grounded).toBe(true))
 })
 
+const fact = (subject: string, text: string, position = 9): Evidence => ({
+  id: `f${position}`,
+  kind: "factual_memory",
+  data: { subject, fact: text },
+  owner: "o",
+  createdAt: position,
+  relevance: 0.4
+})
+
+describe("a relative is claimed of whose relative it is", () => {
+  const claimed = (question: string, ...evidence: ReadonlyArray<Evidence>) => extractiveAnswer(question, evidence)
+
+  it("by the speaker, or by the name before the relation", () => {
+    const ann = chat({ name: "Ann", text: "My sister Cleo lives in Rome." })
+    const cleo = fact("Cleo", "Cleo lives in Rome")
+    expect(claimed("Where does Ben's sister live?", ...ann, cleo).grounded).toBe(false)
+    expect(claimed("Where does Ann's sister live?", ...ann, cleo).answer).toContain("Rome")
+    expect(claimed("Where does my sister live?", ...ann, cleo).answer).toContain("Rome")
+    const stored = fact("Ann", "Ann has a sister named Cleo", 8)
+    expect(claimed("Where does Ben's sister live?", stored, cleo).grounded).toBe(false)
+    expect(claimed("Where does Ann's sister live?", stored, cleo).answer).toContain("Rome")
+  })
+
+  it("by what they do themselves", () => {
+    const question = "When is my mother flying to Oslo?"
+    const event = (subject: string, words: string): Evidence => ({
+      ...fact(subject, ""),
+      kind: "temporal_event",
+      data: { subject, event: words, eventDate: "2026-05-04" }
+    })
+    expect(claimed(question, event("user", "The user is flying to Oslo to see the user's mother")).grounded).toBe(false)
+    expect(claimed(question, event("user", "flying to Oslo to see the user's mother")).grounded).toBe(false)
+    expect(claimed(question, event("user's mother", "The user's mother is flying to Oslo")).answer).toContain("4 May")
+    expect(claimed(question, event("user", "The user is flying to Oslo with the user's mother")).answer).toContain(
+      "4 May"
+    )
+  })
+})
+
 describe("the statement itself decides", () => {
   it.each([
     ["of somebody before", ["Who is my husband?", "My ex husband is Gil."]],
