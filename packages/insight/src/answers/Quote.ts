@@ -3,6 +3,8 @@
  * do we track bugs?" "In the Linear board" says where bugs are tracked.
  */
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { isRelation } from "../rules/People.ts"
 import { type Clause, clausesOf } from "./Clause.ts"
 import { partAsked } from "./AnswerPart.ts"
 import { type MemoryStatement, readStatement } from "./MemoryStatement.ts"
@@ -60,7 +62,7 @@ export const readQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): 
   return read.map((one) => {
     const { turn } = one.memory
     const before = turn && byTurn.get(turnKey(turn, -1))
-    return quoteOf(one, before && repliedQuestion(one, before, turn && byTurn.get(turnKey(turn, -2))))
+    return quoteOf(asked, one, before && repliedQuestion(one, before, turn && byTurn.get(turnKey(turn, -2))))
   })
 }
 
@@ -69,15 +71,35 @@ type ReadMemory = Pick<Quote, "memory" | "statement" | "text">
 const turnKey = ({ conversation, position }: NonNullable<Evidence["turn"]>, offset: number): string =>
   `${position + offset} ${conversation}`
 
-const quoteOf = ({ memory, statement, text }: ReadMemory, replyTo: RepliedQuestion | undefined): Quote => {
-  const own = sentencesOf(text).map((one) => ({ text: one, terms: new Set(tokenize(one)) }))
+const quoteOf = (
+  asked: Question,
+  { memory, statement, text }: ReadMemory,
+  replyTo: RepliedQuestion | undefined
+): Quote => {
+  const own = sentencesOf(text).map((one) => ({ text: one, terms: new Set(tokenize(withWholeWords(asked, one))) }))
   const sentences = replyTo === undefined ? own : [replyTo, ...own]
   const unsaid = new Set(tokenize(`${statement.subject ?? ""} ${statement.unsaid}`))
   const terms = sentences.reduce((all, one) => all.union(one.terms), unsaid)
   const relevance = Math.max(memory.relevance, replyTo?.relevance ?? 0)
-  const clauses = statement.speaker === undefined ? [] : clausesOf(text)
+  const clauses = statement.speaker === undefined ? [] : clausesOf(withWholeWords(asked, text))
   return { memory, statement, text, terms, sentences, clauses, relevance, replyTo }
 }
+
+/**
+ * A compound of which the question has a part alone is one word, and another one: a brother-in-law is no brother. Where no
+ * relative and no yes or no is asked for, its parts may tell: "my X-ray".
+ */
+const withWholeWords = ({ part, text: question }: Question, text: string): string => {
+  if (!text.includes("-")) return text
+  const asked = new Set(tokenize(question))
+  return text.replaceAll(COMPOUND, (compound) => {
+    const stems = tokenize(compound).filter((stem) => !stopWords.has(stem))
+    const isWhole = part === "yesNo" || compound.split("-").some(isRelation)
+    const isOther = stems.some((stem) => asked.has(stem)) && !stems.every((stem) => asked.has(stem))
+    return isWhole && isOther ? compound.replaceAll("-", "") : compound
+  })
+}
+const COMPOUND = /\p{L}+(?:-\p{L}+)+/gu
 
 /** Longer messages that end with a question tell something else before. */
 const QUESTION_LENGTH_MAX = 160

@@ -381,6 +381,22 @@ describe("a relative is claimed of whose relative it is", () => {
   })
 })
 
+describe("a compound is a word of its own", () => {
+  it.each([
+    ["Do I have a brother?", "I have a brother-in-law."],
+    ["Where does my brother live?", "My brother-in-law lives in Kiel."],
+    ["Am I a smoker?", "I am a non-smoker."],
+    ["Do I have a dog?", "I have a dog-walker."]
+  ])("nothing is claimed: %s %s", (question, said) => nothing(question, said))
+
+  it.each([
+    ["Do I have a brother-in-law?", "I have a brother-in-law."],
+    ["Where does my brother-in-law live?", "My brother-in-law lives in Kiel."],
+    ["Do I work part time?", "I work part-time."],
+    ["When is my appointment?", "My follow-up appointment is on 4 May."]
+  ])("%s %s", (question, said) => expect(answered(question, said).answer).toContain(said.slice(0, -1)))
+})
+
 describe("the statement itself decides", () => {
   it.each([
     ["of somebody before", ["Who is my husband?", "My ex husband is Gil."]],
