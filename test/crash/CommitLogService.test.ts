@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
 import { type FaultyDisk, makeFaultyDisk } from "../support/FaultyDisk.ts"
@@ -62,10 +63,18 @@ describe("after a kill", () => {
     }
   })
 
-  it("agents whose files are garbage, zeros or cut in half are served again with everything", async () => {
-    const damages: Readonly<Record<string, (size: number) => Uint8Array>> = {
+  it("agents whose files are garbage, zeros, cut in half or of no version are served again with everything", async () => {
+    const flipped = (file: string, at: number) => {
+      const database = new DatabaseSync(file)
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      database.close()
+      return readFileSync(file).map((byte, place) => (place === at ? byte ^ 1 : byte))
+    }
+    const damages: Readonly<Record<string, (size: number, file: string) => Uint8Array>> = {
       garbage: (size) => new Uint8Array(size).fill(9),
-      zeros: (size) => new Uint8Array(size)
+      zeros: (size) => new Uint8Array(size),
+      version: (_, file) => flipped(file, 60),
+      "next-version": (_, file) => flipped(file, 63)
     }
     const server = await startServer({ dataDirectory: directory, environment })
     for (const agent of [...Object.keys(damages), "half"]) await fill(server, agent, 20)
@@ -73,7 +82,7 @@ describe("after a kill", () => {
     for (const [agent, tag] of namespaceTags(directory)) {
       const file = join(namespaces(directory), `${tag}.db`)
       const { size } = statSync(file)
-      if (damages[agent] !== undefined) writeFileSync(file, damages[agent](size))
+      if (damages[agent] !== undefined) writeFileSync(file, damages[agent](size, file))
       if (agent === "half") truncateSync(file, Math.floor(size / 2))
     }
     const again = await startServer({ dataDirectory: directory, environment })

@@ -213,7 +213,7 @@ describe("a file of a later release", () => {
     }
     await first.stop()
     new DatabaseSync(join(directory, "namespaces", `${namespaceTags(directory).get("a")}.db`)).exec(
-      "PRAGMA user_version=999"
+      "CREATE TABLE later (id); PRAGMA user_version=999"
     )
     const second = await startServer({ dataDirectory: directory, environment })
     const refused = await second.call("GET", "/v1/memories?agentId=a")

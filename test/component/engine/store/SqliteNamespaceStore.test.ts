@@ -114,10 +114,10 @@ describe("a namespace file", () => {
       const directory = temporaryDirectory()
       yield* fill(directory)
       const later = namespaceMigrations.length + 1
-      tamper(directory, `PRAGMA user_version=${later}`)
+      tamper(directory, `CREATE TABLE later (id); PRAGMA user_version=${later}`)
       const refused = yield* Effect.flip(Effect.scoped(opening(directory)))
       expect(refused).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining(`version ${later}`) })
-      tamper(directory, `PRAGMA user_version=${namespaceMigrations.length}`)
+      tamper(directory, `DROP TABLE later; PRAGMA user_version=${namespaceMigrations.length}`)
       yield* loading(directory)
     })
   )

@@ -8,14 +8,13 @@
  */
 import { existsSync, statSync } from "node:fs"
 import { Database } from "@muniment/sqlite/Database"
-import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { RecordReader } from "../../log/RecordReader.ts"
 import { orderOf } from "./commitBody.ts"
 import { differencesOf, followExpected, takeSnapshot } from "./CopyComparison.ts"
 import { contentOf } from "./memoryColumns.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
-import { namespaceMigrations, versionWithSums } from "./namespaceMigrations.ts"
+import { demandKnownVersion, versionWithSums } from "./namespaceMigrations.ts"
 import { sumFaults } from "./SumCheck.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
@@ -79,9 +78,7 @@ const stepOf = (request: CheckRequest, reader: RecordReader | undefined): CheckR
 const checked = (faults: ReadonlyArray<string>): CheckReply => ({ _tag: "Checked", faults, next: undefined })
 
 const tablesOf = (database: Database, isNamespace: boolean): CheckReply => {
-  const found = Number(database.value("PRAGMA user_version"))
-  const known = namespaceMigrations.length
-  if (isNamespace && found > known) throw new NewerDatabase({ filename: database.filename, found, known })
+  if (isNamespace) demandKnownVersion(database)
   const rows = database.prepare(tablesSql).all()
   return { _tag: "Tables", bytes: statSync(database.filename).size, tables: rows.map((row) => String(row["name"])) }
 }

@@ -6,7 +6,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { placeEmptyFile } from "./emptyFile.ts"
-import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { demandKnownVersion, namespaceMigrations } from "./namespaceMigrations.ts"
 import { registerRowSum } from "./rowSums.ts"
 import { guarded } from "./storeErrorOf.ts"
 
@@ -78,6 +78,7 @@ const migrated = (filename: string): Database => {
   const database = new Database({ filename })
   try {
     registerRowSum(database)
+    demandKnownVersion(database)
     migrate(database, namespaceMigrations, { snapshot: copyPath(filename) })
     return database
   } catch (error) {

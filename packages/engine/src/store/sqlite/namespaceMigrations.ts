@@ -2,8 +2,11 @@
  * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
  * integer, internal to the namespace, reused after a removal.
  */
-import type { Migration } from "@muniment/sqlite/Migrate"
+import type { Database } from "@muniment/sqlite/Database"
+import { type Migration, NewerDatabase } from "@muniment/sqlite/Migrate"
+import { tablesAfter, tablesOf } from "@muniment/sqlite/Tables"
 import { eventNumbers } from "../MemoryEvents.ts"
+import { StoreDamaged } from "../StoreError.ts"
 import { copyContent, writeMeta } from "./namespaceMeta.ts"
 import {
   memorySumColumns,
@@ -19,6 +22,23 @@ import { SqlitePostings } from "./SqlitePostings.ts"
 import { retokenise } from "./retokenise.ts"
 import { baseStem } from "../../text/IrregularWords.ts"
 import { byLanguage } from "../../text/Tokenizer.ts"
+
+/**
+ * Throws at a version that this release does not know: `NewerDatabase`, or where the tables are those of this release,
+ * `StoreDamaged`. The log makes such a file again, which loses nothing of one that a later release did write.
+ */
+export const demandKnownVersion = (database: Database): void => {
+  const found = Number(database.value("PRAGMA user_version"))
+  const known = namespaceMigrations.length
+  if (found <= known) return
+  const tables = tablesAfter(namespaceMigrations, registerRowSum)
+  if (tablesOf(database).symmetricDifference(tables).size > 0)
+    throw new NewerDatabase({ filename: database.filename, found, known })
+  throw new StoreDamaged({
+    reason: `its version is ${found}, its tables are those of version ${known}`,
+    cause: undefined
+  })
+}
 
 export const namespaceMigrations: ReadonlyArray<Migration> = [
   {
