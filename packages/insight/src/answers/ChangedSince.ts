@@ -50,7 +50,8 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
         (isRival(question, quote, other, at, place) ||
           endsState(question, quote, other) ||
           endsNamed(quote, other) ||
-          unsettlesState(question, saidRelevance(quote, quotes), other) ||
+          unsettlesState(question, quote, other, saidRelevance(quote, quotes)) ||
+          endsThat(question, quote, other, quotes) ||
           addsOne(question, quote, other) ||
           unsettles(question, quote, other) ||
           (asksState(question) && sharesMatter(question, other) && saysDifferenceAlone(other.text)) ||
@@ -149,12 +150,14 @@ const IS_BEHIND =
   /(?:\b(?:is|are)|['’]s) (?:now |all |just )?(?:history|behind (?:me|us)|a thing of the past|ancient history|over|done|finished|a memory|in the past)\b|\b(?:good ?bye|bye|farewell|so long)\b/i
 
 /**
- * Whether the asker is or does something: the speaker states another state since, says "again", or something that the
- * search takes for nearer to the question.
+ * Of what somebody is or does, or who is their wife: the speaker states another state since. Of a yes or no they may also
+ * say "again", or something that the search takes for nearer to the question.
  */
-const unsettlesState = (question: Question, relevance: number, other: Quote): boolean => {
-  if (question.part !== "yesNo" || question.subject.kind !== "asker") return false
-  const against = statesAgainst(question.topic)
+const unsettlesState = (question: Question, quote: Quote, other: Quote, relevance: number): boolean => {
+  const { isOfAsker, part, relatives, topic } = question
+  const isYesNo = part === "yesNo" && isOfSpeaker(question, quote)
+  if (!isYesNo && !(isOfAsker && (part === "person" || part === "name"))) return false
+  const against = statesAgainst(relatives.length > 0 ? relatives : topic)
   return other.clauses.some(({ isAsserted, ownerTerms, subject, subjectTerms, terms, text }) => {
     const isOwn = subject === "speaker" || subject === "open"
     const isOfBirth = !terms.isDisjointFrom(births) && !subjectTerms.isDisjointFrom(children)
@@ -162,11 +165,24 @@ const unsettlesState = (question: Question, relevance: number, other: Quote): bo
     if (!isAsserted) return false
     if (isOfState && !terms.isDisjointFrom(against) && negatorsIn(writtenOut(text)).length === 0) return true
     const near = /\bagain\b/i.test(text) ? AGAIN_NEAR_MIN : 1
-    return isOwn && other.memory.relevance > near * relevance
+    return isYesNo && isOwn && other.memory.relevance > near * relevance
   })
 }
 /** Of the relevance of the older one: less has nothing to do with the question. */
 const AGAIN_NEAR_MIN = 0.25
+
+/** "That number is no longer in use", "don't use the old number": shortly behind it speaks of what was said. */
+const endsThat = ({ part, topic }: Question, quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): boolean =>
+  (messagesBehind(quote, other, quotes) ?? Infinity) <= CORRECTED_WITHIN &&
+  other.clauses.some(({ text }) => {
+    const isOfContact = (words: string): boolean =>
+      part === "contact" && tokenize(words).some((stem) => topic.includes(stem))
+    return [...text.matchAll(THAT)].some(
+      ([, words = ""], at) => (at === 0 && THAT_FIRST.test(text) && changeSigns(text).ended > 0) || isOfContact(words)
+    )
+  })
+const THAT = /\b(?:that|this|(?:the|my|our) old) (\p{Ll}+)/giu
+const THAT_FIRST = /^\W*(?:that|this|(?:the|my|our) old) \p{Ll}/iu
 
 /** One more of what is counted, without its name: "our third was born", "we got another one". */
 const addsOne = ({ counted }: Question, quote: Quote, other: Quote): boolean =>

@@ -21,7 +21,8 @@ const families: ReadonlyArray<ReadonlyArray<string>> = [
     "carnivore meat beef pork lamb chicken turkey duck steak burger bacon ham sausage sausages salami"
   ],
   ["pregnant pregnancy trimester", "born birth newborn miscarriage miscarried"],
-  ["job employed employee hired", "unemployed jobless redundant", "retired retirement pensioner"],
+  ["job employed employee hired boss salary", "unemployed jobless redundant", "retired retirement pensioner"],
+  ["student pupil enrolled", "graduated graduate alumnus"],
   ["sober teetotal teetotaller abstinent", "beer wine whisky gin vodka cocktail cocktails drunk"],
   ["atheist agnostic", "christian catholic protestant baptised baptized", "muslim", "jewish", "buddhist", "hindu"]
 ]

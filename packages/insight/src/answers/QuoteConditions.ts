@@ -6,6 +6,7 @@ import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { hasPart } from "./AnswerPart.ts"
 import type { AskedSubject } from "./AskedSubject.ts"
 import { clausesOf } from "./Clause.ts"
+import { isRelation } from "../rules/People.ts"
 import { type HitList, isAssistant } from "./HitList.ts"
 import type { Identities } from "./Identities.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
@@ -105,9 +106,17 @@ const repliesToOther = ({ part, topic }: Question, { replyTo, text }: Quote): bo
  * A stored statement says that somebody else does what is asked of a person, to whom it is done: "the user is flying to see
  * the user's mother". What one does with them, they do.
  */
-const isDoneByOther = ({ subject: asked }: Question, { statement }: Quote, { byRelation }: Identities): boolean => {
+const isDoneByOther = (
+  { names, subject: asked }: Question,
+  { statement }: Quote,
+  { byRelation }: Identities
+): boolean => {
   if (statement.speaker !== undefined || statement.isRecord || asked.kind !== "person" || !asksDeed(asked)) return false
-  const meant = new Set(asked.terms.flatMap((term) => [term, ...(byRelation.get(term) ?? [])]))
+  const isName = asked.terms.some((term) => names.flat().includes(term))
+  const relation = asked.rest.match(/[\p{L}-]+/gu)?.find(isRelation)
+  // Without a tagger the verb may count among the subject's words.
+  const head = isName ? asked.terms : relation === undefined ? asked.terms.slice(0, 1) : tokenize(relation)
+  const meant = new Set(head.flatMap((term) => [term, ...(byRelation.get(term) ?? [])]))
   const isMeant = (words: string): boolean => tokenize(words).some((stem) => meant.has(stem))
   if (!isMeant(statement.text) || isMeant(statement.subject ?? "") || statement.participants.some(isMeant)) return false
   if ([...statement.text.matchAll(BESIDE)].some(([, words = ""]) => isMeant(words))) return false

@@ -16,7 +16,7 @@ const VALUE = new RegExp(`${NUMBER}|\\b(?:${weekdayNames.join("|")})`, "giu")
 const COUNTED = new RegExp(`(${NUMBER})[ -]((?:[\\p{L}-]+ ?){1,2})`, "giu")
 
 const DIFFERENCE = new RegExp(
-  `\\bby (?:\\p{Ll}+ ){0,2}?\\p{Sc}?(?:${NUMBER})%?|\\p{Sc}?(?:${NUMBER})[%\\p{Sc}]?(?: \\p{Ll}+){0,3}? (?:more|less|extra|\\p{Ll}{3,}er than)\\b`,
+  `\\b(?:by|up|down|rose|fell|increased?|decreased?|rise|raise|dropped|grew)(?: of| is| was)? (?:\\p{Ll}+ ){0,2}?\\p{Sc}?(?:${NUMBER})%?|\\p{Sc}?(?:${NUMBER})[%\\p{Sc}]?(?: \\p{Ll}+){0,3}? (?:more|less|extra|\\p{Ll}{3,}er than)\\b`,
   "giu"
 )
 
