@@ -206,9 +206,7 @@ describe("attestations", () => {
       rmSync(keyFile)
       server = await startServer({ dataDirectory, environment })
       expect((await published()).attestationPublicKey).not.toBe(before.attestationPublicKey)
-      expect(server.output()).toMatch(
-        /attestation-keys\.json was gone and a new key is made.*restore the file.*"level":"ERROR"/
-      )
+      expect(server.output()).toMatch(/attestation-keys\.json was gone and a new key is made.*restore the file.*"level":"ERROR"/)
       const directory = mkdtempSync(join(tmpdir(), "muniment-first-"))
       const first = await startServer({ dataDirectory: directory, environment })
       await first.stop()
