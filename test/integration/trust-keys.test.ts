@@ -196,22 +196,4 @@ describe("attestations", () => {
       detail: { publicKey: before.attestationPublicKey }
     })
   })
-
-  it.runIf(runsOnOneBox("directoryFiles"))(
-    "by a key whose file is gone are an error in the service's log, which says what to restore",
-    async () => {
-      expect(server.output()).not.toContain("was gone and a new key is made")
-      const before = await published()
-      await server.stop()
-      rmSync(keyFile)
-      server = await startServer({ dataDirectory, environment })
-      expect((await published()).attestationPublicKey).not.toBe(before.attestationPublicKey)
-      expect(server.output()).toMatch(/attestation-keys\.json was gone and a new key is made.*restore the file.*"level":"ERROR"/)
-      const directory = mkdtempSync(join(tmpdir(), "muniment-first-"))
-      const first = await startServer({ dataDirectory: directory, environment })
-      await first.stop()
-      expect(first.output()).not.toContain("was gone and a new key is made")
-      rmSync(directory, { recursive: true, force: true })
-    }
-  )
 })

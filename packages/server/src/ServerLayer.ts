@@ -147,8 +147,8 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engineLayer(ground), ground.embedder, SchemaValidator.layer)),
     Layer.provideMerge(
-      controlLayer(config, ground.control).pipe(
-        Layer.provideMerge(trustLayer(config, ground.keepKeys)),
+      trustLayer(config, ground.keepKeys).pipe(
+        Layer.provideMerge(controlLayer(config, ground.control)),
         Layer.provide(SecureRandom.layerWebCrypto)
       )
     ),

@@ -3,9 +3,8 @@
  * readable by its owner only.
  *
  * Invariants: concurrent starts create the file once, complete and synced; an unreadable or inconsistent file stops the
- * start and is never replaced by a new key, which would invalidate every attestation made; one that is made beside a
- * `control.db` is an error in the log; a rotation keeps the public halves of earlier keys published and drops their
- * secrets. A retired key's attestations stay valid if they were made
+ * start and is never replaced by a new key, which would invalidate every attestation made; a rotation keeps the public
+ * halves of earlier keys published and drops their secrets. A retired key's attestations stay valid if they were made
  * before its end; nothing by a revoked key counts, because a thief of its secret chooses the dates of what they sign.
  */
 import { Clock, Context, Effect, Layer, Redacted, Schema, Semaphore } from "effect"
@@ -51,9 +50,6 @@ export class KeyFileFault extends Schema.TaggedError<KeyFileFault>()("KeyFileFau
   }
 }
 
-/** The ring is made before `control.db`. */
-const lossText = `${keyFileName} was gone and a new key is made: attestations and receipts by the earlier key can no longer be verified with the published keys, and secrets of webhooks cannot be opened; to have the earlier key back, stop the service, restore the file from a backup, and start again`
-
 export class KeyRing extends Context.Service<
   KeyRing,
   {
@@ -70,7 +66,7 @@ export class KeyRing extends Context.Service<
     readonly revoke: (publicKey: string) => Effect.Effect<PublishedKeys | undefined, KeyFileFault>
   }
 >()("muniment/trust/KeyRing") {
-  /** The directory must exist, and what opens `control.db` comes after. `keep`: of several machines, where the text of the file lies before it counts. */
+  /** The directory must exist. `keep`: of several machines, where the text of the file lies before it counts. */
   static readonly layer = (dataDirectory: string, keep: (text: string) => Effect.Effect<void> = () => Effect.void) =>
     Layer.effect(
       KeyRing,
@@ -92,10 +88,7 @@ export class KeyRing extends Context.Service<
           yield* attempt(path, () => createPrivateFile(path, textOf(keys), aside))
         })
 
-        if (!(yield* attempt(path, () => existsSync(path)))) {
-          if (existsSync(join(dataDirectory, "control.db"))) yield* Effect.logError(lossText, { path })
-          yield* create
-        }
+        if (!(yield* attempt(path, () => existsSync(path)))) yield* create
         let keys = yield* readKeys(path)
         let jwsKey = jwsKeyOf(keys)
         const turns = yield* Semaphore.make(1)
