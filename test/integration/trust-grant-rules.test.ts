@@ -259,7 +259,6 @@ describe("the X-Grants header", () => {
       coded("null"),
       coded(JSON.stringify(good)),
       coded(JSON.stringify([good]).slice(0, -1)),
-      coded(`${"[".repeat(2_000)}${"]".repeat(2_000)}`),
       Buffer.from([0x5b, 0x22, 0xff, 0xfe, 0x22, 0x5d]).toString("base64")
     ]
     for (const header of headers) {
