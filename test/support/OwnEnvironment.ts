@@ -35,18 +35,26 @@ export const moveIn = (environment: NodeJS.ProcessEnv, directory: string): void 
   environment["MUNIMENT_DATA_DIR"] = join(directory, "no-service")
 }
 
+const againMillis = 200
+
 /**
- * Listens at the default port until the end that it returns, unless a service of the user does. Whoever asks it gets no
- * answer: a test fails by that; programs of the user, which may ask too, are no matter of the run.
+ * Listens at the default port until the end that it returns, as soon as no service of the user and no other run does. A
+ * connection gets no answer: a test fails by that; programs of the user, which may ask too, are no matter of the run.
  */
 export const holdDefaultPort = async (): Promise<() => void> => {
   const holder = createServer((socket) => socket.destroy())
-  await new Promise<void>((held) => {
-    holder.once("error", () => held())
-    holder.listen({ host: "127.0.0.1", port: defaultPort }, held)
+  let again: NodeJS.Timeout | undefined
+  await new Promise<void>((looked) => {
+    const listen = () => void holder.listen({ host: "127.0.0.1", port: defaultPort }, looked)
+    holder.on("error", () => {
+      again = setTimeout(listen, againMillis).unref()
+      looked()
+    })
+    listen()
   })
   holder.unref()
   return () => {
+    clearTimeout(again)
     if (holder.listening) holder.close()
   }
 }

@@ -16,8 +16,9 @@ it("a run has no setting of its user, and a home and a data directory of its own
 
 it("the default port is taken for as long as tests run", async () => {
   const server = createServer()
+  const listening = once(server, "listening").then(() => server.close())
   server.listen({ host: "127.0.0.1", port: defaultPort })
-  const [cause] = await once(server, "error")
+  const [cause] = await Promise.race([once(server, "error"), listening.then(() => [undefined])])
   expect(cause).toMatchObject({ code: "EADDRINUSE" })
 })
 
