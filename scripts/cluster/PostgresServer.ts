@@ -20,6 +20,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { Redacted } from "effect"
 import { endWithThisProcess } from "./children.ts"
 import { freePort } from "./ports.ts"
@@ -27,6 +28,8 @@ import { freePort } from "./ports.ts"
 /** `nobody` on Linux. */
 const nobody = 65_534
 const readyMillis = 60_000
+const againMillis = 50
+const isStillHeld = /pre-existing shared memory block|lock file "[^"]*" already exists/u
 /** Of a standby, which only reads, too. */
 const isReady = /ready to accept (read-only )?connections/u
 
@@ -109,7 +112,20 @@ export class PostgresServer {
     return Redacted.make(`postgres://muniment:${this.#password}@127.0.0.1:${port}/${database}`)
   }
 
+  /** After a kill it waits until the children of the postmaster have ended, which hold its memory until then. */
   async startAgain(): Promise<void> {
+    for (const until = Date.now() + readyMillis; ;) {
+      const refusal = await this.#begin().then(
+        () => undefined,
+        (cause: Error) => cause
+      )
+      if (refusal === undefined) return
+      if (Date.now() > until || !isStillHeld.test(refusal.message)) throw refusal
+      await pause(againMillis)
+    }
+  }
+
+  async #begin(): Promise<void> {
     const flags = ["-D", this.data, "-p", String(this.port), "-h", "127.0.0.1", "-k", this.#directory]
     const settings = Object.entries({ fsync: "on", ...this.#settings }).flatMap(([name, value]) => [
       "-c",
@@ -130,7 +146,8 @@ export class PostgresServer {
         clearTimeout(late)
         ready()
       })
-      started.once("exit", () => {
+      // After "exit" there may be something to read still.
+      started.once("close", () => {
         clearTimeout(late)
         failed(new Error(`PostgreSQL does not start: ${said}`))
       })
