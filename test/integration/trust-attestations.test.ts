@@ -124,6 +124,19 @@ describe("memory_count_gte", () => {
     expect(await atLeast(0, { filters: { agentId: "none" } })).toEqual([true, 0])
   })
 
+  it("counts no messages of small talk, unless their kind is asked for", async () => {
+    const chatty = await accountCalls(server, "chatty")
+    const conversation = ["Hi there!", "Hello, how are you?", "Fine, and the weather?", "It rains."].map(
+      (content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content })
+    )
+    await chatty.post("/v1/memories", { agentId: "a", threadId: "t", conversation, wait: "extraction" })
+    await chatty.create("a", [fact("Ann", "drinks green tea")])
+    const claim = { claim: "memory_count_gte", threshold: 2 }
+    expect(await counted(claim, chatty)).toEqual([false, 1])
+    expect(await counted({ ...claim, filters: { agentId: "a" } }, chatty)).toEqual([false, 1])
+    expect(await counted({ ...claim, filters: { kind: "conversation_message" } }, chatty)).toEqual([true, 4])
+  })
+
   it("is of the moment: an expired memory counts no more", async () => {
     const brief = await accountCalls(server, "brief")
     const expiresAt = Date.now() + 3_000
