@@ -2,6 +2,7 @@
  * The prompt of search mode `answer`: fixed instructions, and fenced blocks with the question and the memories, oldest
  * first. The instructions contain no text of users and are the same for every request, so that servers keep their cache.
  */
+import type { JsonObject } from "@muniment/domain/Memory"
 import { Schema } from "effect"
 import { clippedJson, clippedText } from "../prompts/ClippedJson.ts"
 import { type Fence, fenceExplained } from "../prompts/Fence.ts"
@@ -59,23 +60,25 @@ export const answerPrompt = (fence: Fence, request: AnswerRequest, quotes: Reado
   const times = new Map(quotes.map((quote) => [quote.memory, saidAt(quote, quotes)]))
   const timeOf = (memory: Evidence): SaidAt => times.get(memory) ?? toldAt(memory)
   let spare = evidenceLengthMax
-  const chosen = evidence.filter((memory) => {
-    const { length } = JSON.stringify(memoryLine(memory, timeOf(memory), evidence.length))
-    if (length > spare) return false
+  const chosen = evidence.flatMap((memory) => {
+    const time = timeOf(memory)
+    const line = memoryLine(memory, time)
+    const { length } = JSON.stringify({ n: evidence.length, ...line })
+    if (length > spare) return []
     spare -= length
-    return true
+    return [{ memory, time, line }]
   })
-  const numbered = chosen.toSorted((left, right) => byTime(timeOf(left), timeOf(right)))
+  const shown = chosen.toSorted((left, right) => byTime(left.time, right.time))
   const prompt = [
     fence.opening,
     fence.section("QUESTION", [{ question, ...askedAt(request) }]),
     fence.section(
       "MEMORIES",
-      numbered.map((memory, at) => memoryLine(memory, timeOf(memory), at + 1))
+      shown.map(({ line }, at) => ({ n: at + 1, ...line }))
     ),
     "Answer the question from the memories. Reply with the JSON object only."
   ].join("\n\n")
-  return { prompt, numbered }
+  return { prompt, numbered: shown.map(({ memory }) => memory) }
 }
 
 /** `reply` and `faults`: what it said, and why that does not stand. */
@@ -96,13 +99,13 @@ const toldAt = ({ createdAt, data, turn }: Evidence): SaidAt => ({
 const askedAt = ({ nowMillis, timeZone }: AnswerRequest) =>
   nowMillis === undefined ? {} : { asked: dayAndTime(nowMillis, timeZone ?? "UTC"), ...(timeZone && { timeZone }) }
 
-const memoryLine = (memory: Evidence, { millis }: SaidAt, n: number): Schema.Json => {
+/** All but its number. */
+const memoryLine = (memory: Evidence, { millis }: SaidAt): JsonObject => {
   const { data, kind, when } = memory
   const { speaker, text } = readStatement(memory)
   if (speaker === undefined) {
     const clipped = clippedJson(data, evidenceLeafLengthMax)
     return {
-      n,
       said: dayAndTime(millis, "UTC").replace(/ \d\d:\d\d$/, ""),
       kind,
       ...(when !== undefined && { when }),
@@ -111,7 +114,6 @@ const memoryLine = (memory: Evidence, { millis }: SaidAt, n: number): Schema.Jso
   }
   const whole = typeof data["text"] === "string" && memory.passage === undefined ? data["text"] : text
   return {
-    n,
     said: spokenAt(speaker.saidOn),
     by: speaker.name ?? speaker.role,
     text: clippedText(whole, evidenceLeafLengthMax)

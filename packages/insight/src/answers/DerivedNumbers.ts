@@ -21,7 +21,7 @@ export const derivedNumbers = (
 ): ReadonlyArray<string> => {
   const found = texts.map((text) => datesInText(text, Number(days[0]?.slice(0, 4) ?? 0)))
   const numbers = [...new Set(found.flatMap(({ rest }) => numbersIn(rest)))].slice(0, numbersMax)
-  const moments = [...new Set([...found.flatMap(({ dates }) => dates.flatMap((one) => one)), ...days])]
+  const moments = [...new Set([...found.flatMap(({ dates }) => dates.flat()), ...days])]
     .slice(0, numbersMax)
     .map((day) => Date.parse(day))
     .filter((millis) => !Number.isNaN(millis))
