@@ -1,7 +1,7 @@
 /**
  * A connection to PostgreSQL that ends when a commit on it may not be on the standby. PostgreSQL answers such a commit,
  * whose wait somebody has cancelled, as if it were, after a warning that clients pass over. Here the connection ends
- * before that answer: whoever waits for it learns that the outcome is unknown. So it does at bytes that are no message.
+ * before that answer: its waiting callers learn that the outcome is unknown. So it does at bytes that are no message.
  */
 import { connect, isIP, type Socket } from "node:net"
 import { Duplex } from "node:stream"

@@ -123,7 +123,7 @@ export class LogQueue {
     return ended
   }
 
-  /** After a defect too nobody would write what comes. */
+  /** Also at a defect: nothing would write what comes after it. */
   #ask(request: LogRequest): Effect.Effect<LogReply, LogFault> {
     if (this.#ended !== undefined) return Effect.fail(this.#ended)
     const asked = Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause))

@@ -5,7 +5,7 @@
  * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
  * citation states in the same words, and what is said of somebody else. A strict check, for weak models, takes for a fault
  * what is right too often with strong ones: other words, an uncited message that may have changed the matter, an answer
- * without the form that is asked for. Figures: README.md, Answers by a model.
+ * without the form that is asked for. Figures: README.md, Answers.
  */
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { isForeign } from "@muniment/engine/text/ForeignText"

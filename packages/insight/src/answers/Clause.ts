@@ -64,7 +64,7 @@ interface Meant {
   /** What was named last, and its owner where somebody else is the subject: "my sister has a son". */
   readonly terms: ReadonlySet<string>
   readonly owners: ReadonlySet<string>
-  /** Those of the last sentence that names people, for "he" and "she". */
+  /** People named in the last sentence that names any: who "he" and "she" may be. */
   readonly people: ReadonlyArray<MentionedPerson>
 }
 
@@ -265,7 +265,7 @@ const ownSubject = (body: string, joint: string, before: Clause | undefined, mea
     return / and I\b/.test(rest.slice(words.length)) ? speakers(rest) : told("owned", words, rest.slice(words.length))
   }
   if (first[3] === undefined) {
-    // "You are Kim": somebody else is spoken to, and stands for nobody named.
+    // "You are Kim": "you" is the listener, whom no name of the conversation means.
     const subjectTerms = /^your?$/i.test(first[4] ?? "") ? none : meant.terms
     return { subject: "open", subjectTerms, ownerTerms: none, predicate: rest }
   }

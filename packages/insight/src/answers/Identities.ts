@@ -66,7 +66,7 @@ export const readIdentities = (statements: ReadonlyArray<MemoryStatement>, asked
   return { user, speakers, byRelation }
 }
 
-/** "My", "Ben's", "the user's", "Ben has"; of "his" and "also has" the owner is unknown. */
+/** Whose a relative is: "my", "Ben's", "the user's", "Ben has". "His" and "also has" leave the owner open. */
 const ownersOf = (
   owner: string | undefined,
   { speaker, subject }: MemoryStatement
