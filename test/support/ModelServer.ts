@@ -1,6 +1,6 @@
 /**
  * A language model's server on a loopback port, scripted by the test: OpenAI's `/chat/completions` below
- * any base path and Anthropic's `/v1/messages`. It refuses what the real servers refuse, keeps what it
+ * any base path and Anthropic's `/v1/messages`, and what the test puts on other paths. It refuses what the real servers refuse, keeps what it
  * was asked, and answers from a queue of replies, then from `otherwise`.
  */
 import { Effect, type Scope } from "effect"
@@ -44,6 +44,8 @@ export class ModelServer {
   /** In order of arrival, refused ones too. */
   readonly requests: Array<ModelRequest> = []
   readonly refused = new Set<Refused>()
+  /** What it answers to GET, by path; 404 elsewhere. */
+  readonly pages = new Map<string, object>()
   /** Asked when the queue is empty. */
   otherwise: (request: ModelRequest) => ModelReply = () => answer({})
   /** Requests that wait for their reply now, and the most that ever did. */
@@ -64,8 +66,11 @@ export class ModelServer {
 
   /** What `MUNIMENT_LLM_BASE_URL` is for the provider. */
   baseUrl(format: ModelFormat): string {
-    const { port } = this.#server.address() as AddressInfo
-    return format === "anthropic" ? `http://127.0.0.1:${port}` : `http://127.0.0.1:${port}/v1`
+    return format === "anthropic" ? `http://127.0.0.1:${this.port}` : `http://127.0.0.1:${this.port}/v1`
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
   }
 
   /** Replies to the next requests, in order. */
@@ -97,6 +102,11 @@ export class ModelServer {
     try {
       const chunks: Array<Buffer> = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
+      if (request.method === "GET") {
+        const page = this.pages.get(request.url ?? "")
+        response.writeHead(page === undefined ? 404 : 200, { "content-type": "application/json" })
+        return void response.end(JSON.stringify(page ?? { error: "not found" }))
+      }
       const format = formatOf(request.url ?? "")
       if (format === undefined) return await sendReply(response, "openai-compatible", undefined, status(404))
       const asked = readRequest(format, request.headers, Buffer.concat(chunks).toString("utf8"))

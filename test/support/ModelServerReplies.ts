@@ -16,7 +16,7 @@ export type ModelReply =
   /** A structured answer; without `usage` the server says 11 and 7, with `null` nothing. */
   | { readonly kind: "answer"; readonly value: unknown; readonly usage?: ReplyUsage | null }
   /** Text as the model wrote it: code fences, prose, broken JSON. */
-  | { readonly kind: "text"; readonly text: string; readonly usage?: ReplyUsage | null }
+  | { readonly kind: "text"; readonly text: string; readonly usage?: ReplyUsage | null; readonly thoughts?: string }
   | { readonly kind: "length"; readonly text: string }
   | { readonly kind: "refusal" }
   | { readonly kind: "filtered" }
@@ -140,7 +140,14 @@ const completion = (reply: WholeReply) => {
     choices:
       reply.kind === "empty"
         ? []
-        : [{ index: 0, message: { role: "assistant", content, refusal }, logprobs: null, finish_reason: reason }],
+        : [
+            {
+              index: 0,
+              message: { role: "assistant", content, refusal, ...thoughtsOf(reply) },
+              logprobs: null,
+              finish_reason: reason
+            }
+          ],
     ...(usage !== null && {
       usage: {
         prompt_tokens: usage.input,
@@ -150,6 +157,9 @@ const completion = (reply: WholeReply) => {
     })
   }
 }
+
+const thoughtsOf = (reply: WholeReply) =>
+  reply.kind === "text" && reply.thoughts !== undefined ? { reasoning_content: reply.thoughts } : {}
 
 const message = (toolName: string | undefined, reply: WholeReply) => {
   const usage = usageOf(reply)

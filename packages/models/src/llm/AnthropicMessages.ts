@@ -8,7 +8,8 @@ import { claimedTokens } from "./TokenCount.ts"
 import { type Dialect, isTooLong, schemaInstruction, type WireAnswer, type WireFormat } from "./WireFormat.ts"
 
 export const anthropicMessages: WireFormat = {
-  urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
+  urlOf: (baseUrl) => `${versionUrl(baseUrl)}/messages`,
+  modelsUrlOf: (baseUrl) => `${versionUrl(baseUrl)}/models`,
   headersOf: (apiKey): Readonly<Record<string, string>> => ({
     "anthropic-version": apiVersion,
     ...(apiKey !== undefined && { "x-api-key": Redacted.value(apiKey) })
@@ -33,6 +34,8 @@ export const anthropicMessages: WireFormat = {
     return isForced(dialect) && refusal.includes("tool") ? { ...dialect, schemaBy: "prompt" } : undefined
   }
 }
+
+const versionUrl = (baseUrl: string): string => `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1`
 
 const isForced = ({ schemaBy }: Dialect): boolean => schemaBy === "json_schema"
 
@@ -65,6 +68,7 @@ const answerOf = ({ content, stop_reason: reason, usage }: typeof Message.Type):
   return {
     text: tool === undefined ? text : JSON.stringify(tool.input ?? null),
     finish: reason === "refusal" ? "refused" : reason === "max_tokens" ? "length" : "stop",
+    isThought: content.some(({ type }) => type === "thinking" || type === "redacted_thinking"),
     used: usedOf(Option.getOrElse(decodeUsage(usage), () => ({}) as typeof Usage.Type))
   }
 }

@@ -29,6 +29,15 @@ export const jsonIn = (written: string): string => {
   return text
 }
 
+/** Whether a JSON value can be found in the text. */
+export const holdsJson = (written: string): boolean => isJson(jsonIn(written))
+
+/** Thoughts before the answer, or in its place; an empty pair of tags holds none. */
+export const beginsWithThought = (written: string): boolean => {
+  const [thoughts = ""] = thought.exec(written) ?? /^\s*<think[\s\S]*/.exec(written) ?? []
+  return thoughts.replaceAll(/<\/?think(?:ing)?>/g, "").trim() !== ""
+}
+
 /** Searched without a regular expression: some models write blank lines until they are cut off. */
 const insideFence = (text: string): string | undefined => {
   const open = text.indexOf(fence)

@@ -162,17 +162,29 @@ const unsupported = new ModelFailure({
   message: "the language model does not support answers of this schema"
 })
 
-const failureOf = ({ reason }: AiError.AiError, call: ModelCall): ModelFailure | UnfitAnswer => {
+const failureOf = (error: AiError.AiError, call: ModelCall): ModelFailure | UnfitAnswer => {
+  const { reason } = error
+  if (call.isTruncated) return truncated
+  return reason._tag === "StructuredOutputError"
+    ? new UnfitAnswer({ answer: reason.responseText, findings: reason.description })
+    : exchangeFailure(error)
+}
+
+export const truncated = new ModelFailure({
+  reason: "truncated",
+  message: "the language model reached the maximum length before its answer was complete"
+})
+
+/** The failure of one exchange with the server, in this service's words. */
+export const exchangeFailure = ({ reason }: AiError.AiError): ModelFailure => {
   const fail = (kind: ModelFailure["reason"], message: string, retryAfterMillis?: number) =>
     new ModelFailure({
       reason: kind,
       message: `the language model ${message}`,
-      retryAfterSeconds: retryAfterMillis === undefined ? undefined : Math.ceil(retryAfterMillis / 1_000)
+      retryAfterSeconds: retryAfterMillis === undefined ? undefined : Math.ceil(retryAfterMillis / 1_000),
+      status: numberIn(reason, "status")
     })
-  if (call.isTruncated) return fail("truncated", "reached the maximum length before its answer was complete")
   switch (reason._tag) {
-    case "StructuredOutputError":
-      return new UnfitAnswer({ answer: reason.responseText, findings: reason.description })
     case "RateLimitError":
       return fail(
         "rate_limited",
@@ -188,7 +200,7 @@ const failureOf = ({ reason }: AiError.AiError, call: ModelCall): ModelFailure |
     case "InvalidRequestError":
       return fail("rejected", `rejects the request: ${reason.description ?? ""}`)
     case "InternalProviderError":
-      return fail("unreachable", `failed: ${reason.description}`, hintOf(reason.metadata))
+      return fail("unreachable", `failed: ${reason.description}`, numberIn(reason, "retryAfterMillis"))
     case "NetworkError":
       return fail("unreachable", `cannot be reached: ${reason.description ?? ""}`)
     default:
@@ -196,7 +208,8 @@ const failureOf = ({ reason }: AiError.AiError, call: ModelCall): ModelFailure |
   }
 }
 
-const hintOf = (metadata: AiError.InternalProviderErrorMetadata): number | undefined => {
-  const hint = metadata["retryAfterMillis"]
-  return typeof hint === "number" ? hint : undefined
+/** What the exchange noted beside the error. */
+const numberIn = (reason: AiError.AiErrorReason, name: "status" | "retryAfterMillis"): number | undefined => {
+  const noted = "metadata" in reason ? reason.metadata[name] : undefined
+  return typeof noted === "number" ? noted : undefined
 }

@@ -8,7 +8,6 @@
 import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
-import { anthropicMessages } from "./AnthropicMessages.ts"
 import { makeAccountCircuits } from "./AccountCircuits.ts"
 import { makeCallSlots } from "./CallSlots.ts"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
@@ -19,9 +18,9 @@ import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
 import { type CallFacts, countCall, countRepair, countRetry, showCircuit, showOpenCalls } from "./ModelMetrics.ts"
 import { ModelWait } from "./ModelWait.ts"
-import { openAiChat } from "./OpenAiChat.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
 import type { StructuredRequest } from "./StructuredRequest.ts"
+import { wireFormats } from "./WireFormats.ts"
 
 /** After the first attempt. */
 const retriesMax = 2
@@ -36,11 +35,7 @@ const shownFindingsCharactersMax = 2_000
 /** Implementation of `StructuredModel`. */
 export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModelConfig) {
   const settings = callSettings(config)
-  const exchange = makeModelExchange(
-    yield* HttpClient.HttpClient,
-    config,
-    config.provider === "anthropic" ? anthropicMessages : openAiChat
-  )
+  const exchange = makeModelExchange(yield* HttpClient.HttpClient, config, wireFormats[config.provider])
   const model = yield* makeProviderModel(config.model, exchange)
   const { afford, attempt } = makeModelAttempts(config, model, yield* ModelBudget)
   const withTurn = makeCallSlots<ModelFailure>({

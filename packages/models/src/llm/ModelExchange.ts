@@ -1,6 +1,7 @@
 /**
  * One HTTP exchange with the model's server. It learns the server's dialect: a request refused with 400 or 422 is sent
- * again in a simpler dialect, and the one that was accepted is used until the process ends.
+ * again in a simpler dialect, and the one that was accepted is used until the process ends. A server that takes a schema
+ * and answers in prose does not impose it: later requests say it in a simpler way.
  *
  * Bodies are bounded, and redirects are not followed, because the key must not reach another server. Traces and errors
  * never contain a key, a prompt, an answer or the server's text.
@@ -9,9 +10,15 @@ import { ByteSize, Clock, Duration, Effect, Stream } from "effect"
 import { AiError } from "effect/ai"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { holdsJson } from "./JsonAnswer.ts"
 import { type Dialect, firstDialect, type WireAnswer, type WireFormat, type WireRequest } from "./WireFormat.ts"
 
-export type ModelExchange = (request: WireRequest) => Effect.Effect<WireAnswer, AiError.AiError>
+export type ModelExchange = (request: WireRequest) => Effect.Effect<Exchanged, AiError.AiError>
+
+export interface Exchanged extends WireAnswer {
+  /** In which it was asked. */
+  readonly dialect: Dialect
+}
 
 /** An answer of 4,000 tokens is about 16 KB; reasoning added by the server can be many times that. */
 const responseBytesMax = 512 * 1024
@@ -23,9 +30,10 @@ const dialectsTriedMax = 9
 export const makeModelExchange = (
   client: HttpClient.HttpClient,
   config: LanguageModelConfig,
-  wire: WireFormat
+  wire: WireFormat,
+  first: Dialect = firstDialect
 ): ModelExchange => {
-  let known = firstDialect
+  let known = first
 
   const send = (request: WireRequest, dialect: Dialect) =>
     client
@@ -46,8 +54,8 @@ export const makeModelExchange = (
       const response = yield* send(request, dialect)
       if (response.status >= 200 && response.status < 300) {
         const answer = yield* readAnswer(response, wire)
-        known = dialect
-        return answer
+        known = request.answer !== undefined && isProse(answer) ? dialectAfterProse(dialect) : dialect
+        return { ...answer, dialect }
       }
       const refusal = yield* readRefusal(response)
       const next = isOfDialect(response.status, refusal) ? wire.simpler(dialect, refusal) : undefined
@@ -61,6 +69,15 @@ export const makeModelExchange = (
 /** Valid HTTP, but not a valid request; FastAPI servers answer 422, older llama.cpp ones 500 to a schema. */
 const isOfDialect = (status: number, refusal: string): boolean =>
   status === 400 || status === 422 || (status === 500 && /schema|grammar|response_format/i.test(refusal))
+
+/** A complete answer in words: a schema that is imposed allows none. */
+const isProse = ({ finish, text }: WireAnswer): boolean =>
+  finish === "stop" && text !== "" && !/^\s*[[{]/.test(text) && !holdsJson(text)
+
+const dialectAfterProse = (dialect: Dialect): Dialect => ({
+  ...dialect,
+  schemaBy: dialect.schemaBy === "json_schema" ? "json_object" : "prompt"
+})
 
 const failed = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "ModelExchange", method: "generateText", reason })
@@ -93,7 +110,15 @@ const notAnAnswer = invalid("the answer does not have the provider's format")
 const transportError = ({ reason }: HttpClientError.HttpClientError): AiError.AiError =>
   reason._tag === "InvalidUrlError" || reason._tag === "EncodeError"
     ? failed(new AiError.InvalidRequestError({ description: "the base URL or the request cannot be sent" }))
-    : networkError("the connection failed")
+    : networkError(faultOf(reason))
+
+/** By the code of the socket's error, which names neither the address nor the request. */
+const faultOf = ({ cause }: { readonly cause?: unknown }): string => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
+  if (code === "ECONNREFUSED") return "the connection was refused"
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its host name is unknown"
+  return /CERT|SIGNATURE|ERR_TLS/.test(code) ? "its certificate is not trusted" : "the connection failed"
+}
 
 const networkError = (description: string): AiError.AiError =>
   failed(new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "", description }))
@@ -109,17 +134,20 @@ const statusError = (
   const description = `the server answered ${status}`
   if (status === 429 || status === statusOverloaded) {
     return failed(
-      new AiError.RateLimitError({ retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter) })
+      new AiError.RateLimitError({
+        retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter),
+        metadata: { status }
+      })
     )
   }
   if (status === 401 || status === 403) {
-    return failed(new AiError.AuthenticationError({ kind: "Unknown", description }))
+    return failed(new AiError.AuthenticationError({ kind: "Unknown", description, metadata: { status } }))
   }
   if (status === 408 || status >= 500) {
-    const metadata = retryAfter === undefined ? {} : { retryAfterMillis: retryAfter }
+    const metadata = { status, ...(retryAfter !== undefined && { retryAfterMillis: retryAfter }) }
     return failed(new AiError.InternalProviderError({ description, metadata }))
   }
-  return failed(new AiError.InvalidRequestError({ description }))
+  return failed(new AiError.InvalidRequestError({ description, metadata: { status } }))
 }
 
 /** Anthropic: overloaded. */

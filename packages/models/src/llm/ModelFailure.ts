@@ -25,4 +25,6 @@ export class ModelFailure extends Data.TaggedError("ModelFailure")<{
   readonly reason: ModelFailureReason
   readonly message: string
   readonly retryAfterSeconds?: number | undefined
+  /** HTTP status of the model's server, where that is the reason. */
+  readonly status?: number | undefined
 }> {}

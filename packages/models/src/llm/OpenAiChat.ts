@@ -3,6 +3,7 @@
  * speak it (platform.openai.com/docs/api-reference/chat).
  */
 import { Option, Redacted, Schema } from "effect"
+import { beginsWithThought } from "./JsonAnswer.ts"
 import { claimedTokens } from "./TokenCount.ts"
 import {
   type Dialect,
@@ -16,6 +17,7 @@ import { isStrict } from "./WireSchema.ts"
 
 export const openAiChat: WireFormat = {
   urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+  modelsUrlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "")}/models`,
   headersOf: (apiKey): Readonly<Record<string, string>> =>
     apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` },
   encode: (request, dialect) => {
@@ -81,7 +83,10 @@ const Completion = Schema.Struct({
     Schema.Struct({
       message: Schema.Struct({
         content: Schema.optionalKey(Schema.NullOr(Schema.String)),
-        refusal: Schema.optionalKey(Schema.NullOr(Schema.String))
+        refusal: Schema.optionalKey(Schema.NullOr(Schema.String)),
+        // Thoughts, as llama.cpp, vLLM and LM Studio name them, and as Ollama does.
+        reasoning_content: Schema.optionalKey(Schema.Unknown),
+        reasoning: Schema.optionalKey(Schema.Unknown)
       }),
       finish_reason: Schema.optionalKey(Schema.NullOr(Schema.String))
     })
@@ -90,7 +95,10 @@ const Completion = Schema.Struct({
 })
 const Usage = Schema.Struct({
   prompt_tokens: Schema.optionalKey(Schema.Unknown),
-  completion_tokens: Schema.optionalKey(Schema.Unknown)
+  completion_tokens: Schema.optionalKey(Schema.Unknown),
+  completion_tokens_details: Schema.optionalKey(
+    Schema.NullOr(Schema.Struct({ reasoning_tokens: Schema.optionalKey(Schema.Unknown) }))
+  )
 })
 const decodeCompletion = Schema.decodeUnknownOption(Completion)
 const decodeUsage = Schema.decodeUnknownOption(Usage)
@@ -103,6 +111,10 @@ const answerOf = ({ choices: [choice], usage }: typeof Completion.Type): Option.
   return Option.some({
     text: message.content ?? "",
     finish: isRefused ? "refused" : reason === "length" ? "length" : "stop",
+    isThought:
+      [message.reasoning_content, message.reasoning].some((thoughts) => (thoughts ?? "") !== "") ||
+      (claimedTokens(claims.completion_tokens_details?.reasoning_tokens) ?? 0) > 0 ||
+      beginsWithThought(message.content ?? ""),
     used: {
       inputTokens: claimedTokens(claims.prompt_tokens),
       outputTokens: claimedTokens(claims.completion_tokens)

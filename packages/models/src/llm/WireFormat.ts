@@ -35,12 +35,16 @@ export interface Dialect {
 export interface WireAnswer {
   readonly text: string
   readonly finish: "stop" | "length" | "refused"
+  /** Whether the model thought before it answered. */
+  readonly isThought: boolean
   /** As reported by the server; `undefined` if it reports nothing. */
   readonly used: { readonly [Direction in keyof TokenCount]: number | undefined }
 }
 
 export interface WireFormat {
   readonly urlOf: (baseUrl: string) => string
+  /** Where the server lists its models. */
+  readonly modelsUrlOf: (baseUrl: string) => string
   readonly headersOf: (apiKey: Redacted.Redacted | undefined) => Readonly<Record<string, string>>
   readonly encode: (request: WireRequest, dialect: Dialect) => Readonly<Record<string, unknown>>
   /** `undefined` when the body is not an answer of this format. */

@@ -1,0 +1,153 @@
+/**
+ * What a model's server says about itself: the models that it lists, the product that it is, how long a prompt may be and
+ * how many it answers at once. Each product is known by an answer of its own, not by its port.
+ *
+ * Nothing here fails: what a server does not say is left out, and what lists no models is no model's server.
+ */
+import { ByteSize, Effect, Option, Schema, Stream } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { claimedTokens } from "./TokenCount.ts"
+import { wireFormats } from "./WireFormats.ts"
+
+export type ServerPlace = Pick<LanguageModelConfig, "provider" | "baseUrl" | "apiKey">
+
+export interface ServerListing {
+  /** Undefined: one of many that speak the same format. */
+  readonly product: "Ollama" | "llama.cpp" | "LM Studio" | "vLLM" | undefined
+  /** Without those that only embed. */
+  readonly models: ReadonlyArray<string>
+  /** Tokens of a prompt and its answer together, by model. */
+  readonly contextTokens: ReadonlyMap<string, number>
+  /** Requests that it answers at once. */
+  readonly slots: number | undefined
+}
+
+/** Of one question; a server that is there lists its models at once. */
+const listingMillisMax = 2_000
+const listingBytesMax = 4 * 1024 * 1024
+
+export const serverListing = Effect.fnUntraced(function* (place: ServerPlace, millisMax = listingMillisMax) {
+  const ask = yield* askerOf(place, millisMax)
+  const wire = wireFormats[place.provider]
+  const listed = Option.getOrUndefined(decodeModels(yield* ask(wire.modelsUrlOf(place.baseUrl))))
+  if (listed === undefined) return undefined
+  const root = place.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")
+  const own = place.provider === "anthropic" ? {} : yield* ownAnswers(listed.data, (path) => ask(`${root}${path}`))
+  const stated = listed.data.flatMap((model) => {
+    const tokens = [model.max_model_len, model.context_length, model.max_input_tokens].map(claimedTokens)
+    return tokens.flatMap((count) => (count === undefined ? [] : [[model.id, count] as const]))
+  })
+  return {
+    product: undefined,
+    slots: undefined,
+    ...own,
+    models: (own.models ?? listed.data.map(({ id }) => id)).filter((id) => !embeds.test(id)),
+    contextTokens: new Map([...stated, ...(own.contextTokens ?? [])])
+  } satisfies ServerListing
+})
+
+/** Models that write no text, by their names. */
+const embeds = /embed|rerank|minilm|\bbge\b|whisper|\btts\b/i
+
+type OwnAnswers = Partial<ServerListing>
+
+/** By what only this product answers, and what it says there. */
+const ownAnswers = Effect.fnUntraced(function* (
+  listed: typeof Models.Type.data,
+  ask: (path: string) => Effect.Effect<unknown>
+): Effect.fn.Return<OwnAnswers> {
+  const owners = new Set(listed.map((model) => model.owned_by))
+  if (owners.has("vllm")) return { product: "vLLM" }
+  if (owners.has("llamacpp")) {
+    const said = Option.getOrUndefined(decodeProps(yield* ask("/props")))
+    const tokens = claimedTokens(said?.default_generation_settings?.n_ctx)
+    return {
+      product: "llama.cpp",
+      slots: claimedTokens(said?.total_slots),
+      contextTokens: new Map(tokens === undefined ? [] : listed.map(({ id }) => [id, tokens]))
+    }
+  }
+  if (Option.isSome(decodeVersion(yield* ask("/api/version")))) {
+    const running = Option.getOrUndefined(decodeRunning(yield* ask("/api/ps")))
+    return { product: "Ollama", contextTokens: contextsOf(running?.models ?? [], ({ name }) => name) }
+  }
+  const studio = Option.getOrUndefined(decodeStudio(yield* ask("/api/v0/models")))
+  if (studio === undefined) return {}
+  // A loaded one answers at once.
+  const written = studio.data
+    .filter(({ type }) => type !== "embeddings")
+    .toSorted((left, right) => Number(right.state === "loaded") - Number(left.state === "loaded"))
+  return {
+    product: "LM Studio",
+    models: written.map(({ id }) => id),
+    contextTokens: contextsOf(written, ({ id }) => id)
+  }
+})
+
+const contextsOf = <A extends { readonly context_length?: unknown; readonly loaded_context_length?: unknown }>(
+  models: ReadonlyArray<A>,
+  nameOf: (model: A) => string
+): ReadonlyMap<string, number> =>
+  new Map(
+    models.flatMap((model) => {
+      const tokens = claimedTokens(model.loaded_context_length ?? model.context_length)
+      return tokens === undefined ? [] : [[nameOf(model), tokens] as const]
+    })
+  )
+
+/** The JSON at a URL; undefined where there is none. */
+const askerOf = Effect.fnUntraced(function* ({ apiKey, provider }: ServerPlace, millisMax: number) {
+  const client = yield* HttpClient.HttpClient
+  const headers = wireFormats[provider].headersOf(apiKey)
+  return (url: string): Effect.Effect<unknown> =>
+    client.execute(HttpClientRequest.get(url, { headers }).pipe(HttpClientRequest.acceptJson)).pipe(
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+      Effect.flatMap(({ status, stream }) =>
+        status === 200
+          ? Stream.runCollect(Stream.limitBytes(stream, ByteSize.bytes(listingBytesMax), () => Stream.empty))
+          : Effect.succeed([])
+      ),
+      Effect.map((chunks) => Option.getOrUndefined(decodeJson(Buffer.concat([...chunks]).toString("utf8")))),
+      Effect.timeout(millisMax),
+      Effect.orElseSucceed(() => undefined)
+    )
+})
+
+const anything = Schema.optionalKey(Schema.Unknown)
+const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+const Models = Schema.Struct({
+  data: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      owned_by: anything,
+      // vLLM; OpenRouter and others; Anthropic.
+      max_model_len: anything,
+      context_length: anything,
+      max_input_tokens: anything
+    })
+  )
+})
+const decodeModels = Schema.decodeUnknownOption(Models)
+const decodeProps = Schema.decodeUnknownOption(
+  Schema.Struct({
+    default_generation_settings: Schema.optionalKey(Schema.Struct({ n_ctx: anything })),
+    total_slots: anything
+  })
+)
+const decodeVersion = Schema.decodeUnknownOption(Schema.Struct({ version: Schema.String }))
+const decodeRunning = Schema.decodeUnknownOption(
+  Schema.Struct({ models: Schema.Array(Schema.Struct({ name: Schema.String, context_length: anything })) })
+)
+const decodeStudio = Schema.decodeUnknownOption(
+  Schema.Struct({
+    data: Schema.Array(
+      Schema.Struct({
+        id: Schema.String,
+        type: Schema.String,
+        state: Schema.String,
+        loaded_context_length: anything
+      })
+    )
+  })
+)
