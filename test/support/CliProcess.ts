@@ -5,6 +5,7 @@
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
+import { LocalModelPorts } from "@muniment/cli/modelTrial/LocalModelServers"
 import { Cause, ConfigProvider, Console, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { spawn, type ChildProcess } from "node:child_process"
@@ -50,14 +51,17 @@ const own = { MUNIMENT_DATA_DIR: process.env["MUNIMENT_DATA_DIR"] ?? "" }
 /** In this process. The text of a failure is the end of `err`. */
 export const runMuniment = async (
   args: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string>> = {},
+  /** Where it looks for language models on this machine. */
+  modelPorts: ReadonlyArray<number> = []
 ): Promise<CliEnd> => {
   const recorded = new RecordedConsole()
   const exit = await Effect.runPromiseExit(
     Command.runWith(cli, { version })(args).pipe(
       Effect.provide(Layer.merge(nodeServices, LocalServer.layer)),
       Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({ ...own, ...environment })),
-      Effect.provideService(Console.Console, recorded.console)
+      Effect.provideService(Console.Console, recorded.console),
+      Effect.provideService(LocalModelPorts, modelPorts)
     )
   )
   if (Exit.isFailure(exit)) {

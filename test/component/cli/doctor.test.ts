@@ -2,7 +2,8 @@
 import { statusChecks } from "@muniment/cli/Checks"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { describe, expect, it } from "vitest"
-import type { WireAnswer, WireRequest } from "../client/WireServer.ts"
+import { ModelServer } from "../../support/ModelServer.ts"
+import { startWireServer, type WireAnswer, type WireRequest } from "../client/WireServer.ts"
 import { healthy, ok, refused, runCli } from "./runCli.ts"
 
 const key = { id: "key_9", account: "doctor", label: "", prefix: "mun_", createdAt: 0 }
@@ -98,6 +99,57 @@ describe("doctor's trial", () => {
     )
     expect(run.isSuccess).toBe(false)
     expect(run.out).toContain("no such key")
+  })
+})
+
+describe("doctor where rules read conversations", () => {
+  const ollama = async () => {
+    const server = await ModelServer.start()
+    const models = ["qwen3:8b", "gemma3:4b", "nomic-embed-text:latest"].map((id) => ({ id, owned_by: "library" }))
+    server.pages.set("/v1/models", { object: "list", data: models })
+    server.pages.set("/api/version", { version: "0.12.3" })
+    return server
+  }
+  const run = (ports: ReadonlyArray<number>, reader = "rules", ...args: ReadonlyArray<string>) =>
+    runCli(
+      ["doctor", ...args],
+      service({
+        "GET /admin/status": { status: 200, body: { ...healthy, extraction: { ...healthy.extraction, reader } } }
+      }),
+      undefined,
+      ports
+    )
+
+  it("finds a language model on this machine, and shows the lines that turn it on", async () => {
+    const server = await ollama()
+    const { out } = await run([server.port])
+    expect(out).toContain(`Ollama answers at ${server.baseUrl("openai-compatible")} (also gemma3:4b).`)
+    expect(out.split("\n")).toEqual(
+      expect.arrayContaining([
+        "export MUNIMENT_LLM_PROVIDER=openai-compatible",
+        `export MUNIMENT_LLM_BASE_URL=${server.baseUrl("openai-compatible")}`,
+        "export MUNIMENT_LLM_MODEL=qwen3:8b"
+      ])
+    )
+    const { languageModels } = JSON.parse((await run([server.port], "rules", "--json")).out)
+    expect(languageModels).toMatchObject([{ name: "Ollama", models: ["qwen3:8b", "gemma3:4b"] }])
+    await server.close()
+  })
+
+  it("says nothing of a port where nothing listens, or something else does", async () => {
+    await using web = await startWireServer(() => ({ status: 200, body: "<html>an application</html>" }))
+    const gone = await ModelServer.start()
+    const { port } = gone
+    await gone.close()
+    const { out } = await run([Number(new URL(web.url).port), port])
+    expect(web.requests.map(({ url }) => url)).toEqual(["/v1/models"])
+    expect(out).not.toContain("MUNIMENT_LLM_PROVIDER")
+  })
+
+  it("does not look for one when one is configured", async () => {
+    const server = await ollama()
+    expect((await run([server.port], "gpt-4.1-mini")).out).not.toContain("Ollama")
+    await server.close()
   })
 })
 

@@ -2,6 +2,7 @@
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
+import { LocalModelPorts } from "@muniment/cli/modelTrial/LocalModelServers"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { Console, Context, Effect, Exit, Layer, Stdio, Terminal } from "effect"
 import { Command } from "effect/cli"
@@ -27,7 +28,9 @@ export interface Typist {
 export const runCli = async (
   args: ReadonlyArray<string> | ((url: string) => ReadonlyArray<string>),
   answer: (request: WireRequest, index: number) => WireAnswer | undefined,
-  typist: Typist = { isAtTerminal: false }
+  typist: Typist = { isAtTerminal: false },
+  /** Where it looks for language models. */
+  modelPorts: ReadonlyArray<number> = []
 ): Promise<CliRun> => {
   await using server = await startWireServer(answer)
   const recorded = new RecordedConsole()
@@ -39,7 +42,8 @@ export const runCli = async (
           Layer.merge(LocalServer.layerOf({ url: server.url, token: operatorToken }))
         )
       ),
-      Effect.provideService(Console.Console, recorded.console)
+      Effect.provideService(Console.Console, recorded.console),
+      Effect.provideService(LocalModelPorts, modelPorts)
     )
   )
   return { isSuccess: Exit.isSuccess(exit), out: recorded.out, err: recorded.err, requests: server.requests }

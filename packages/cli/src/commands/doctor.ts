@@ -1,7 +1,7 @@
 /**
  * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does, with a
  * temporary key of a separate account. The memory is deleted and the key revoked in any case. Exit code 1 when a check
- * fails.
+ * fails. Where rules read conversations, it looks for a language model on this machine.
  */
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"
@@ -9,6 +9,7 @@ import { Muniment } from "@muniment/client/Muniment"
 import { type Check, statusChecks } from "../Checks.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
+import { localModelServers, turningOn } from "../modelTrial/LocalModelServers.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
@@ -21,15 +22,23 @@ export const doctor = Command.make(
   "doctor",
   { json: flags.json },
   Effect.fn("doctor")(function* ({ json }) {
-    const checks = yield* withOperator(
+    const { checks, languageModels } = yield* withOperator(
       (operator, endpoint) =>
         Effect.gen(function* () {
           const status = yield* settledStatus(operator)
-          return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint, status.extraction.reader))]
+          const { reader } = status.extraction
+          return {
+            checks: [...statusChecks(status), ...(yield* trialChecks(operator, endpoint, reader))],
+            languageModels: reader === "rules" ? yield* localModelServers : []
+          }
         }),
       "withModel"
     )
-    yield* Console.log(json ? JSON.stringify({ checks }) : report(checks))
+    yield* Console.log(
+      json
+        ? JSON.stringify({ checks, languageModels })
+        : [report(checks), ...languageModels.map(turningOn)].join("\n\n")
+    )
     const failed = checks.filter(({ verdict }) => verdict === "fail").map(({ name }) => name)
     if (failed.length > 0) return yield* new CommandFailed({ reason: `Failed: ${failed.join(", ")}.` })
   })
