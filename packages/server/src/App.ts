@@ -1,5 +1,6 @@
 /**
- * Runs the service: `runServer` until interrupted, `withLocalServer` for a command that needs a server for a moment.
+ * Runs the service: `runServer` until interrupted, `withLocalServer` and `withOwnServer` for a command that needs a server
+ * for a moment.
  *
  * Start: configuration, directory lock, control.db and its migrations (`ServerLayer.ts`), listener, operator's
  * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
@@ -82,7 +83,19 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   if (running !== undefined) return yield* use(running)
   if ((yield* clusterSettings(config)) !== undefined) return yield* new NodeAbsent({ path: config.dataDirectory })
   yield* demandInstallation(config.dataDirectory)
-  return yield* Effect.scoped(
+  return yield* serveMeanwhile(config, use)
+})
+
+/** Uses a server of this process on the configured data directory, which nobody else may use; makes an installation. */
+export const withOwnServer = Effect.fnUntraced(function* <A, E, R>(
+  use: (endpoint: LocalEndpoint) => Effect.Effect<A, E, R>
+) {
+  return yield* serveMeanwhile(yield* ServerConfig, use)
+})
+
+/** On a free loopback port. */
+const serveMeanwhile = <A, E, R>(config: ServerConfig, use: (endpoint: LocalEndpoint) => Effect.Effect<A, E, R>) =>
+  Effect.scoped(
     Effect.gen(function* () {
       const port = yield* freePort
       const startedNanos = yield* Clock.monotonicTimeNanos
@@ -90,7 +103,6 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
       return yield* use({ url: report.url, token: yield* tokenOf(config) })
     })
   ).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
-})
 
 /** One spelling for each path; the defaults of the router ignore case and slashes. */
 const exactPaths = {

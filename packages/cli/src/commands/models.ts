@@ -1,10 +1,11 @@
-/** `muniment models`: what the configured language model was used for; fetching the embedding model. */
+/** `muniment models`: trying the language model, what it was used for; fetching the embedding model. */
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { fetchMissingModel } from "../DefaultModel.ts"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
+import { tryConfigured } from "./modelsTry.ts"
 import { withMoneyOperator } from "./operator.ts"
 
 const day = (name: "from" | "to", what: string) =>
@@ -62,7 +63,7 @@ const fetchEmbedding = Command.make(
 
 export const models = Command.make("models").pipe(
   Command.withDescription("The configured language model, and the embedding model"),
-  Command.withSubcommands([usage, fetchEmbedding])
+  Command.withSubcommands([tryConfigured, usage, fetchEmbedding])
 )
 
 const heading = ["DAY", "ACCOUNT", "INPUT", "OUTPUT", "USD"]

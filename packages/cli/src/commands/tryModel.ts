@@ -1,0 +1,145 @@
+/**
+ * Tries the language model on three conversations, in a service of this process on an empty data directory: what is read,
+ * stored, found and answered is what the service would make of it. Accounts on a plan are served by the model, free ones
+ * by the rules, so that both are measured alike.
+ */
+import { Clock, Effect } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import { Muniment, MunimentError } from "@muniment/client/Muniment"
+import { conversationMessageKind } from "@muniment/domain/Memory"
+import { commandFailed } from "../CommandFailed.ts"
+import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
+import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
+import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialResult.ts"
+import { ask } from "./caller.ts"
+import { type Operator, settledStatus, withMoneyOperator, withOperator } from "./operator.ts"
+
+export interface Trial {
+  readonly byModel: ReadonlyArray<TrialResult>
+  readonly byRules: ReadonlyArray<TrialResult>
+}
+
+/** Node's `fetch` ends an exchange after 300 s; a model that reads for longer is of no use. */
+const requestMillisMax = 295_000
+const vectorsPollMillis = 100
+/** An agent and a person of an account that has no other. */
+const scope = { agentId: "trial", subjectId: "person" } as const
+
+type OnStep = (done: number, total: number, step: string) => Effect.Effect<void>
+
+/** `settings`: those of the service. */
+export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>, onStep: OnStep) {
+  const total = trialConversations.reduce((sum, { questions }) => sum + 1 + questions.length, 0)
+  let done = 0
+  const step = (name: string) => Effect.suspend(() => onStep(done++, total, name))
+  return yield* withOperator(
+    (operator, endpoint) =>
+      Effect.gen(function* () {
+        yield* settledStatus(operator)
+        const tryAll = (reader: Reader) =>
+          Effect.forEach(trialConversations, (conversation, at) =>
+            tryConversation({ operator, endpoint, reader }, conversation, `${reader.name}-${at + 1}`)
+          )
+        return {
+          byRules: yield* tryAll({ name: "rules", plan: "free", step: () => Effect.void }),
+          byModel: yield* tryAll({ name: "model", plan: "pro", step })
+        } satisfies Trial
+      }),
+    "withModel"
+  ).pipe(
+    Effect.provide(
+      LocalServer.layerScratch({ ...settings, MUNIMENT_LLM_ACCOUNTS: "paid", MUNIMENT_RATE_LIMITS: "off" })
+    )
+  )
+})
+
+interface Reader {
+  readonly name: "rules" | "model"
+  readonly plan: "free" | "pro"
+  readonly step: (name: string) => Effect.Effect<void>
+}
+
+interface Place {
+  readonly operator: Operator
+  readonly endpoint: ServerEndpoint
+  readonly reader: Reader
+}
+
+const tryConversation = Effect.fnUntraced(function* (place: Place, conversation: TrialConversation, account: string) {
+  const { endpoint, operator, reader } = place
+  const { secret } = yield* operator.createKey({ payload: { account, plan: reader.plan } })
+  const muniment = new Muniment({ baseUrl: endpoint.url, apiKey: secret, timeoutMillis: requestMillisMax, retries: 0 })
+  const failedBefore = yield* failedCalls(endpoint)
+  yield* reader.step(`Reading ${conversation.title}`)
+  const body = { ...scope, conversation: conversation.messages, wait: "extraction" } as const
+  const reading = yield* timed(inTime((signal) => muniment.create(body, { signal })))
+  const memories = yield* storedMemories(place, muniment)
+  const answers: Array<GivenAnswer> = []
+  for (const asked of conversation.questions) {
+    yield* reader.step(`Asking about ${conversation.title}`)
+    const query = { ...scope, query: asked.question, mode: "answer" } as const
+    const { millis, value } = yield* timed(inTime((signal) => muniment.search(query, { signal })))
+    answers.push({ asked, millis, answer: value?.grounded === true ? value.answer : undefined })
+  }
+  const failures = yield* failedCalls(endpoint)
+  for (const [reason, count] of failedBefore) failures.set(reason, (failures.get(reason) ?? 0) - count)
+  if (reading.value === undefined) failures.set(tooLate, (failures.get(tooLate) ?? 0) + 1)
+  // What could not be read would be tried again while the next one is read.
+  yield* Effect.ignore(ask((signal) => muniment.batchDelete({ filters: { agentId: scope.agentId } }, { signal })))
+  return trialResult({
+    conversation,
+    memories,
+    answers,
+    readingMillis: reading.millis,
+    ...(yield* tokensOf(endpoint, account)),
+    failures
+  })
+})
+
+const tooLate = "extraction timeout"
+
+/** Undefined: the answer did not come in time. */
+const inTime = <A>(call: (signal: AbortSignal) => Promise<A>) =>
+  Effect.tryPromise({
+    try: call,
+    catch: (cause) => (cause instanceof MunimentError && cause.code === "timeout" ? "late" : commandFailed(cause))
+  }).pipe(Effect.catch((failure) => (failure === "late" ? Effect.undefined : Effect.fail(failure))))
+
+/** The extracted ones that hold now, once what is stored has its vectors. */
+const storedMemories = Effect.fnUntraced(function* ({ operator }: Place, muniment: Muniment) {
+  for (;;) {
+    const { pending, ready } = (yield* operator.status()).embedding
+    if (pending === 0 || !ready) break
+    yield* Effect.sleep(vectorsPollMillis)
+  }
+  const { memories } = yield* ask((signal) => muniment.list({ agentId: scope.agentId, limit: 100 }, { signal }))
+  return memories.filter(({ kind }) => kind !== conversationMessageKind)
+})
+
+const timed = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const startedMillis = yield* Clock.currentTimeMillis
+    const value = yield* work
+    return { value, millis: (yield* Clock.currentTimeMillis) - startedMillis }
+  })
+
+const tokensOf = (endpoint: ServerEndpoint, account: string) =>
+  withMoneyOperator((operator) => operator.modelUsage({ query: { account } })).pipe(
+    Effect.provide(LocalServer.layerOf(endpoint)),
+    Effect.map(({ usage }) => ({
+      inputTokens: usage.reduce((sum, day) => sum + day.inputTokens, 0),
+      outputTokens: usage.reduce((sum, day) => sum + day.outputTokens, 0)
+    }))
+  )
+
+/** Calls of the model that gave nothing, since the process started, by purpose and reason. */
+const failedCalls = Effect.fnUntraced(function* ({ url }: ServerEndpoint) {
+  const client = yield* HttpClient.HttpClient
+  const { text } = yield* client.get(`${url}/metrics`)
+  const counts = new Map<string, number>()
+  for (const [, labels = "", count] of (yield* text).matchAll(/^muniment_llm_calls_total\{([^}]*)\} (\d+)/gm)) {
+    const [purpose, outcome] = ["purpose", "outcome"].map((name) => new RegExp(`${name}="(\\w+)"`).exec(labels)?.[1])
+    if (outcome !== undefined && outcome !== "answered") counts.set(`${purpose} ${outcome}`, Number(count))
+  }
+  return counts
+}, Effect.provide(FetchHttpClient.layer))

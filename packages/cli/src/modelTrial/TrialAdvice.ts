@@ -1,0 +1,128 @@
+/**
+ * What follows from a trial: whether the model should be configured at all, and with which settings (pure). A false memory
+ * or a wrong answer costs twice what a fact or a right answer is worth: the rules hold back where they are not sure.
+ */
+import type { ServerAbilities } from "@muniment/models/llm/ServerAbilities"
+import type { ServerListing } from "@muniment/models/llm/ServerListing"
+import { callSettings, type LanguageModelConfig, timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
+import type { TrialResult } from "./TrialResult.ts"
+
+export interface TrialTotals {
+  readonly held: number
+  readonly told: number
+  readonly falsehoods: number
+  readonly right: number
+  readonly wrong: number
+  readonly withheld: number
+}
+
+export interface TrialAdvice {
+  readonly isBetterThanRules: boolean
+  /** To be set for the service. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Sentences. */
+  readonly notes: ReadonlyArray<string>
+}
+
+export interface TriedModel {
+  readonly config: LanguageModelConfig
+  readonly isStrict: boolean
+  readonly abilities: ServerAbilities
+  readonly listing: ServerListing | undefined
+  readonly byModel: ReadonlyArray<TrialResult>
+  readonly byRules: ReadonlyArray<TrialResult>
+}
+
+const costOfWrong = 2
+/** A reading, its instructions and its reply need about as much. */
+const contextTokensMin = 12_000
+/** Other conversations are longer than those of the trial. */
+const timeReserve = 3
+const timeoutStepMillis = 10_000
+
+export const totalsOf = (results: ReadonlyArray<TrialResult>): TrialTotals => {
+  const sum = (of: (result: TrialResult) => number) => results.reduce((total, result) => total + of(result), 0)
+  return {
+    held: sum(({ held }) => held),
+    told: sum(({ told }) => told),
+    falsehoods: sum(({ falsehoods }) => falsehoods.length),
+    right: sum(({ right }) => right),
+    wrong: sum(({ wrong }) => wrong.length),
+    withheld: sum(({ withheld }) => withheld)
+  }
+}
+
+const worthOf = ({ falsehoods, held, right, wrong }: TrialTotals): number =>
+  held + right - costOfWrong * (falsehoods + wrong)
+
+export const adviceOf = (tried: TriedModel): TrialAdvice => {
+  const byModel = totalsOf(tried.byModel)
+  if (worthOf(byModel) <= worthOf(totalsOf(tried.byRules))) {
+    return {
+      isBetterThanRules: false,
+      settings: { MUNIMENT_LLM_PROVIDER: "none" },
+      notes: ["The rules alone do as well or better: this model should not be configured."]
+    }
+  }
+  const { config, isStrict, listing } = tried
+  const timeoutMillis = timeoutFor(tried) ?? config.timeoutMillis
+  const slots = config.concurrency ?? listing?.slots
+  return {
+    isBetterThanRules: true,
+    settings: {
+      MUNIMENT_LLM_PROVIDER: config.provider,
+      MUNIMENT_LLM_BASE_URL: config.baseUrl,
+      MUNIMENT_LLM_MODEL: config.model,
+      ...(timeoutMillis !== undefined && { MUNIMENT_LLM_TIMEOUT_MILLIS: String(timeoutMillis) }),
+      ...(slots !== undefined &&
+        slots !== callSettings({ ...config, concurrency: undefined }).concurrency && {
+          MUNIMENT_LLM_CONCURRENCY: String(slots)
+        }),
+      ...((isStrict || byModel.wrong > 0) && { MUNIMENT_LLM_ANSWER_CHECKS: "strict" })
+    },
+    notes: notesOf(tried)
+  }
+}
+
+/** Undefined: what is configured, or the default, is enough. One setting bounds readings and answers. */
+const timeoutFor = ({ byModel, config }: TriedModel): number | undefined => {
+  const slowest = (of: (result: TrialResult) => number) => timeReserve * Math.max(...byModel.map(of))
+  const needed = {
+    extraction: slowest(({ readingMillis }) => readingMillis),
+    answer: slowest(({ answerMillis }) => answerMillis)
+  }
+  const isEnough = needed.extraction <= timeoutOf(config, "extraction") && needed.answer <= timeoutOf(config, "answer")
+  if (isEnough) return undefined
+  const millis = Math.max(needed.extraction, needed.answer, timeoutOf(config, "extraction"))
+  return Math.ceil(millis / timeoutStepMillis) * timeoutStepMillis
+}
+
+const notesOf = ({ abilities, byModel, config, listing }: TriedModel): ReadonlyArray<string> => {
+  const contextTokens = listing?.contextTokens.get(config.model)
+  const product = listing?.product
+  const longer = product === undefined ? undefined : longerContext[product]
+  const isUnread = byModel.some(({ failures }) =>
+    Object.keys(failures).some((reason) => reason.startsWith("extraction"))
+  )
+  return [
+    ...(contextTokens !== undefined && contextTokens < contextTokensMin
+      ? [
+          `A context of ${contextTokens} tokens is too short for long conversations.${longer === undefined ? "" : ` ${longer}`}`
+        ]
+      : []),
+    ...(abilities.thinking === "stays_on"
+      ? ["The model thinks before it answers and cannot be told not to: replies take longer, and some may be cut off."]
+      : []),
+    ...(isUnread
+      ? ["Some readings failed; what rules do not find in such conversations is kept as messages only."]
+      : [])
+  ]
+}
+
+/** What makes it longer, in the words of the server. */
+const longerContext: Readonly<Record<NonNullable<ServerListing["product"]>, string>> = {
+  Ollama: "Start Ollama with OLLAMA_CONTEXT_LENGTH=16384.",
+  "llama.cpp": "Start llama-server with -c 16384, times the number of its slots (-np).",
+  "LM Studio": "Load the model with a context of 16384 tokens.",
+  vLLM: "Start vLLM with --max-model-len 16384."
+}
