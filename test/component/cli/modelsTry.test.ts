@@ -1,4 +1,7 @@
 /** `muniment models try`, over real HTTP: what it says of a good model and a poor one, and each way in which it fails. */
+import { layer as nodeServices } from "@effect/platform-node/NodeServices"
+import { TrialPatience, tryModel } from "@muniment/cli/commands/tryModel"
+import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { runMuniment } from "../../support/CliProcess.ts"
 import { ModelServer } from "../../support/ModelServer.ts"
@@ -75,7 +78,26 @@ it("a model that fails at every conversation fails the command, with what went w
   const { code, err, out } = await tryIt()
   expect(code).toBe(1)
   expect(out).toMatch(/a move: reading did not end/)
-  expect(err).toContain("The model scripted failed in every conversation.")
+  expect(err).toContain("The model scripted read none of the conversations.")
+})
+
+it("a model that does not read a conversation in time ends the trial", async () => {
+  const reads = trialModel()
+  server.otherwise = (request) => (request.prompt.includes("BEGIN ") ? { kind: "hang" } : reads(request))
+  const settings = {
+    MUNIMENT_LLM_PROVIDER: "openai-compatible",
+    MUNIMENT_LLM_BASE_URL: server.baseUrl("openai-compatible"),
+    MUNIMENT_LLM_MODEL: "scripted",
+    MUNIMENT_EMBEDDING_MODEL: "none"
+  }
+  const trial = tryModel(settings, () => Effect.void).pipe(
+    Effect.provideService(TrialPatience, { reading: 500, answer: 500 }),
+    Effect.provide(nodeServices),
+    Effect.flip
+  )
+  expect((await Effect.runPromise(trial)).message).toBe(
+    "The model is too slow here: it did not read a conversation of 7 messages within 0.5 s."
+  )
 })
 
 describe("a server that cannot be used", () => {
@@ -88,6 +110,7 @@ describe("a server that cannot be used", () => {
       /no more requests at the moment, for 30 s by its own word \(HTTP 429\)/
     ],
     ["fails", status(500), /failed \(HTTP 500\)\. Its log says why/],
+    ["is not ready", status(503), /is not ready \(HTTP 503\)\. Try again in a moment\.$/],
     [
       "answers in prose",
       text("The sky is blue."),

@@ -11,16 +11,13 @@ import { serverListing } from "@muniment/models/llm/ServerListing"
 import { CommandFailed } from "../CommandFailed.ts"
 import { localModelServers, tryLine } from "../modelTrial/LocalModelServers.ts"
 import { listed, modelFault } from "../modelTrial/ModelFault.ts"
-import { adviceOf, totalsOf, type TriedModel } from "../modelTrial/TrialAdvice.ts"
+import { adviceOf, isUnread, totalsOf, type TriedModel } from "../modelTrial/TrialAdvice.ts"
 import { abilityLines, trialReport } from "../modelTrial/TrialReport.ts"
 import { setting } from "../Profiles.ts"
 import { makeProgress } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags, optionalText } from "./flags.ts"
 import { tryModel } from "./tryModel.ts"
-
-/** Time for a model that is to be measured, not stopped. */
-const trialTimeoutMillis = 240_000
 
 export const tryConfigured = Command.make(
   "try",
@@ -47,18 +44,15 @@ export const tryConfigured = Command.make(
     // Ollama says how long a prompt may be once the model is loaded.
     const listing = yield* serverListing(config)
     if (!json) yield* Console.log(`${abilityLines({ abilities, config, listing })}\n`)
-    const timeoutMillis = Math.max(trialTimeoutMillis, config.timeoutMillis ?? 0)
     const trial = yield* Effect.scoped(
-      Effect.flatMap(makeProgress("Starting"), ({ update }) =>
-        tryModel({ ...settings, MUNIMENT_LLM_TIMEOUT_MILLIS: String(timeoutMillis) }, update)
-      )
+      Effect.flatMap(makeProgress("Starting"), ({ update }) => tryModel(settings, update))
     )
     const tried: TriedModel = { config, isStrict, abilities, listing, ...trial }
     const advice = adviceOf(tried)
     yield* Console.log(json ? JSON.stringify(jsonOf(tried, advice)) : trialReport(tried, advice))
-    const isUsable = trial.byModel.some(({ failures }) => Object.keys(failures).length === 0)
-    if (!isUsable)
-      return yield* new CommandFailed({ reason: `The model ${config.model} failed in every conversation.` })
+    if (trial.byModel.every(isUnread)) {
+      return yield* new CommandFailed({ reason: `The model ${config.model} read none of the conversations.` })
+    }
   }, Effect.provide(layerNodeHttp))
 ).pipe(
   Command.withDescription(

@@ -3,11 +3,11 @@
  * stored, found and answered is what the service would make of it. Accounts on a plan are served by the model, free ones
  * by the rules, so that both are measured alike.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
-import { Muniment, MunimentError } from "@muniment/client/Muniment"
+import { Muniment } from "@muniment/client/Muniment"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { commandFailed } from "../CommandFailed.ts"
+import { CommandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
 import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
 import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialResult.ts"
@@ -19,8 +19,16 @@ export interface Trial {
   readonly byRules: ReadonlyArray<TrialResult>
 }
 
-/** Node's `fetch` ends an exchange after 300 s; a model that reads for longer is of no use. */
-const requestMillisMax = 295_000
+/**
+ * How long a model is waited for, milliseconds: one that takes longer is of no use, and Node's `fetch` ends an exchange
+ * after 300 s. Tests have less.
+ */
+export const TrialPatience = Context.Reference("muniment/cli/TrialPatience", {
+  defaultValue: () => ({ reading: 290_000, answer: 120_000 })
+})
+
+/** Of the trial's service, so that the patience above ends first. */
+const unlimitedMillis = 3_600_000
 const vectorsPollMillis = 100
 /** An agent and a person of an account that has no other. */
 const scope = { agentId: "trial", subjectId: "person" } as const
@@ -48,7 +56,12 @@ export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<s
     "withModel"
   ).pipe(
     Effect.provide(
-      LocalServer.layerScratch({ ...settings, MUNIMENT_LLM_ACCOUNTS: "paid", MUNIMENT_RATE_LIMITS: "off" })
+      LocalServer.layerScratch({
+        ...settings,
+        MUNIMENT_LLM_ACCOUNTS: "paid",
+        MUNIMENT_LLM_TIMEOUT_MILLIS: String(unlimitedMillis),
+        MUNIMENT_RATE_LIMITS: "off"
+      })
     )
   )
 })
@@ -68,22 +81,29 @@ interface Place {
 const tryConversation = Effect.fnUntraced(function* (place: Place, conversation: TrialConversation, account: string) {
   const { endpoint, operator, reader } = place
   const { secret } = yield* operator.createKey({ payload: { account, plan: reader.plan } })
-  const muniment = new Muniment({ baseUrl: endpoint.url, apiKey: secret, timeoutMillis: requestMillisMax, retries: 0 })
+  const muniment = new Muniment({ baseUrl: endpoint.url, apiKey: secret, timeoutMillis: unlimitedMillis, retries: 0 })
+  const patience = yield* TrialPatience
   const failedBefore = yield* failedCalls(endpoint)
   yield* reader.step(`Reading ${conversation.title}`)
   const body = { ...scope, conversation: conversation.messages, wait: "extraction" } as const
-  const reading = yield* timed(inTime((signal) => muniment.create(body, { signal })))
+  const reading = yield* timed(
+    within(
+      patience.reading,
+      `read a conversation of ${conversation.messages.length} messages`,
+      ask((signal) => muniment.create(body, { signal }))
+    )
+  )
   const memories = yield* storedMemories(place, muniment)
   const answers: Array<GivenAnswer> = []
   for (const asked of conversation.questions) {
     yield* reader.step(`Asking about ${conversation.title}`)
     const query = { ...scope, query: asked.question, mode: "answer" } as const
-    const { millis, value } = yield* timed(inTime((signal) => muniment.search(query, { signal })))
-    answers.push({ asked, millis, answer: value?.grounded === true ? value.answer : undefined })
+    const search = ask((signal) => muniment.search(query, { signal }))
+    const { millis, value } = yield* timed(within(patience.answer, "answer a question", search))
+    answers.push({ asked, millis, answer: value.grounded ? value.answer : undefined })
   }
   const failures = yield* failedCalls(endpoint)
   for (const [reason, count] of failedBefore) failures.set(reason, (failures.get(reason) ?? 0) - count)
-  if (reading.value === undefined) failures.set(tooLate, (failures.get(tooLate) ?? 0) + 1)
   // What could not be read would be tried again while the next one is read.
   yield* Effect.ignore(ask((signal) => muniment.batchDelete({ filters: { agentId: scope.agentId } }, { signal })))
   return trialResult({
@@ -96,14 +116,14 @@ const tryConversation = Effect.fnUntraced(function* (place: Place, conversation:
   })
 })
 
-const tooLate = "extraction timeout"
-
-/** Undefined: the answer did not come in time. */
-const inTime = <A>(call: (signal: AbortSignal) => Promise<A>) =>
-  Effect.tryPromise({
-    try: call,
-    catch: (cause) => (cause instanceof MunimentError && cause.code === "timeout" ? "late" : commandFailed(cause))
-  }).pipe(Effect.catch((failure) => (failure === "late" ? Effect.undefined : Effect.fail(failure))))
+const within = <A, E, R>(millis: number, what: string, work: Effect.Effect<A, E, R>) =>
+  Effect.timeoutOrElse(work, {
+    duration: millis,
+    orElse: () =>
+      Effect.fail(
+        new CommandFailed({ reason: `The model is too slow here: it did not ${what} within ${millis / 1_000} s.` })
+      )
+  })
 
 /** The extracted ones that hold now, once what is stored has its vectors. */
 const storedMemories = Effect.fnUntraced(function* ({ operator }: Place, muniment: Muniment) {

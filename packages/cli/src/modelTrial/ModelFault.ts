@@ -15,6 +15,8 @@ export const modelFault = (
   const answered = status === undefined ? "" : ` (HTTP ${status})`
   switch (reason) {
     case "unreachable":
+      // llama.cpp says so while it loads its model.
+      if (status === 503) return `The server at ${baseUrl} is not ready${answered}. Try again in a moment.`
       return status === undefined
         ? `Nothing answers at ${baseUrl}: ${message}. Start the model's server, or correct MUNIMENT_LLM_BASE_URL.`
         : `The server at ${baseUrl} failed${answered}. Its log says why; a model that does not fit into memory is a usual reason.`

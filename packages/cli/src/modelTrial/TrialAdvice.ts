@@ -97,13 +97,14 @@ const timeoutFor = ({ byModel, config }: TriedModel): number | undefined => {
   return Math.ceil(millis / timeoutStepMillis) * timeoutStepMillis
 }
 
+/** A call of the model that reads failed. */
+export const isUnread = ({ failures }: TrialResult): boolean =>
+  Object.keys(failures).some((reason) => reason.startsWith("extraction"))
+
 const notesOf = ({ abilities, byModel, config, listing }: TriedModel): ReadonlyArray<string> => {
   const contextTokens = listing?.contextTokens.get(config.model)
   const product = listing?.product
   const longer = product === undefined ? undefined : longerContext[product]
-  const isUnread = byModel.some(({ failures }) =>
-    Object.keys(failures).some((reason) => reason.startsWith("extraction"))
-  )
   return [
     ...(contextTokens !== undefined && contextTokens < contextTokensMin
       ? [
@@ -113,7 +114,7 @@ const notesOf = ({ abilities, byModel, config, listing }: TriedModel): ReadonlyA
     ...(abilities.thinking === "stays_on"
       ? ["The model thinks before it answers and cannot be told not to: replies take longer, and some may be cut off."]
       : []),
-    ...(isUnread
+    ...(byModel.some(isUnread)
       ? ["Some readings failed; what rules do not find in such conversations is kept as messages only."]
       : [])
   ]
