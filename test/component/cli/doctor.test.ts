@@ -92,6 +92,17 @@ describe("doctor's trial", () => {
     expect(run.out).toContain("MUNIMENT_LLM_")
   })
 
+  it("does not take a conversation that waits to be read for one in which nothing is found", async () => {
+    let posts = 0
+    const { isSuccess, out } = await runCli(["doctor"], (request) =>
+      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
+        ? ok({ created: [], updated: [], extraction: "pending" })
+        : service()(request)
+    )
+    expect(isSuccess).toBe(true)
+    expect(out).toMatch(/warn +extraction +rules had not read a short conversation after \d+ ms/)
+  })
+
   it("reports a key that could not be revoked", async () => {
     const run = await runCli(
       ["doctor"],

@@ -108,6 +108,14 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
   if (outcome._tag === "Failure") {
     return failed("extraction", outcome.failure, "look at the MUNIMENT_LLM_ settings and at the model's server")
   }
+  if (outcome.success.extraction === "pending") {
+    return {
+      name: "extraction",
+      verdict: "warn",
+      detail: `${reader} had not read a short conversation after ${tookMillis} ms, and goes on in the background`,
+      remedy: reader === "rules" ? "the machine is busy: try again" : '"muniment models try" shows how long it takes'
+    } satisfies Check
+  }
   const found = outcome.success.created.length
   return found > 0
     ? ok("extraction", `${reader} read ${found} memories out of a conversation in ${tookMillis} ms`)
