@@ -42,7 +42,12 @@ const commands = {
       context: { readAt: { owner: "another", count: 0 }, expiresAt: undefined }
     }),
     extracting([6], [], { isForced: true, awaits }),
-    extracting([7], [], { reads: "1a7e" })
+    extracting([7], [], {
+      reads: "1a7e",
+      shown: [{ id: id(3), contentHash: memoryRecord(3, "of both").contentHash }],
+      withheld: ["0001"]
+    }),
+    extracting([], [], { awaits: { ...awaits, id: "1a7f", instructions: "Only \ud83d\ude00." } })
   ],
   PatchMemories: [
     { _tag: "PatchMemories", ids: [id(1)], patch: { tags: ["x"], expiresAt: null }, atMillis: 5, idempotency }

@@ -16,6 +16,7 @@ import {
   engineOf,
   extracting,
   memoryRecord,
+  messageRecord,
   namespaceKey,
   newMemory,
   replacementOf,
@@ -120,6 +121,74 @@ describe("the removal of a memory erases the turns it was taken from, and the su
       expect((yield* contextOf(scope)).turns).toEqual([turnOf(2, "hello")])
       yield* maintain
       expectErased(directory, secret)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})
+
+describe("an extraction that was shown memories", () => {
+  const shown = [{ id, contentHash: memoryRecord(1, "a fact").contentHash }]
+  const isStored = asking(extracting([9], [memoryRecord(9, "carried on")], { shown }))
+  const ways: ReadonlyArray<readonly [string, Command]> = [
+    ["is erased", { _tag: "RemoveMemories", ids: [id], idempotency: undefined }],
+    [
+      "is corrected",
+      {
+        _tag: "StoreMemories",
+        memories: [replacementOf(memoryRecord(1, "corrected", { subjectId: "s" }))],
+        idempotency: undefined
+      }
+    ]
+  ]
+  for (const [way, command] of ways) {
+    it.effect(`stores nothing once one of them ${way}`, () =>
+      Effect.gen(function* () {
+        yield* talk()
+        yield* asking(command)
+        expect(yield* isStored).toMatchObject({ isStale: true, created: [] })
+      }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+    )
+  }
+
+  it.effect("stores what it found while they are there, superseded ones too", () =>
+    Effect.gen(function* () {
+      const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
+      yield* asking(extracting([1], [first]))
+      yield* asking(extracting([2], [memoryRecord(2, "another", { uniqueKey: "one" })]))
+      expect(yield* isStored).toMatchObject({ isStale: false, created: [{ id: memoryRecord(9, "").id }] })
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})
+
+describe("a message that is not to be kept", () => {
+  it.effect("goes with its turn, the summary, and what was taken from it alone, whether it is stored or not", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const both = memoryRecord(4, "of two messages", {
+        ...scope,
+        origin: "extraction",
+        sources: [{ key: secretMark }, { key: turnOf(2).key }]
+      })
+      for (const isMessageStored of [false, true]) {
+        if (isMessageStored) {
+          const record = messageRecord(7, secret, { ...scope, sources: [{ key: secretMark }] })
+          yield* asking(extracting([], [record], { scope, isForced: true }))
+        }
+        yield* talk({ isForced: true })
+        if (!isMessageStored) yield* asking(extracting([], [both], { scope }))
+        const commit = { scope, withheld: [secretMark], isForced: true, summary: "without it" }
+        yield* asking(extracting([5], [], commit))
+        expect(yield* contextOf(scope)).toMatchObject({
+          turns: [{ content: "hello" }, { content: turnOf(5).content }],
+          summary: "without it"
+        })
+        const keys = [secretMark, turnOf(2).key]
+        const left = yield* NamespaceHost.use((host) =>
+          host.answer(key, { _tag: "ExtractedFrom", scope, keys, limit: 10 })
+        )
+        expect(left.map((one) => one.id)).toEqual([both.id])
+        yield* maintain
+        expectErased(directory, secret)
+      }
     }).pipe(Effect.provide(engineOf(directory)))
   })
 })

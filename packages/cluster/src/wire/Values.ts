@@ -127,6 +127,7 @@ export const readingFields = {
   id: Text,
   messages: Schema.Array(Schema.Struct({ key: Text, readKey: Text })),
   kinds: Schema.UndefinedOr(Texts),
+  instructions: Schema.optional(Text),
   conversationDate: Text,
   expiresAt: MaybeNumber
 }

@@ -31,7 +31,7 @@ import type { Draft } from "./Draft.ts"
 import { memoryBytes, tagBytes } from "../store/memoryBytes.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
-import { scopeText } from "../store/Conversations.ts"
+import { type ConversationScope, scopeText } from "../store/Conversations.ts"
 import { versionTag } from "./versionTag.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
@@ -117,7 +117,10 @@ export class CommandPlanner {
           if (record !== undefined) created.push(draft.insert(record, memory.vector))
         }
       }
-      if (conversation !== undefined) advanceConversation(conversation, draft)
+      if (conversation !== undefined) {
+        yield* withhold(conversation, draft)
+        advanceConversation(conversation, draft)
+      }
       const reply = (): StoredMemories => ({
         created: created.map((stored) => state.version(stored)),
         updated: updated.map((stored) => state.version(stored)),
@@ -184,9 +187,14 @@ export class CommandPlanner {
         slots.push(slot)
       }
       const { subjectId, threadId } = filter
+      const erased = slots.map((slot) => table.row(slot)!.id)
       if (coversConversations(filter)) {
         yield* draft.eraseConversations({ _tag: "Forget", within: { subjectId, threadId } })
-        return this.#removeSlots(slots, draft)
+        for (const slot of slots) draft.remove(slot, table.row(slot)!.id)
+        // Of a thread: other threads of the subject may carry on what was said there.
+        if (threadId !== undefined) yield* removeCarrying(erased, draft)
+        draft.endCommand(undefined)
+        return () => slots.length
       }
       const messages = yield* draft.committed(slots.filter((slot) => table.row(slot)?.message !== undefined))
       for (const slot of slots) draft.remove(slot, table.row(slot)!.id)
@@ -272,17 +280,45 @@ const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draf
   return { reply: () => removed.length, result: String(removed.length) }
 })
 
+/** Erases messages that are stored, and what was taken from messages, stored or not. */
+const withhold = Effect.fnUntraced(function* ({ scope, withheld = [] }: ConversationCommit, draft: Draft) {
+  for (const id of yield* draft.storedMessages(scope, withheld)) {
+    const found = yield* draft.find(id)
+    if (found !== undefined) draft.remove(found.slot, id)
+  }
+  yield* removeTaken(scope, new Set(withheld), draft)
+})
+
 /** Removes the extracted memories whose messages are all erased, now that these records are. */
 const removeTakenFrom = Effect.fnUntraced(function* (erased: ReadonlyArray<MemoryRecord>, draft: Draft) {
   const messages = erased.filter(({ origin }) => origin === "conversation")
   for (const [scope, ...others] of Map.groupBy(messages, scopeText).values()) {
     if (scope === undefined) continue
     const keys = new Set([scope, ...others].flatMap(({ sources = [] }) => sources.map(({ key }) => key)))
-    for (const { record, slot } of yield* draft.takenFrom(scope, keys)) {
-      const left = (record.sources ?? []).filter(({ key }) => !keys.has(key))
-      const gone = yield* Effect.forEach(left, ({ key }) => draft.isErased(scope, key))
-      if (gone.every(Boolean)) draft.remove(slot, record.id)
-    }
+    yield* removeTaken(scope, keys, draft)
+  }
+})
+
+/** Removes what was taken from these messages and from none that is left, and what carries its words on. */
+const removeTaken = Effect.fnUntraced(function* (scope: ConversationScope, keys: ReadonlySet<string>, draft: Draft) {
+  const removed: Array<string> = []
+  for (const { record, slot } of yield* draft.takenFrom(scope, keys)) {
+    const left = (record.sources ?? []).filter(({ isCarried, key }) => isCarried !== true && !keys.has(key))
+    const gone = yield* Effect.forEach(left, ({ key }) => draft.isErased(scope, key))
+    if (!gone.every(Boolean)) continue
+    draft.remove(slot, record.id)
+    removed.push(record.id)
+  }
+  yield* removeCarrying(removed, draft)
+})
+
+/** The newer versions of erased memories that carry their words on, in whatever thread. */
+const removeCarrying = Effect.fnUntraced(function* (erased: ReadonlyArray<string>, draft: Draft) {
+  let gone = erased
+  while (gone.length > 0) {
+    const carrying = yield* draft.carrying(new Set(gone))
+    for (const { record, slot } of carrying) draft.remove(slot, record.id)
+    gone = carrying.map(({ record }) => record.id)
   }
 })
 
@@ -360,15 +396,16 @@ const draftedPerTurn = 25
 const yieldAfter = (index: number): Effect.Effect<void> =>
   index > 0 && index % draftedPerTurn === 0 ? Effect.yieldNow : Effect.void
 
-/** Whether messages were processed, or their context erased, by another command while the extraction ran. */
+/** Whether messages were processed, or what the extraction was shown erased, by another command while it ran. */
 const isStale = Effect.fnUntraced(function* (conversation: ConversationCommit, draft: Draft) {
-  const { context, isForced, processed, scope } = conversation
+  const { context, isForced, processed, scope, shown = [] } = conversation
   if (context !== undefined && draft.isErasedSince(scope, context.readAt)) return true
+  for (const { contentHash, id } of shown) if ((yield* draft.find(id))?.record.contentHash !== contentHash) return true
   return !isForced && (yield* draft.isProcessed(scope, processed))
 })
 
 const advanceConversation = (conversation: ConversationCommit, draft: Draft): void => {
-  const { context, isForced: _isForced, ...advance } = conversation
+  const { context, isForced: _isForced, shown: _shown, ...advance } = conversation
   const summaryExpiresAt = earliest(advance.expiresAt, context?.expiresAt)
   draft.changeConversation({ _tag: "Advance", expiresAt: undefined, ...advance, summaryExpiresAt })
 }

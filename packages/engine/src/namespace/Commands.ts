@@ -105,10 +105,19 @@ export interface ConversationCommit {
   readonly expiresAt?: number | undefined
   /** Earlier turns and summary that the extraction has read; absent: none. */
   readonly context?: ReadContext | undefined
+  /** Memories that the extraction has read: the command is stale if one is gone, or says something else. */
+  readonly shown?: ReadonlyArray<ShownMemory> | undefined
+  /** Keys of messages that are erased with what was taken from them alone: their writer asked not to keep them. */
+  readonly withheld?: ReadonlyArray<string> | undefined
   /** An extraction that is to follow; kept until a commit `reads` it. */
   readonly awaits?: PendingReading | undefined
   /** Id of the awaited extraction that this commit carries out, or gives up. */
   readonly reads?: string | undefined
+}
+
+export interface ShownMemory {
+  readonly id: string
+  readonly contentHash: string
 }
 
 /** Derived data inherits the expiry and the erasure of its sources. */

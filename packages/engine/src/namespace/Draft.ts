@@ -176,6 +176,33 @@ export class Draft {
     })
   }
 
+  /** Live memories that carry on the words of any of these, as the draft leaves them. */
+  carrying(ids: ReadonlySet<string>): Effect.Effect<ReadonlyArray<StoredRecord>, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const slots = yield* this.#store.slotsTakenFrom(undefined, [...ids])
+      const known = new Set([
+        ...slots.flatMap((slot) => this.#state.table.row(slot)?.id ?? []),
+        ...this.#overlay.keys()
+      ])
+      const found = yield* Effect.forEach(known, (id) => this.find(id))
+      return found.flatMap((stored) =>
+        stored?.record.sources?.some(({ isCarried, key }) => isCarried === true && ids.has(key)) === true
+          ? [stored]
+          : []
+      )
+    })
+  }
+
+  /** Ids of the messages of a conversation that are there. */
+  storedMessages(
+    scope: ConversationScope,
+    keys: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<string>, StoreError> {
+    return Effect.map(this.#store.conversations.stored(scope, keys), (stored) =>
+      Array.from(stored.values()).filter((id) => id !== undefined)
+    )
+  }
+
   /** Whether the message behind a key was stored in the conversation and is gone. */
   isErased(scope: ConversationScope, key: string): Effect.Effect<boolean, StoreError> {
     return Effect.flatMap(this.#store.conversations.stored(scope, [key]), (stored) => {

@@ -36,6 +36,8 @@ export interface PendingReading {
   readonly messages: ReadonlyArray<{ readonly key: string; readonly readKey: string }>
   /** Kinds to look for; undefined: all. */
   readonly kinds: ReadonlyArray<string> | undefined
+  /** What the request wants remembered and left out. */
+  readonly instructions?: string | undefined
   /** `YYYY-MM-DD`. */
   readonly conversationDate: string
   /** Expiry of what is extracted, milliseconds. */
@@ -86,6 +88,8 @@ export interface ConversationAdvance {
   /** Expiry of the summary, milliseconds: it also contains earlier turns. */
   readonly summaryExpiresAt: number | undefined
   readonly awaits?: PendingReading | undefined
+  /** Keys of messages whose turns are erased, with the summary that was there before. */
+  readonly withheld?: ReadonlyArray<string> | undefined
   /** Id of the pending extraction that this commit ends. */
   readonly reads?: string | undefined
 }

@@ -129,9 +129,9 @@ export interface OpenNamespace {
     contentHash: string,
     subjectId: string | undefined
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
-  /** Slots of the extracted memories of a conversation that were taken from any of these messages, live or not. */
+  /** Slots of extracted memories with any of these sources, live or not; of a conversation, or of all of them. */
   readonly slotsTakenFrom: (
-    scope: ConversationScope,
+    scope: ConversationScope | undefined,
     keys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
   /** Memories that lack a vector of `model`, their own or a passage's, expired ones included. */

@@ -145,7 +145,7 @@ export class LoggedNamespace implements OpenNamespace {
 
   /** Memories with sources wait for the copy, so it has them. */
   slotsTakenFrom(
-    scope: ConversationScope,
+    scope: ConversationScope | undefined,
     keys: ReadonlyArray<string>
   ): Effect.Effect<ReadonlyArray<number>, StoreError> {
     return this.#file.slotsTakenFrom(scope, keys)

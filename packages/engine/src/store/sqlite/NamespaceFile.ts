@@ -232,11 +232,15 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   slotsTakenFrom(
-    { subjectId, threadId }: ConversationScope,
+    scope: ConversationScope | undefined,
     keys: ReadonlyArray<string>
   ): Effect.Effect<ReadonlyArray<number>, StoreError> {
     return guarded(() => {
-      const rows = this.#database.prepare(takenFromSql).all(JSON.stringify(keys), subjectId ?? null, threadId ?? null)
+      const sources = JSON.stringify(keys)
+      const rows =
+        scope === undefined
+          ? this.#database.prepare(takenFromSql).all(sources)
+          : this.#database.prepare(takenWithinSql).all(sources, scope.subjectId ?? null, scope.threadId ?? null)
       return rows.map((row) => Number(row["slot"]))
     })
   }
@@ -327,8 +331,8 @@ const nearIdSql = `SELECT near.slot, near.id, own.id FROM (
   LEFT JOIN memory own ON own.slot = near.slot`
 
 const takenFromSql = `SELECT DISTINCT memory.slot AS slot FROM json_each(?) AS wanted
-  JOIN memory_source ON memory_source.key = wanted.value JOIN memory ON memory.slot = memory_source.memory
-  WHERE subject_id IS ? AND thread_id IS ?`
+  JOIN memory_source ON memory_source.key = wanted.value JOIN memory ON memory.slot = memory_source.memory`
+const takenWithinSql = `${takenFromSql} WHERE subject_id IS ? AND thread_id IS ?`
 
 const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?1)
   + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory

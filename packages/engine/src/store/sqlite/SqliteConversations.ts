@@ -192,9 +192,13 @@ export class SqliteConversations implements Conversations {
   }
 
   #advance(change: ConversationAdvance, atMillis: number): void {
-    const { awaits, expiresAt, processed, reads, scope, summary, summaryExpiresAt, turns } = change
+    const { awaits, expiresAt, processed, reads, scope, summary, summaryExpiresAt, turns, withheld = [] } = change
     const database = this.#database
     const conversation = this.#ensure(scope)
+    this.eraseSources(
+      scope,
+      withheld.map((key) => ({ key }))
+    )
     const mark = database.prepare(markReadSql)
     for (const key of processed) mark.run(conversation, key)
     const append = database.prepare(appendSql)
@@ -206,9 +210,11 @@ export class SqliteConversations implements Conversations {
       database.prepare(summarySql).run(summary, atMillis, summaryExpiresAt ?? null, conversation)
     }
     if (awaits !== undefined) {
-      const { conversationDate, id, kinds, messages } = awaits
-      const [keys, names] = [JSON.stringify(messages), kinds === undefined ? null : JSON.stringify(kinds)]
-      database.prepare(awaitSql).run(id, conversation, keys, names, conversationDate, awaits.expiresAt ?? null)
+      const { conversationDate, id, messages } = awaits
+      const keys = JSON.stringify(messages)
+      database
+        .prepare(awaitSql)
+        .run(id, conversation, keys, wantedText(awaits), conversationDate, awaits.expiresAt ?? null)
     }
     if (reads !== undefined) database.prepare("DELETE FROM conversation_pending WHERE id = ?").run(reads)
     this.#noteExpiry(change)
@@ -249,16 +255,29 @@ const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
 }
 
 const readingOf = (columns: Readonly<Record<string, unknown>>): ScopedReading => {
-  const kinds = textOf(columns["kinds"])
   return {
     id: String(columns["id"]),
     scope: { subjectId: textOf(columns["subject_id"]), threadId: textOf(columns["thread_id"]) },
     messages: JSON.parse(String(columns["messages"])) as ScopedReading["messages"],
-    kinds: kinds === undefined ? undefined : (JSON.parse(kinds) as ReadonlyArray<string>),
+    ...wantedOf(textOf(columns["kinds"])),
     conversationDate: String(columns["conversation_date"]),
     expiresAt: timeOf(columns["expires_at"]),
     place: Number(columns["place"])
   }
+}
+
+type Wanted = Pick<ScopedReading, "kinds" | "instructions">
+
+/** The column of the kinds: a list of them, or an object where there are instructions too. */
+const wantedText = ({ instructions, kinds }: Wanted): string | null => {
+  if (instructions !== undefined) return JSON.stringify({ instructions, kinds })
+  return kinds === undefined ? null : JSON.stringify(kinds)
+}
+
+const wantedOf = (text: string | undefined): Wanted => {
+  const wanted = text === undefined ? undefined : (JSON.parse(text) as ReadonlyArray<string> | Partial<Wanted>)
+  if (wanted === undefined || "length" in wanted) return { kinds: wanted }
+  return { instructions: wanted.instructions, kinds: wanted.kinds }
 }
 
 /** Assignments of an UPDATE of `conversation`, with its sum. */
