@@ -269,6 +269,9 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "sessions.listSessions": () => [["/admin/sessions"]],
   "sessions.endSession": ({ agentId }) => [[`/admin/sessions/${agentId}`]],
   "admin.status": () => [["/admin/status"]],
+  "admin.setInstructions": ({ agentId }) => [
+    ["/admin/accounts/instructions", { body: { account: agentId, instructions: null } }]
+  ],
   "admin.setRemember": ({ agentId }) => [["/admin/accounts/remember", { body: { account: agentId, remember: null } }]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
   "admin.listAccounts": () => [["/admin/accounts"]],

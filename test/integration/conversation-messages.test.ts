@@ -12,6 +12,7 @@ import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status } from "../support/ModelServerReplies.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import { type Answer, startServer, type ServerCalls } from "../support/TestServer.ts"
+import { told } from "../support/ToldMemory.ts"
 
 let server: ServerCalls
 let alice: MemoryCalls
@@ -217,17 +218,11 @@ describe("a conversation", () => {
 })
 
 describe("a conversation that cannot be read now", () => {
-  const told = [{ id: "m1", role: "user", content: "My name is Alice and I live in Quimper." }, ...talk.slice(1)]
-  const memory = {
-    kind: "factual_memory",
-    data: { subject: "Alice", fact: "Alice lives in Quimper", source: "user" },
-    confidence: 0.9,
-    mentions: [],
-    tags: [],
-    sources: [1],
-    quote: "I live in Quimper"
-  }
-  const good = answer({ memories: [memory], summary: "" })
+  const said = [{ id: "m1", role: "user", content: "My name is Alice and I live in Quimper." }, ...talk.slice(1)]
+  const memory = told("Alice has settled in Quimper", "I live in Quimper")
+  const good = answer({ memories: [memory] })
+  const byRules = ["Alice lives in Quimper", "The user's name is Alice"]
+  const factsOf = (memories: ReadonlyArray<Json>) => memories.map(({ data }) => data.fact).toSorted()
 
   it("is stored, found and free, and read when the model is back, through a kill too", async () => {
     const model = await ModelServer.start()
@@ -241,28 +236,33 @@ describe("a conversation that cannot be read now", () => {
     }
     const first = await startServer({ dataDirectory, environment })
     const calls = await accountCalls(first, "pending")
-    const sent = await calls.post("/v1/memories", { agentId: "a", conversation: told, threadId: "t" })
+    const sent = await calls.post("/v1/memories", { agentId: "a", conversation: said, threadId: "t" })
     expect(sent.body).toMatchObject({ created: [], messages: { stored: 2, known: 0 }, extraction: "pending" })
     expect(sent.headers.get("x-credits-charged")).toBe("0")
-    const [hit] = await calls.search({ query: "Quimper" })
-    expect(hit.data.text).toBe(told[0]!.content)
+    // What rules find needs no model.
+    expect(factsOf((await calls.call("GET", "/v1/memories?agentId=a&include=extracted")).body.memories)).toEqual(
+      byRules
+    )
+    const [hit] = await calls.search({ query: "Quimper", include: "messages" })
+    expect(hit.data.text).toBe(said[0]!.content)
     await first.kill()
 
     model.otherwise = () => good
     const second = await startServer({ dataDirectory, environment })
     const later = (path: string) => second.call("GET", path, { key: calls.key })
-    for (let total = 0; total < 3;) {
+    for (let total = 0; total < 5;) {
       await new Promise((wake) => setTimeout(wake, 100))
       total = (await later("/v1/memories?agentId=a")).body.total
     }
     const { memories } = (await later("/v1/memories?agentId=a&kind=factual_memory")).body
-    expect(memories[0]).toMatchObject({ data: memory.data, metadata: { threadId: "t", sourceMessageIds: ["m1"] } })
+    expect(factsOf(memories)).toEqual([...byRules, memory.text].toSorted())
+    for (const { metadata } of memories) expect(metadata).toMatchObject({ threadId: "t", sourceMessageIds: ["m1"] })
     const again = await second.call("POST", "/v1/memories", {
       key: calls.key,
-      body: { agentId: "a", conversation: told.slice(0, 2), threadId: "t" }
+      body: { agentId: "a", conversation: said.slice(0, 2), threadId: "t" }
     })
     expect(again.body).toMatchObject({ created: [], skippedMessages: 2, extraction: "done" })
-    expect(again.body.existing.map(({ id }: Json) => id)).toEqual(memories.map(({ id }: Json) => id))
+    expect(again.body.existing.map(({ id }: Json) => id)).toEqual(memories.toReversed().map(({ id }: Json) => id))
     expect(again.headers.get("x-credits-charged")).toBe("0")
     await second.stop()
     await model.close()
@@ -283,14 +283,14 @@ describe("a conversation that cannot be read now", () => {
     })
     try {
       const calls = await accountCalls(own, "later")
-      const send = () => calls.post("/v1/memories", { agentId: "a", conversation: told, remember: "messages" })
+      const send = () => calls.post("/v1/memories", { agentId: "a", conversation: said, remember: "messages" })
       expect((await send()).body.extraction).toBe("pending")
       model.otherwise = () => good
       const paid = await send()
       expect(paid.body).toMatchObject({ messages: { stored: 0, known: 2 }, extraction: "done", skippedMessages: 0 })
-      expect([paid.body.created.length, paid.headers.get("x-credits-charged")]).toEqual([1, "5"])
+      expect([factsOf(paid.body.created), paid.headers.get("x-credits-charged")]).toEqual([[memory.text], "5"])
       model.otherwise = () => status(401)
-      const strict = await calls.post("/v1/memories", { agentId: "b", conversation: told })
+      const strict = await calls.post("/v1/memories", { agentId: "b", conversation: said })
       expect([strict.status, strict.body.code]).toEqual([503, "extraction_unavailable"])
     } finally {
       await own.stop()

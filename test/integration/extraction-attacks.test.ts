@@ -4,10 +4,12 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sectionOf } from "../support/FencedPrompt.ts"
+import { accountCalls, fact, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer, type ModelRequest } from "../support/ModelServer.ts"
 import { answer, status, type ModelReply } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { told } from "../support/ToldMemory.ts"
 
 let model: ModelServer
 let server: TestServer
@@ -34,13 +36,10 @@ afterAll(async () => {
 })
 
 const said = (id: string, content: string) => ({ id, role: "user", content })
-const home = { subject: "Alice", fact: "Alice lives in Quimper" }
+/** Of words of which rules read nothing. */
+const home = told("Alice is at home in Quimper", "at home in Quimper")
 
-const extraction = (data?: object, quote = "live in Quimper", summary = "", kind = "factual_memory"): ModelReply =>
-  answer({
-    memories: data === undefined ? [] : [{ kind, data, confidence: 0.9, sources: [1], quote }],
-    summary
-  })
+const extraction = (...memories: ReadonlyArray<object>): ModelReply => answer({ memories })
 
 const later = (millis: number, reply: ModelReply): ModelReply => ({ kind: "slow", millis, then: reply })
 
@@ -57,21 +56,19 @@ const untilAsked = async () => {
 
 const spent = async () => 1_000_000 - (await alice.call("GET", "/v1/credits")).body.allowance.credits
 
-/** A model that sums up whatever it is shown of Quimper. */
-const echo = ({ prompt }: ModelRequest): ModelReply =>
-  extraction(undefined, "", prompt.includes("Quimper") ? "Somebody lives in Quimper." : "Nothing is known.")
-
 describe("a conversation", () => {
   it("whose client goes away is answered again under its key, also where a stored memory said it before", async () => {
     const schema = schemaText({ who: text, city: text }, { required: ["who", "city"] })
     await alice.post("/v1/schemas", { name: "Home", description: "Where somebody lives", schema, uniqueOn: ["who"] })
-    const lives = extraction({ who: "Alice", city: "Quimper" }, "live in Quimper", "", "Home")
+    const record = { kind: "Home", data: { who: "Alice", city: "Quimper" }, n: [1], quote: "at home in Quimper" }
+    const lives = answer({ records: [record] })
     model.otherwise = () => lives
-    const { body } = await extract("gone", "I am Alice and live in Quimper.")
+    const { body } = await extract("gone", "At home in Quimper, says Alice.")
+    expect(body.created).toMatchObject([{ kind: "Home", data: record.data }])
     model.requests.length = 0
     model.otherwise = () => later(300, lives)
     const spentBefore = await spent()
-    const conversation = [said("again", "I still live in Quimper, says Alice.")]
+    const conversation = [said("again", "Still at home in Quimper, says Alice.")]
     const client = new AbortController()
     const lost = fetch(`${server.url}/v1/memories`, {
       method: "POST",
@@ -93,7 +90,7 @@ describe("a conversation", () => {
   it("sent many times at once is read by the model once, and charged once", async () => {
     model.otherwise = () => later(200, extraction(home))
     const spentBefore = await spent()
-    const all = await Promise.all(Array.from({ length: 6 }, () => extract("many", "I am Alice and live in Quimper.")))
+    const all = await Promise.all(Array.from({ length: 6 }, () => extract("many", "At home in Quimper, says Alice.")))
     expect(all.map(({ body }) => body.created.length).toSorted()).toEqual([0, 0, 0, 0, 0, 1])
     expect([model.requests.length, (await spent()) - spentBefore]).toEqual([1, 5])
   })
@@ -106,45 +103,125 @@ describe("a conversation", () => {
   })
 
   it("that is read again is not its own context", async () => {
-    await extract("forced", "I live in Quimper.")
-    await extract("forced", "I live in Quimper.", { force: true })
+    await extract("forced", "At home in Quimper, says Alice.")
+    await extract("forced", "At home in Quimper, says Alice.", { force: true })
     expect(model.requests[1]!.prompt.split("Quimper")).toHaveLength(2)
+    expect(sectionOf(model.requests[1]!.prompt, "CONTEXT")).toEqual([])
   })
 })
 
 describe("what was erased or has ended", () => {
+  /** What the model makes of a known memory that it is shown. */
+  const carried = ({ prompt }: ModelRequest): ModelReply => {
+    const known = sectionOf(prompt, "KNOWN") as ReadonlyArray<{ readonly id?: string; readonly text: string }>
+    const line = known.find(({ text }) => text.includes("Quimper"))
+    const text = line === undefined ? "Alice is fond of cocoa" : "Alice is fond of cocoa from Quimper"
+    const place = line?.id === undefined ? {} : { op: "replace", id: line.id }
+    return extraction(told(text, "Cocoa again", place))
+  }
+
   it("while a model reads a thread is not learned again from what the model was shown", async () => {
-    model.otherwise = () => extraction(home, "live in Quimper", "Alice lives in Quimper.")
-    const { body } = await extract("erased", "I am Alice and live in Quimper.")
+    model.otherwise = () => extraction(home)
+    const { body } = await extract("erased", "At home in Quimper, says Alice.")
     model.requests.length = 0
-    model.otherwise = (request) => later(300, echo(request))
-    const reading = extract("erased", "I like tea.")
+    model.otherwise = (request) => later(300, carried(request))
+    const reading = extract("erased", "Cocoa again for Alice, at home.")
     await untilAsked()
+    expect(model.requests[0]!.prompt.split("Quimper")).toHaveLength(3)
     expect((await alice.call("DELETE", `/v1/memories/${body.created[0].id}`)).status).toBe(200)
-    expect((await reading).status).toBe(200)
+    expect((await reading).body.created).toMatchObject([{ data: { fact: "Alice is fond of cocoa" } }])
+    expect(model.requests).toHaveLength(2)
+    expect(model.requests[1]!.prompt).not.toContain("Quimper")
     model.requests.length = 0
-    await extract("erased", "I like cake.")
-    expect(model.requests[0]!.prompt).toContain("I like tea.")
+    await extract("erased", "And cake.")
+    expect(sectionOf(model.requests[0]!.prompt, "CONTEXT")).toMatchObject([{ text: "Cocoa again for Alice, at home." }])
     expect(model.requests[0]!.prompt).not.toContain("Quimper")
+    const { body: left } = await alice.call("GET", "/v1/memories?agentId=erased&includeSuperseded=true")
+    expect(JSON.stringify(left)).not.toContain("Quimper")
   })
 
-  it("does not live on in a summary or beside a memory that stay", async () => {
-    model.otherwise = echo
-    await extract("ended", "My hideout is in Quimper, near the weathervane.", { ttl: "1s" })
-    model.otherwise = (request) => {
-      const { value } = echo(request) as Extract<ModelReply, { readonly kind: "answer" }>
-      const tea = { subject: "user", fact: "likes tea" }
-      return answer({
-        ...(value as object),
-        memories: [{ kind: "factual_memory", data: tea, confidence: 0.9, sources: [1], quote: "I like tea" }]
-      })
-    }
-    expect((await extract("ended", "I like tea.")).body.created).toHaveLength(1)
-    await pause(1_000)
+  it.each([
+    ["a caller stored", { memories: [{ kind: "factual_memory", data: { subject: "Alice", fact: home.text } }] }],
+    [
+      "another thread told",
+      { remember: "extracted", threadId: "other", conversation: [said("m", "At home in Quimper, says Alice.")] }
+    ]
+  ])("while a model reads a new thread is not learned again either: what %s", async (name, first) => {
+    const agentId = `elsewhere ${name}`
+    model.otherwise = () => extraction(home)
+    const { body } = await alice.post("/v1/memories", { agentId, ...first })
+    expect(body.created).toHaveLength(1)
     model.requests.length = 0
-    model.otherwise = echo
-    await extract("ended", "I like cake.")
-    expect(model.requests[0]!.prompt).toContain("I like tea.")
+    model.otherwise = (request) => later(300, carried(request))
+    const reading = extract(agentId, "Cocoa again for Alice, at home.", { threadId: "new" })
+    await untilAsked()
+    expect(model.requests[0]!.prompt).toContain("Quimper")
+    await alice.call("DELETE", `/v1/memories/${body.created[0].id}`)
+    expect((await reading).body.created).toMatchObject([{ data: { fact: "Alice is fond of cocoa" } }])
+    const { body: left } = await alice.call("GET", `/v1/memories?${new URLSearchParams({ agentId })}`)
+    expect([left.total, JSON.stringify(left).includes("Quimper")]).toEqual([1, false])
+  })
+
+  it.each([
+    ["by id", "own", (id: string) => ({ ids: [id] })],
+    ["with its thread", "own", () => ({ filters: { agentId: "", threadId: "t" } })],
+    ["by id, beside another one", "both", (id: string) => ({ ids: [id] })]
+  ])("while a model reads it is not learned: a message that goes %s", async (way, left, erasure) => {
+    const agentId = `reading ${way}`
+    model.otherwise = ({ prompt }) => {
+      const texts = (sectionOf(prompt, "MESSAGES") as ReadonlyArray<{ readonly text: string }>).map(({ text }) => text)
+      const quoted = [home, told("Alice is fond of cocoa", "Cocoa again")].filter(({ quote }) =>
+        texts.some((one) => one.includes(quote))
+      )
+      return later(300, extraction(...quoted.map((one) => ({ ...one, n: texts.map((_, at) => at + 1) }))))
+    }
+    const own = said("m1", "My name is Alice, at home in Quimper.")
+    const conversation = left === "both" ? [own, said("m2", "Cocoa again for Alice.")] : [own]
+    const place = { agentId, threadId: "t" }
+    const reading = alice.post("/v1/memories", { ...place, conversation, wait: "extraction" })
+    await untilAsked()
+    const list = `/v1/memories?${new URLSearchParams({ agentId, include: "messages", limit: "100" })}`
+    const { memories } = (await alice.call("GET", list)).body
+    const { id } = memories.find(({ data }: { readonly data: { readonly text: string } }) => data.text === own.content)
+    const { filters, ...rest } = { filters: undefined, ...erasure(id) }
+    await alice.post("/v1/memories/batch/delete", { ...rest, ...(filters && { filters: { ...filters, agentId } }) })
+    const { body } = await reading
+    const facts = body.created.map(({ data }: { readonly data: { readonly fact: string } }) => data.fact)
+    expect(facts).toEqual(left === "both" ? ["Alice is fond of cocoa"] : [])
+    const all = (await alice.call("GET", `/v1/memories?${new URLSearchParams({ agentId })}`)).body
+    expect([all.total, JSON.stringify(all).includes("Quimper")]).toEqual([left === "both" ? 2 : 0, false])
+  })
+
+  it("before it was read is not read when it is sent again, and costs nothing then", async () => {
+    model.otherwise = () => status(400)
+    const body = { agentId: "unread", conversation: [said("m1", "Alice, at home in Quimper.")] }
+    expect((await alice.post("/v1/memories", body)).body.extraction).toBe("pending")
+    const { memories } = (await alice.call("GET", "/v1/memories?agentId=unread")).body
+    await alice.call("DELETE", `/v1/memories/${memories[0].id}`)
+    model.requests.length = 0
+    model.otherwise = () => extraction(home)
+    for (const _ of [1, 2]) expect((await alice.post("/v1/memories", body)).body.created).toEqual([])
+    const again = await alice.post("/v1/memories", body)
+    expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
+    expect(model.requests).toEqual([])
+    expect((await alice.call("GET", "/v1/memories?agentId=unread")).body.total).toBe(0)
+  })
+
+  it("does not live on in what is known or beside a memory that stay", async () => {
+    const hideout = told("Alice's hideout is in Quimper", "hideout is in Quimper")
+    model.otherwise = () => extraction(hideout)
+    const ending = await extract("ended", "Alice's hideout is in Quimper, near the weathervane.", { ttl: "1s" })
+    expect(ending.body.created).not.toEqual([])
+    // The model is not shown, and can carry on, nothing that ends before what it writes.
+    model.otherwise = carried
+    model.requests.length = 0
+    const { body } = await extract("ended", "Cocoa again for Alice in the hideout.")
+    expect(sectionOf(model.requests[0]!.prompt, "KNOWN")).toEqual([])
+    expect(body.created).toMatchObject([{ data: { fact: "Alice is fond of cocoa" } }])
+    await untilMoment(Date.now() + 1_000)
+    model.requests.length = 0
+    await extract("ended", "And cake.")
+    expect(model.requests[0]!.prompt).toContain("Cocoa again for Alice in the hideout.")
     expect(model.requests[0]!.prompt).not.toContain("Quimper")
     const [kept] = await alice.search({ query: "weathervane", agentId: "ended", explain: "true" })
     expect(kept?.explain.lexical ?? 0).toBe(0)
@@ -152,12 +229,12 @@ describe("what was erased or has ended", () => {
 
   it("keeps out nothing that was told to be remembered for longer", async () => {
     model.otherwise = () => extraction(home)
-    await extract("brief", "I am Alice and live in Quimper.", { ttl: "1s" })
-    const { body } = await extract("brief", "As I said, I, Alice, live in Quimper.")
+    await extract("brief", "At home in Quimper, says Alice.", { ttl: "1s" })
+    const { body } = await extract("brief", "Alice, still at home in Quimper.")
     expect([body.created.length, body.rejected], JSON.stringify(body)).toEqual([1, []])
-    await pause(1_000)
+    await untilMoment(Date.now() + 1_000)
     expect(await alice.search({ query: "Quimper", agentId: "brief" })).toHaveLength(1)
-    const again = await extract("brief", "And I, Alice, live in Quimper.", { ttl: "1h" })
+    const again = await extract("brief", "And still at home in Quimper, says Alice.", { ttl: "1h" })
     expect(again.body.rejected).toMatchObject([{ reason: "duplicate" }])
   })
 })

@@ -159,6 +159,18 @@ describe("without a language model", () => {
   })
 })
 
+/** What rules read in the honest message; the model says the half of it again. */
+const honestMemories = [
+  {
+    kind: "factual_memory",
+    data: { subject: "Alice", fact: "The user's name is Alice", source: "user" },
+    tags: ["identity"]
+  },
+  { kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle", source: "user" }, tags: ["home"] }
+]
+/** What rules read in an attack that says something honest too. */
+const besides = (attack: Injection) => (attack.id === "unicode-1" ? 1 : 0)
+
 describe.each(["openai-compatible", "anthropic"] as const)("with a model behind %s that obeys", (provider) => {
   let model: ModelServer
   let world: AttackedServer
@@ -190,10 +202,22 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     for (const attack of messageInjections) {
       model.otherwise = () => answer(obedient(attack))
       const { body } = await converse(alice, attack, attack.place)
-      expect(body.created?.map(storedOf), `${attack.id}: ${JSON.stringify(body)}`).toEqual([aliceInSeattle])
+      expect(body.created?.map(storedOf), `${attack.id}: ${JSON.stringify(body)}`).toEqual([
+        ...honestMemories,
+        ...(besides(attack) > 0 ? [expect.objectContaining({ kind: "preference_memory" })] : [])
+      ])
       expect([body.updated, body.skippedMessages]).toEqual([[], 0])
       expect(body.rejected.length).toBeGreaterThanOrEqual(10)
       expectNothingOf(attack, body.created)
+      // Nothing is replaced, ended or withheld.
+      const kept = `/v1/memories?includeSuperseded=true&agentId=attacked&subjectId=${attack.id}`
+      const { memories } = (await alice.call("GET", kept)).body
+      const [messages, extracted] = [true, false].map((isMessage) =>
+        memories.filter(({ kind }: Json) => (kind === "conversation_message") === isMessage)
+      )
+      expect(idsOf(extracted).toSorted()).toEqual(idsOf(body.created).toSorted())
+      expect(messages.map(({ data }: Json) => data.text)).toContain(honestText)
+      expect(messages).toHaveLength(body.messages.stored)
       // A second look finds all of it marked.
       const again = await converse(alice, attack, attack.place)
       expect([again.body.created, again.body.skippedMessages]).toEqual([[], 2])
@@ -203,19 +227,25 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     expectFrame(model.requests, messageInjections)
   })
 
-  it("and sums an attack up gets none of its words back", async () => {
+  it("and is shown an attack again as context and what is known adds nothing of it", async () => {
     const { alice } = world
+    const requests: Array<ModelRequest> = []
     for (const attack of messageInjections) {
       const later = { conversation: [{ id: "later", role: "user", content: "The weather is fine." }] }
-      model.otherwise = () => answer({ ...obedient(attack), summary: "" })
+      model.otherwise = () => answer(obedient(attack))
+      model.requests.length = 0
       const { body } = await converse(alice, attack, attack.place, later)
       expect(body.created, `${attack.id}: ${JSON.stringify(body)}`).toEqual([])
-      const { prompt } = model.requests.at(-1)!
-      for (const line of sectionOf(prompt, "SUMMARY")) expectNothingOf(attack, line)
-      expect(sectionOf(prompt, "CONTEXT")).toHaveLength(2)
-      expect(sectionOf(prompt, "MESSAGES")).toHaveLength(1)
+      const { prompt } = model.requests[0]!
+      for (const line of sectionOf(prompt, "KNOWN")) expectNothingOf(attack, line)
+      expect(sectionOf(prompt, "PERSON")).toEqual([{ user: "Alice" }])
+      // A long one leaves no room for what was before it.
+      const shown = sectionOf(prompt, "CONTEXT").length
+      expect(attack.text.length < 1_000 ? [2] : [1, 2], attack.id).toContain(shown)
+      expect(sectionOf(prompt, "MESSAGES")).toMatchObject([{ n: 1, text: "The weather is fine." }])
+      requests.push(...model.requests)
     }
-    expectFrame(model.requests, messageInjections)
+    expectFrame(requests, messageInjections)
   })
 
   it("the description of a kind fills no memory", async () => {
@@ -223,16 +253,16 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     for (const attack of kindAttacks) {
       await registerKind(alice, attack)
       model.otherwise = () => {
-        const { memories, ...rest } = obedient(attack)
+        const { records, ...rest } = obedient(attack)
         const [wanted] = attack.forbidden
-        const ofKind = { ...memories[0], kind: kindOf(attack), data: { note: wanted, owner: wanted } }
-        return answer({ ...rest, memories: [ofKind, ...memories] })
+        const ofKind = { ...records[0], kind: kindOf(attack), data: { note: wanted, owner: wanted } }
+        return answer({ ...rest, records: [ofKind, ...records] })
       }
       const { body } = await converse(alice, attack, "user", {
         schemas: [kindOf(attack), "factual_memory"],
         conversation: [{ role: "user", content: honestText }]
       })
-      expect(body.created?.map(storedOf), JSON.stringify(body)).toEqual([aliceInSeattle])
+      expect(body.created?.map(storedOf), JSON.stringify(body)).toEqual(honestMemories)
       expectNothingOf(attack, body.created)
     }
     expectFrame(model.requests, kindAttacks)
@@ -260,15 +290,14 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
         }
       }
     }
-    const isRepair = ({ prompt }: ModelRequest): boolean => sectionOf(prompt, "FAULTS").length > 0
-    for (const requests of Map.groupBy(model.requests, isRepair).values())
-      expectFrame(requests, [...memoryAttacks, ...questionAttacks])
+    expectFrame(model.requests, [...memoryAttacks, ...questionAttacks])
   })
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
     const { agents } = (await world.alice.call("GET", "/v1/account")).body
     // Of each injection what the honest message says, beside the messages, which are kept as data.
-    const extracted = messageInjections.length + kindAttacks.length
+    const said = [...messageInjections, ...kindAttacks].map((attack) => honestMemories.length + besides(attack))
+    const extracted = said.reduce((sum, count) => sum + count, 0)
     const messages = (await world.alice.call("GET", "/v1/memories?agentId=attacked&kind=conversation_message")).body
       .total
     expect(messages).toBeGreaterThan(extracted)
@@ -278,32 +307,47 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
   })
 })
 
-const aliceInSeattle = {
-  kind: "factual_memory",
-  data: { subject: "Alice", fact: "Alice lives in Seattle" },
-  tags: []
-}
 const storedOf = ({ data, kind, metadata }: Json) => ({ kind, data, tags: metadata.tags ?? [] })
 const asFact = (attack: Injection) => fact("Alice", attack.text)
 
 /** Numbers of the memories that are not the attack's own, and some that nobody has. Long memories are shown clipped. */
 const numbersOf = (prompt: string, attack: Injection): ReadonlyArray<number> => {
   const known: ReadonlyArray<Json> = sectionOf(prompt, "MEMORIES")
-  const others = known.filter(({ data }) => !attack.text.startsWith(String(data.fact).slice(0, 20)))
+  const begin = lettersOf(attack.text).slice(0, 16)
+  const others = known.filter(({ data, text }) => !lettersOf(text ?? JSON.stringify(data)).includes(begin))
+  expect([begin.length, others.length].every((count) => count > 0)).toBe(true)
   return [...others.map(({ n }) => n).slice(0, 6), 99, 0, -1, 1.5]
 }
 
+const lettersOf = (said: string): string => said.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
+
+/** The only ones, in their order; one without lines is left out. */
+const sectionNames = ["WANTED", "KINDS", "PERSON", "KNOWN", "CONTEXT", "MESSAGES", "REPLY", "FAULTS"]
+const kindName = /\battack_[a-z0-9_]+/g
+const answerSectionNames = ["NOW", "QUESTION", "MEMORIES", "REPLY", "FAULTS"]
+
 /** All but the data is the same for every attack: instructions, fences, tools, format of the reply. */
 const expectFrame = (requests: ReadonlyArray<ModelRequest>, attacks: ReadonlyArray<Injection>) => {
-  const frames = new Set(
-    requests.map(({ body, prompt, system, turns }) => {
-      const settings = { ...body, messages: turns.length, system }
-      return JSON.stringify([settings, outsideOf(prompt)])
-    })
+  const sectionsOf = ({ prompt }: ModelRequest) =>
+    Array.from(outsideOf(prompt).matchAll(/^BEGIN (.*) <code>$/gm), ([, name = ""]) => name)
+  for (const [sections, alike] of Map.groupBy(requests, (request) => sectionsOf(request).join(" "))) {
+    const names = sections.includes("MESSAGES") ? sectionNames : answerSectionNames
+    expect(sections).toBe(names.filter((name) => sections.split(" ").includes(name)).join(" "))
+    const frames = new Set(
+      alike.map(({ body, prompt, system, turns }) =>
+        // The imposed form names the kind that is asked for, and tells nothing else of it.
+        JSON.stringify([{ ...body, messages: turns.length, system }, outsideOf(prompt)]).replaceAll(kindName, "<kind>")
+      )
+    )
+    expect(frames.size).toBe(1)
+  }
+  // What a check found in a reply is put to the model within the frame of its request.
+  const isRepair = (request: ModelRequest): boolean => sectionsOf(request).includes("FAULTS")
+  const [codes, again] = [false, true].map(
+    (isAgain) => requests.filter((one) => isRepair(one) === isAgain).map(({ prompt }) => codeOf(prompt)) ?? []
   )
-  expect(frames.size).toBe(1)
-  expect(new Set(requests.map(({ prompt }) => codeOf(prompt))).size).toBe(requests.length)
-  const around = requests.map(({ prompt }) => outsideOf(prompt)).join("\n")
+  expect([new Set(codes).size, new Set(again).size]).toEqual([codes!.length, again!.length])
+  const around = requests.map(({ prompt, schema }) => [outsideOf(prompt), schema])
   for (const attack of attacks) expectNothingOf(attack, around)
 }
 

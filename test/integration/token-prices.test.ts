@@ -1,9 +1,11 @@
 /** Tokens of the language model priced beyond the call (contract: Credits). */
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { told } from "../support/ToldMemory.ts"
 
 let model: ModelServer
 let server: TestServer
@@ -45,7 +47,7 @@ const expectProven = async () => {
 
 it("charges the tokens that were used, on a line that names them", async () => {
   const calls = await accountCalls(server, "alice")
-  model.otherwise = () => answer({ memories: [], summary: "s" })
+  model.otherwise = () => answer({ memories: [] })
   const answered = await talk(calls)
   expect(answered.status).toBe(200)
   const lines = await linesOf(calls)
@@ -56,6 +58,20 @@ it("charges the tokens that were used, on a line that names them", async () => {
   expect(Number(answered.headers.get("x-credits-charged"))).toBeCloseTo(5 - tokens.credits, 6)
   const { body } = await calls.call("GET", "/v1/credits")
   expect(body.allowance.credits).toBeCloseTo(100 - 5 + tokens.credits, 6)
+  await expectProven()
+})
+
+it("charges a second call in which a reading is corrected", async () => {
+  const calls = await accountCalls(server, "frida")
+  model.requests.length = 0
+  const [faulty, corrected] = [4711, 12].map((count) => told(`Alice has ${count} hens`, "12 hens now"))
+  model.otherwise = ({ prompt }) => answer({ memories: [sectionOf(prompt, "FAULTS").length > 0 ? corrected : faulty] })
+  const { body, headers } = await talk(calls, { conversation: [{ role: "user", content: "12 hens now, says Alice." }] })
+  expect(body.created).toMatchObject([{ data: { fact: "Alice has 12 hens" } }])
+  expect([body.rejected, model.requests.length]).toEqual([[], 2])
+  const tokens = (await linesOf(calls)).filter(({ operation }) => operation?.startsWith("model: ") === true)
+  expect(tokens).toMatchObject([{ operation: "model: 11 input and 7 output tokens", calls: 2 }])
+  expect(Number(headers.get("x-credits-charged"))).toBeCloseTo(5 - tokens[0]!.credits, 6)
   await expectProven()
 })
 
@@ -128,7 +144,11 @@ it("takes the price of each conversation whose messages are stored and whose tok
   expect(await left(calls)).toBe(0)
   const refused = await say(calls, "I live in Lorient.")
   expect([refused.status, refused.body.code]).toEqual([403, "insufficient_credits"])
-  expect((await calls.call("GET", "/v1/account")).body.agents).toContainEqual({ agentId: "a", memories: 2 })
+  // Two messages, and what rules read in them, which costs no tokens.
+  const { records } = (await server.asOperator("GET", "/admin/export?account=emil")).body
+  const ofAgent = records.filter(({ agentId }: { readonly agentId: string }) => agentId === "a")
+  const texts = ofAgent.map(({ data }: { readonly data: { readonly fact?: string } }) => data.fact ?? "message")
+  expect(texts.toSorted()).toEqual(["The user lives in Brest", "The user lives in Quimper", "message", "message"])
   expect(model.requests).toEqual([])
   await expectProven()
 })
@@ -137,7 +157,7 @@ it("asks nothing for a conversation of several calls that the credits do not cov
   const calls = await accountCalls(server, "fanny")
   await spendDownTo(calls, 40)
   model.requests.length = 0
-  model.otherwise = () => answer({ memories: [], summary: "s" })
+  model.otherwise = () => answer({ memories: [] })
   const conversation = Array.from({ length: 8 }, (_, at) => ({
     role: "user",
     content: long(`I met Bob ${at} times. `, 8_000)

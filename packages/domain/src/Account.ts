@@ -15,6 +15,8 @@ export interface Account {
   readonly createdAt: number
   /** What conversations leave behind; undefined: as the installation says. */
   readonly remember?: Remember
+  /** What to remember of its conversations and what to leave out, in words for a model. */
+  readonly instructions?: string
   /** Milliseconds; its keys and wallets are refused since then. */
   readonly suspendedAt?: number
 }

@@ -62,6 +62,8 @@ export const Limits = {
   attestationDaysMax: 365,
   /** How far ahead a memory, or a grant, may end. */
   expiryYearsMax: 100,
+  /** Characters of what a request, an account or the installation wants remembered and left out. */
+  instructionsLengthMax: 2_000,
   /** Years of the times that requests name: numbers since the epoch, and texts. */
   epochYearMin: 1990,
   momentYearMin: 1900,

@@ -21,13 +21,15 @@ export const MessageSource = Schema.Struct({
   key: Schema.String,
   id: Schema.optionalKey(Schema.String),
   /** What was taken from the message was changed by a caller since: the message no longer backs it. */
-  isCorrected: Schema.optionalKey(Schema.Literal(true))
+  isCorrected: Schema.optionalKey(Schema.Literal(true)),
+  /** No message: the key is the id of an older version, whose words this one carries on. It goes with it. */
+  isCarried: Schema.optionalKey(Schema.Literal(true))
 })
 export type MessageSource = typeof MessageSource.Type
 
 /** The messages that still back what was taken from them. */
 export const backingSources = (sources: ReadonlyArray<MessageSource> | undefined): ReadonlyArray<MessageSource> =>
-  sources?.filter(({ isCorrected }) => isCorrected !== true) ?? []
+  sources?.filter(({ isCarried, isCorrected }) => isCorrected !== true && isCarried !== true) ?? []
 
 /** Sources of what was taken from messages, once a caller has given it other data. */
 export const correctedSources = (
@@ -128,6 +130,12 @@ const ConversationDate = CalendarDay.annotate({
   examples: ["2026-11-21"]
 })
 
+export const Instructions = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.instructionsLengthMax)).annotate({
+  description:
+    "Extraction by a language model: what to look for and what to leave out, in your words. Rules do not read it.",
+  examples: ["Only what matters for planning meals: diets, allergies, tastes. Leave out work."]
+})
+
 export const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
   description:
     "When the latest memory of the same agent, subject and kind already has this data: `return` answers it in `existing` and stores nothing, `store` (default) stores a second one."
@@ -172,6 +180,7 @@ export const CreateMemories = Schema.Struct({
   force: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Extraction: also from messages that were processed before." })
   ),
+  instructions: Schema.optionalKey(Instructions),
   conversationDate: Schema.optionalKey(ConversationDate),
   timeZone: Schema.optionalKey(
     TimeZone.annotate({
@@ -217,6 +226,7 @@ export type CreateMemories = typeof CreateMemories.Type
 export const ExtractMemories = Schema.Struct({
   conversation: Conversation,
   schemas: CreateMemories.fields.schemas,
+  instructions: CreateMemories.fields.instructions,
   conversationDate: CreateMemories.fields.conversationDate,
   timeZone: CreateMemories.fields.timeZone
 }).annotate({

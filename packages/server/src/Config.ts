@@ -5,7 +5,7 @@
 import { resolve } from "node:path"
 import { Config, Option, Redacted, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { Remember } from "@muniment/domain/Memory"
+import { Instructions, Remember } from "@muniment/domain/Memory"
 import type { BooksOptions } from "@muniment/control/credits/Books"
 import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
@@ -88,8 +88,13 @@ const llm = Config.all({
   concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
   /** Whom the model serves; default: who paid, where payments are taken, else all. */
   accounts: Config.Literals(["paid", "all"], "MUNIMENT_LLM_ACCOUNTS").pipe(Config.option),
-  /** Of its answers: strict ones refuse what is only doubtful, for weak models. */
-  answerChecks: Config.Literals(["normal", "strict"], "MUNIMENT_LLM_ANSWER_CHECKS").pipe(Config.withDefault("normal")),
+  /** What every reading is told to remember and to leave out. */
+  instructions: Config.schema(Instructions, "MUNIMENT_LLM_INSTRUCTIONS").pipe(
+    Config.option,
+    Config.map(Option.getOrUndefined)
+  ),
+  /** Of what it reads and answers: strict ones refuse what is only doubtful, for weak models. */
+  checks: Config.Literals(["normal", "strict"], "MUNIMENT_LLM_CHECKS").pipe(Config.withDefault("normal")),
   /** Budget of each account and UTC day, and of all accounts together. */
   tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.withDefault(5_000_000)),
   totalTokensPerDay: Config.Int("MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY").pipe(Config.withDefault(20_000_000)),

@@ -196,7 +196,8 @@ const callsLayer = <E>(
       ConversationExtraction.layer({
         deadlineMillis: extractionDeadline(config.llm),
         patienceMillis: config.readingWaitMillis,
-        remember: config.remember
+        remember: config.remember,
+        instructions: config.llm.instructions
       })
     )
   )

@@ -15,6 +15,7 @@ const commands = [
   "accounts plan ann pro",
   "accounts quotas ann",
   "accounts remember ann extracted",
+  "accounts instructions ann tastes",
   "accounts suspend ann",
   "accounts resume ann",
   "accounts erase ann --dry-run",

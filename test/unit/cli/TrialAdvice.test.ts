@@ -44,7 +44,7 @@ describe("the settings for a model", () => {
   })
 
   it("that answers wrongly have strict checks", () => {
-    expect(adviceOf(tried({ wrong, right: 3 })).settings).toEqual({ ...server, MUNIMENT_LLM_ANSWER_CHECKS: "strict" })
+    expect(adviceOf(tried({ wrong, right: 3 })).settings).toEqual({ ...server, MUNIMENT_LLM_CHECKS: "strict" })
   })
 
   it("that is slow give it three times what it took, and never less than a reading has", () => {

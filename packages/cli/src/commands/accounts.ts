@@ -5,6 +5,7 @@
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
+import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { QuotaTier } from "@muniment/domain/Quotas"
 import { table, timeText } from "../Table.ts"
@@ -94,6 +95,36 @@ const remember = Command.make(
   Command.withDescription("Choose what an account's conversations leave behind; requests may say otherwise"),
   Command.withExamples([
     { command: "muniment accounts remember alice extracted", description: "Memories without the messages themselves" }
+  ])
+)
+
+const instructions = Command.make(
+  "instructions",
+  {
+    name: accountName,
+    text: Argument.String("text").pipe(
+      Argument.withDescription('In your words; "" takes them away'),
+      Argument.withSchema(Schema.String.check(Schema.isMaxLength(Limits.instructionsLengthMax)))
+    ),
+    json: flags.json
+  },
+  Effect.fn("accounts.instructions")(function* ({ name, text, json }) {
+    const payload = { account: name, instructions: text === "" ? null : text }
+    const { account } = yield* withOperator((operator) => operator.setInstructions({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ account }))
+    return yield* Console.log(
+      account.instructions === undefined
+        ? `Conversations of ${account.name} are read as the installation says.`
+        : `A model that reads conversations of ${account.name} is told: ${account.instructions}`
+    )
+  })
+).pipe(
+  Command.withDescription("Say what a language model remembers of an account's conversations and what not"),
+  Command.withExamples([
+    {
+      command: 'muniment accounts instructions alice "Leave out what is said of health."',
+      description: "From the next reading on"
+    }
   ])
 )
 
@@ -233,5 +264,5 @@ const rememberText = (remembered: Remember | undefined): string => {
 
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list, plan, quotas, remember, suspend, resume, unlink, erase])
+  Command.withSubcommands([create, list, plan, quotas, remember, instructions, suspend, resume, unlink, erase])
 )

@@ -80,7 +80,7 @@ const settingNames = [
   "MUNIMENT_LLM_API_KEY",
   "MUNIMENT_LLM_TIMEOUT_MILLIS",
   "MUNIMENT_LLM_CONCURRENCY",
-  "MUNIMENT_LLM_ANSWER_CHECKS",
+  "MUNIMENT_LLM_CHECKS",
   "MUNIMENT_EMBEDDING_MODEL",
   "MUNIMENT_MODELS_DIR"
 ] as const
@@ -123,7 +123,7 @@ const configOf = Effect.fnUntraced(function* (settings: Readonly<Record<string, 
   return yield* Effect.gen(function* () {
     const { llm } = yield* ServerConfig
     if (llm.provider === "none") return yield* nothingConfigured
-    return { config: yield* languageModelOf(llm.provider, llm), isStrict: llm.answerChecks === "strict" }
+    return { config: yield* languageModelOf(llm.provider, llm), isStrict: llm.checks === "strict" }
   }).pipe(
     Effect.provideService(
       ConfigProvider.ConfigProvider,

@@ -33,6 +33,11 @@ export class Accounts extends Context.Service<
       id: string,
       remember: Remember | undefined
     ) => Effect.Effect<Account, NotFound | ControlFailure>
+    /** What is to be remembered of its conversations and what not, in words for a model; undefined: no more than the installation says. */
+    readonly setInstructions: (
+      id: string,
+      instructions: string | undefined
+    ) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Its keys and wallets are refused from the next request on; suspending twice keeps the first time. */
     readonly suspend: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
     readonly resume: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
@@ -98,6 +103,7 @@ export class Accounts extends Context.Service<
         }),
         setPlan: (id, plan) => change(id, { plan }),
         setRemember: (id, remember) => change(id, { remember: remember ?? null }),
+        setInstructions: (id, instructions) => change(id, { instructions: instructions ?? null }),
         suspend: Effect.fn("Accounts.suspend")(function* (id) {
           const now = yield* Clock.currentTimeMillis
           const known = yield* read(where("id", id))
@@ -127,6 +133,7 @@ export interface AccountRow {
   readonly plan: Plan
   readonly created_at: number
   readonly remember: Remember | null
+  readonly instructions: string | null
   readonly suspended_at: number | null
 }
 
@@ -136,6 +143,7 @@ export const accountOf = (row: AccountRow): Account => ({
   plan: row.plan,
   createdAt: row.created_at,
   ...(row.remember !== null && { remember: row.remember }),
+  ...(row.instructions !== null && { instructions: row.instructions }),
   ...(row.suspended_at !== null && { suspendedAt: row.suspended_at })
 })
 

@@ -10,7 +10,7 @@ import { keyScopeFields } from "../KeyScope.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
-import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
+import { ExportedMemory, Instructions, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
 import { ClockStep, Series, SeriesWindow } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
@@ -33,6 +33,7 @@ export const AccountRecord = Schema.Struct({
   plan: Plan,
   createdAt: Schema.Int,
   remember: Schema.optionalKey(Remember),
+  instructions: Schema.optionalKey(Instructions),
   suspendedAt: Schema.optionalKey(Schema.Int)
 })
 
@@ -292,6 +293,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(
       operation("Choose what an account's conversations leave behind", {
         description: "Null: as the installation says. Acts on the next request; requests may say otherwise."
+      })
+    ),
+    HttpApiEndpoint.post("setInstructions", "/accounts/instructions", {
+      payload: Schema.Struct({ account: AccountName, instructions: Schema.NullOr(Instructions) }).annotate({
+        examples: [{ account: "research", instructions: "Leave out what is said of health." }]
+      }),
+      success: Schema.Struct({ success, account: AccountRecord }),
+      error: [NotFound, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Say what a model remembers of an account's conversations", {
+        description: "Beside what the installation and each request say. Null: no more than these."
       })
     ),
     HttpApiEndpoint.post("createKey", "/keys", {

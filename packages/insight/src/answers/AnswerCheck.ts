@@ -7,24 +7,24 @@
  * what is right too often with strong ones: other words, an uncited message that may have changed the matter, an answer
  * without the form that is asked for. Figures: README.md, Answers.
  */
-import { dayMillis } from "@muniment/domain/CalendarDay"
 import { isForeign } from "@muniment/engine/text/ForeignText"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import { sentencesOf } from "../text/Sentences.ts"
 import type { DateSupport } from "../prompts/DateSupport.ts"
+import { clausesIn, isDenied } from "../prompts/Denial.ts"
+import { derivedNumbers } from "../prompts/DerivedNumbers.ts"
 import { datesInText } from "../prompts/DatesInText.ts"
 import { numberWords } from "../prompts/NumberWords.ts"
 import { inventedWord, makeShownText } from "../prompts/Support.ts"
-import { negatorsIn } from "../speech/Mood.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
+import { tellsDay } from "../prompts/ToldDays.ts"
 import type { WireAnswer } from "./AnswerPrompt.ts"
 import { changesOf } from "./ChangedSince.ts"
-import { derivedNumbers } from "./DerivedNumbers.ts"
 import { type Identities, readIdentities } from "./Identities.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
 import { hasPartAsked } from "./QuoteConditions.ts"
-import { asksOnly, sentencesOf } from "./QuotedSentence.ts"
+import { asksOnly } from "./QuotedSentence.ts"
 import { type Source, sourceOf } from "./CitedSource.ts"
 import { whoseElse } from "./WhoseWords.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
@@ -90,7 +90,11 @@ const sentenceFaults = (text: string, cited: ReadonlyArray<Source>, context: Con
       ? []
       : [`the day ${stray} is in none of the memories that it cites, and follows from none`]),
     ...(invented === undefined ? [] : [`"${invented}" is in none of the memories that it cites`]),
-    ...(isDenied(claim, cited, asked.text)
+    ...(!isForeign(asked.text) &&
+    isDenied(
+      claim,
+      cited.flatMap(({ texts }) => texts)
+    )
       ? ["it denies what a memory that it cites states, or states what it denies"]
       : []),
     ...(other === undefined ? [] : [other]),
@@ -110,31 +114,14 @@ const strayDay = (
   const readings = [...years].map((year) => datesInText(text, year).dates)
   const isKnown = (day: string): boolean =>
     (day.endsWith("-01-01") && asked.text.includes(day.slice(0, 4))) ||
-    cited.some((source) => isTold(day, source, dates))
+    cited.some((source) => tellsDay(day, source, dates))
   const days = (readings[0] ?? []).map((_, at) => [...new Set(readings.flatMap((reading) => reading[at] ?? []))])
   return days.find((alternatives) => !alternatives.some(isKnown))?.[0]
 }
 
-/** As a date or an expression for it, as an ordinal near the day of saying ("the 24th"), or less precisely. */
-const isTold = (day: string, { day: saidOn, texts }: Source, dates: DateSupport): boolean => {
-  if (day === saidOn || (day.endsWith("-01") && saidOn.startsWith(prefixOf(day)))) return true
-  const isNear = Math.abs(Date.parse(day) - Date.parse(saidOn)) <= ordinalReachDays * dayMillis
-  const ordinal = new RegExp(`\\b${Number(day.slice(-2))}(?:st|nd|rd|th)\\b`, "i")
-  return texts.some((text) => {
-    if (dates.isTold(day, text, saidOn) || (isNear && ordinal.test(text))) return true
-    return datesInText(text, Number(saidOn.slice(0, 4)))
-      .dates.flat()
-      .some((told) => told.startsWith(prefixOf(day)))
-  })
-}
-const ordinalReachDays = 62
-
-const prefixOf = (day: string): string =>
-  day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day
-
 const anyYear = 2000
 
-/** A name, a number or an address that no citation has. "1 200" is 1200, and "GPIO3" is "gpio 3". */
+/** A name, a number or an address that no citation has. "1 200" is 1200. */
 const inventedIn = (
   text: string,
   cited: ReadonlyArray<Source>,
@@ -150,8 +137,7 @@ const inventedIn = (
   // Other languages write nouns with a capital.
   if (!/\p{N}/u.test(invented)) return isForeign(asked.text) || isUnit(invented, rest, units) ? undefined : invented
   const derived = derivedNumbers(texts, { nowMillis, days: cited.map(({ day }) => day), count: cited.length })
-  const apart = rest.replaceAll(invented, (invented.match(/\p{L}+|\p{N}+/gu) ?? []).join(" "))
-  return inventedOf(apart, carried) === undefined ? undefined : inventedOf(rest, [...carried, ...derived])
+  return inventedOf(rest, [...carried, ...derived])
 }
 
 /** "RM 129", "500 Mbps": how the memories write amounts elsewhere. */
@@ -160,29 +146,6 @@ const isUnit = (word: string, text: string, units: ReadonlySet<string>): boolean
 
 const unitsIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/(\p{L}+) ?\p{N}|\p{N} ?(\p{L}+)/gu)].flatMap(([, before, behind]) => before ?? behind ?? [])
-
-/** A clause of a citation has nearly all its words, and denies where it states, or the other way round; none agrees with it. */
-const isDenied = (text: string, cited: ReadonlyArray<Source>, question: string): boolean => {
-  if (isForeign(question)) return false
-  const own = partOf(text)
-  if (own.terms.size < 2) return false
-  const told = cited
-    .flatMap(({ texts }) => texts)
-    .flatMap(sentencesOf)
-    .flatMap(clausesIn)
-    .map(partOf)
-    .filter(({ terms }) => terms.intersection(own.terms).size >= DENIED_SHARE_MIN * own.terms.size)
-  return told.length > 0 && told.every((part) => part.isDenied !== own.isDenied)
-}
-const DENIED_SHARE_MIN = 0.8
-const denials: ReadonlySet<string> = new Set(tokenize("not never no none nobody nothing neither nor without cannot"))
-
-const clausesIn = (sentence: string): ReadonlyArray<string> => sentence.split(/[,;:]\s+|\s*[()]\s*|\s+(?:and|but)\s+/i)
-
-const partOf = (text: string) => ({
-  terms: new Set(queryTerms(text).filter((term) => !denials.has(term))),
-  isDenied: negatorsIn(writtenOut(text)).length > 0
-})
 
 const isOfAssistant = ({ quote }: Source): boolean => quote?.statement.speaker?.role === "assistant"
 
@@ -205,11 +168,14 @@ const wordFaults = (
   if (wordsIn(text).length === 0) return hasNumber(text) ? [] : ["it says nothing"]
   if (isTranslated(asked.text, cited)) return []
   const told = new Set(cited.flatMap(({ texts }) => texts.flatMap((one) => [...tokenize(one)])))
+  const beginnings = new Set(Array.from(told, beginningOf))
   const isOwn = (term: string): boolean => !people.has(term) && (asked.part === "yesNo" || !asked.terms.includes(term))
   // Predicates that are joined stand each by itself.
   const bare = clausesIn(text).find((part) => {
     const own = wordsIn(part).filter(isOwn)
-    return own.length > 0 && !hasNumber(part) && own.every((term) => !told.has(term))
+    return (
+      own.length > 0 && !hasNumber(part) && own.every((term) => !told.has(term) && !beginnings.has(beginningOf(term)))
+    )
   })
   if (bare !== undefined) return [`of "${bare}" no word is in the memories that it cites`]
   const news = wordsIn(text).filter(isOwn)
@@ -218,6 +184,9 @@ const wordFaults = (
     : []
 }
 const OWN_WORDS_SHARE_MAX = 0.5
+
+/** "Allergic" and "allergy" have no stem in common. */
+const beginningOf = (term: string): string => term.slice(0, 5)
 
 const wordsIn = (text: string): ReadonlyArray<string> =>
   queryTerms(datesInText(text, anyYear).rest).filter((term) => !stopWords.has(term) && !/^\d/.test(term))

@@ -12,7 +12,7 @@ import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { type Gender, genderOf, isRelation } from "../rules/People.ts"
 import { isOver, moodOf, takesItselfBack } from "../speech/Mood.ts"
 import { plainMarks, writtenOut } from "../speech/WrittenOut.ts"
-import { sentencesOf } from "./QuotedSentence.ts"
+import { sentencesOf } from "../text/Sentences.ts"
 
 export interface Clause {
   readonly text: string

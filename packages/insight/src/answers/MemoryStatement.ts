@@ -9,6 +9,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
 import type { Evidence } from "./WrittenAnswer.ts"
 import { dateText, isIsoDate } from "./DateText.ts"
+import { datesInText } from "../prompts/DatesInText.ts"
 import { framesOf } from "../speech/Frames.ts"
 import { plainText } from "./PlainText.ts"
 
@@ -108,11 +109,14 @@ const eventStatement = ({ data, when }: Evidence): MemoryStatement => {
   const words = [
     aboutSubject(subject, event),
     ...(location !== undefined && !holds(event, location) ? [CITY.test(location) ? "in" : "at", location] : []),
-    ...dateWords(start, end).filter(() => !holds(event, dateText(start ?? ""))),
+    ...(datesInText(event, anyYear).dates.length === 0 ? dateWords(start, end) : []),
     ...(participants.length > 0 ? ["with", participants.join(", ")] : [])
   ]
   return { ...bare, text: sentence(joined(words)), subject, location, participants }
 }
+
+/** Only whether there are dates matters. */
+const anyYear = 2000
 
 /** One capitalised word, or "Berlin, Germany": taken for a town or country. */
 const CITY = /^\p{Lu}[\p{L}-]+(?:, \p{Lu}[\p{L} -]+)?$/u

@@ -10,7 +10,8 @@ import { partAsked } from "./AnswerPart.ts"
 import { type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
 import type { Question } from "./Question.ts"
-import { asksOnly, quotedSentence, sentencesOf } from "./QuotedSentence.ts"
+import { sentencesOf } from "../text/Sentences.ts"
+import { asksOnly, quotedSentence } from "./QuotedSentence.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 export interface Quote {

@@ -3,6 +3,7 @@
  * of the question's terms. Nothing is reworded; only resolved dates are added, in brackets.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { sentencesOf } from "../text/Sentences.ts"
 import { plainText } from "./PlainText.ts"
 
 export const QUOTE_LENGTH_MAX = 300
@@ -25,10 +26,6 @@ export const quotedSentence = (text: string, terms: ReadonlySet<string>): string
   const pair = sentences.slice(best, best + 2).join(" ")
   return plainText(pair.length <= QUOTE_LENGTH_MAX ? pair : sentences[best]!, QUOTE_LENGTH_MAX)
 }
-
-/** Cut behind a full stop, question mark, exclamation mark or ellipsis. */
-export const sentencesOf = (text: string): ReadonlyArray<string> =>
-  text.split(/(?<=[.!?…]["'”’)]?)\s+/u).filter((sentence) => sentence !== "")
 
 /** Ends with a question: what was asked is not what is known. */
 export const asksOnly = (text: string): boolean => sentencesOf(text).every((sentence) => /\?["'”’)]?$/u.test(sentence))

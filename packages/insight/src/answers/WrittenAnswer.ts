@@ -11,7 +11,7 @@ export interface Evidence {
   readonly data: JsonObject
   /** Event time, ISO 8601. */
   readonly when?: string | undefined
-  /** When it was stored, milliseconds. */
+  /** When it was said, where that is known, else when it was stored, milliseconds. */
   readonly createdAt: number
   /** 0..1, comparable between questions. */
   readonly relevance: number

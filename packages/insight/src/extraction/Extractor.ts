@@ -34,6 +34,17 @@ export interface Turn {
 export const dayOfTurn = ({ sentAt }: Pick<Turn, "sentAt">, conversationDate: string): string =>
   speakersDay(sentAt) ?? conversationDate
 
+/** A live memory of the request's subject. */
+export interface KnownMemory {
+  readonly id: string
+  /** Whom or what it is about; empty: nobody says. */
+  readonly about: string
+  /** As one sentence. */
+  readonly text: string
+  /** Whether a reading may put another version in its place: what a caller stored stays. */
+  readonly isOpen: boolean
+}
+
 export interface ExtractionRequest {
   /** Account whose model budget is spent. */
   readonly account: string
@@ -48,6 +59,12 @@ export interface ExtractionRequest {
   readonly speakerName?: string | undefined
   /** `YYYY-MM-DD`: reference day of relative dates (`tomorrow`) in messages without a time of their own. */
   readonly conversationDate: string
+  /** The memories that lie nearest to these texts; read by a model, which says what has changed of them. */
+  readonly known?: ((texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<KnownMemory>>) | undefined
+  /** Whom the memories of the subject are about, latest first; read by a model. */
+  readonly names?: ReadonlyArray<string> | undefined
+  /** What the operator and the caller want remembered and left out, in their words; read by a model. */
+  readonly instructions?: ReadonlyArray<string> | undefined
   /** Fails as `overloaded` if others are still read after this time, milliseconds; default: the extractor's own bound. */
   readonly turnMillisMax?: number | undefined
 }
@@ -63,6 +80,8 @@ export interface Candidate {
   readonly tags: ReadonlyArray<string>
   /** Of a built-in kind: which single value this is. */
   readonly slot?: Slot | undefined
+  /** What it takes the place of: a known memory's id, or an earlier candidate of this extraction. */
+  readonly supersedes?: string | Candidate | undefined
   /** Indexes into `messages` of its source messages; at least one. */
   readonly sources: ReadonlyArray<number>
 }
@@ -91,11 +110,16 @@ export interface DroppedCandidate {
 export interface Extraction {
   readonly candidates: ReadonlyArray<Candidate>
   readonly dropped: ReadonlyArray<DroppedCandidate>
-  /** The earlier summary, updated with these messages; at most `summaryLengthMax` characters. */
+  /** The earlier summary, updated with these messages; at most `summaryLengthMax` characters. Undefined: as it was. */
   readonly summary: string | undefined
+  /** Indexes into `messages`, or from the end of `context` (-1 is its last), of those that their writer asked not to keep. */
+  readonly withheld?: ReadonlyArray<number> | undefined
 }
 
 export const summaryLengthMax = 2_000
+
+/** Undefined: nothing is read at once for this account. */
+export type ExtractAtOnce = (request: ExtractionRequest) => Effect.Effect<Extraction | undefined, ModelFailure>
 
 export class Extractor extends Context.Service<
   Extractor,
@@ -103,6 +127,8 @@ export class Extractor extends Context.Service<
     /** `rules`, or the configured model's name; for status and logs. */
     readonly name: string
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
+    /** Of a model: what rules read at once, stored before `extract`, which is then shown it as known. */
+    readonly extractAtOnce: ExtractAtOnce | undefined
     /** Starts what a reading needs and waits for it, so that no reading is cut short by a start. */
     readonly ready: (account: string) => Effect.Effect<void>
     /** How many conversations are read or wait to be, one after the other; undefined: several are read at once. */

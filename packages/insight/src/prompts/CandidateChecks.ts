@@ -1,99 +1,392 @@
 /**
- * Checks what a model proposed: a candidate, or the reason for its rejection. Even a model that obeys an attacker passes
- * only with what a message of the conversation says.
+ * Checks what a model proposed against what it was shown: a candidate, a fault that is put to the model once, or the reason
+ * for a rejection. Even a model that obeys an attacker passes only with what a message of the conversation says.
  *
- * Order: shape and kind, orders, source and quote, names and numbers and wording, days, confidence.
+ * A quote stands in a message; names, numbers and days stand in what was shown, or follow from it by the calendar; what is
+ * denied stays denied. Not the words: a careful model says in its own what messages say over several lines. A strict
+ * check, for weak models, takes only what a quoted sentence of the writer's own states, mostly in its words.
  */
 import type { Schema } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
-import type { Candidate, DroppedCandidate } from "../extraction/Extractor.ts"
+import { isForeign } from "@muniment/engine/text/ForeignText"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import { clausesIn, isDenied } from "./Denial.ts"
+import { derivedNumbers } from "./DerivedNumbers.ts"
+import type { Candidate, DroppedCandidate, Turn } from "../extraction/Extractor.ts"
+import { framesOf } from "../speech/Frames.ts"
+import { moodOf, negatorsIn } from "../speech/Mood.ts"
+import { statementsOf } from "../speech/Statements.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { weekdayNames } from "../calendar/CalendarWords.ts"
+import { visibleLine, visibleText } from "../text/VisibleText.ts"
 import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
 import type { DateSupport } from "./DateSupport.ts"
-import type { WireMemory } from "./ExtractionPrompt.ts"
+import type { WireMemory, WireRecord } from "./ExtractionPrompt.ts"
+import { filledMemory } from "./FlatMemory.ts"
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 import { type ClaimedText, inventedWord, isQuoted, isWordingShown, type ShownText } from "./Support.ts"
-import { visibleLine, visibleText } from "../text/VisibleText.ts"
+import { tellsDay } from "./ToldDays.ts"
 
-/** A lower confidence means that the model itself calls it a guess. */
-const confidenceMin = 0.3
-const mentionsMax = 16
-const tagsMax = 8
+/** Of what passed the checks; measured through careful readers (README.md). */
+const modelConfidence = 0.9
+/** A weak model's words have so large a share of those that it quotes from. */
+const strictShareMin = 0.6
+
+/** A message that was shown in whole or in part. */
+export interface ShownMessage extends Pick<Turn, "role" | "name" | "content"> {
+  /** Which its relative dates count from. */
+  readonly day: string
+}
 
 /** What the model was shown; the basis of the checks. */
 export interface Shown {
+  /** Those that may be filled. */
   readonly kinds: ReadonlyMap<string, PromptKind>
-  /** Number of a new message -> its text in this window. */
-  readonly messages: ReadonlyMap<number, string>
-  /** Text of the turn before a message: a question may state the day that its answer is about. */
-  readonly turnBefore: (number: number) => string
-  /** Messages that give orders; nothing else in them is accepted either. */
+  readonly messages: ReadonlyMap<number, ShownMessage>
+  /** Turns before the first message, oldest first, by their numbers. */
+  readonly context: ReadonlyMap<number, ShownMessage>
+  /** Messages that give orders; nothing in them is accepted. */
   readonly ordering: ReadonlySet<number>
-  /** Messages, context and summary, without those that give orders. */
+  /** Id in the prompt -> a known memory that may be replaced: whom it is about, and what it says. */
+  readonly known: ReadonlyMap<string, { readonly about: string; readonly text: string }>
+  /** All that is known, open or not. */
+  readonly knownTexts: ReadonlyArray<string>
+  /** Messages, context, names and what is known, without what gives orders. */
   readonly everything: ShownText
-  /** The day of a message, which its relative dates count from. */
-  readonly dayOf: (number: number) => string
   readonly dates: DateSupport
+  readonly isStrict: boolean
 }
 
-export type Judgement = { readonly candidate: Candidate } | { readonly dropped: DroppedCandidate }
+export type Judgement =
+  | { readonly candidate: Candidate; readonly replaces: string | undefined }
+  /** `isRepairable`: the model may correct it. */
+  | { readonly dropped: DroppedCandidate; readonly isRepairable: boolean }
 
-export const judge = (wire: WireMemory, shown: Shown): Judgement => {
+/** A flat memory. */
+export const judgeMemory = (given: WireMemory, shown: Shown): Judgement => {
+  const wire = { ...given, about: visibleLine(given.about), text: visibleLine(given.text) }
+  const { about, quote, text } = wire
+  const [op, type] = [wire.op ?? "add", wire.type ?? "fact"]
+  const texts = [about, text, quote]
+  const placed = placedQuote(quote, wire.n, shown)
+  const data: JsonObject = { subject: about, fact: text }
+  const drop = dropOf({ kind: "factual_memory", data }, placed?.sources ?? [])
+  if (text === "" || about === "") return drop("malformed", "it says nothing")
+  if (texts.some(isInstruction)) return drop("instruction", "it gives orders instead of saying something")
+  if (placed === undefined) return drop("unsupported", "its quote is in none of the messages", true)
+  const unfit = unfitSource(placed, shown)
+  if (unfit !== undefined) return drop(...unfit)
+  const { message, sources } = placed
+  if (hasFirstPerson(text)) return drop("unsupported", "it is not said in the third person", true)
+  if (isSame(text, message.content))
+    return drop("unsupported", "it repeats the message instead of saying what it tells", true)
+  const target = op === "add" ? undefined : shown.known.get(wire.id ?? "")
+  if (target !== undefined && !isOfSame(target, { about, text }))
+    return drop("unsupported", "it has nothing in common with the memory that it would replace", true)
+  if (target !== undefined && isSame(text, target.text))
+    return drop("unsupported", "the memory that it would replace says the same")
+  if (op === "end" && target === undefined) return drop("unsupported", "it ends no known memory")
+  const fault = faultIn(
+    [
+      { property: "subject", text: about },
+      { property: "fact", text }
+    ],
+    sources,
+    shown
+  )
+  if (fault !== undefined) return drop("unsupported", fault, true)
+  const own = queryTerms(text.replaceAll(about, "")).filter((term) => !stopWords.has(term))
+  if (own.length > 0 && !own.some((term) => shown.everything.terms.has(term)))
+    return drop("unsupported", "none of its words stands in the messages", true)
+  const weakness = shown.isStrict ? weaknessIn({ about, quote, text }, placed, shown) : undefined
+  if (weakness !== undefined) return drop(...weakness)
+  if (op === "add" && isCutOff(quote, message.content) && negatorsIn(writtenOut(text)).length === 0)
+    return drop("unsupported", "it leaves out the denial before its quote", true)
+  const day = toldDay(wire.date ?? undefined, sources, shown)
+  const filled = filledMemory({ about, text, type }, op === "end" ? undefined : day, new Set(shown.kinds.keys()))
+  if (filled === undefined) return drop("malformed", "its kind was not asked for")
+  return {
+    candidate: {
+      ...filled,
+      confidence: modelConfidence,
+      ...(day !== undefined && { when: day }),
+      mentions: [],
+      sources: indexesOf(sources)
+    },
+    replaces: target === undefined ? undefined : wire.id!
+  }
+}
+
+/** A memory of a registered kind. */
+export const judgeRecord = (wire: WireRecord, shown: Shown): Judgement => {
   const kind = shown.kinds.get(wire.kind)
-  const numbers = [...new Set(wire.sources)].filter((number) => shown.messages.has(number))
   const data = keptData(wire.data, kind)
-  const drop = (reason: DroppedCandidate["reason"], message: string): Judgement => ({
-    dropped: {
-      kind: clippedText(visibleLine(wire.kind), Limits.schemaNameLengthMax),
-      data,
-      reason,
-      message,
-      sources: numbers.map((number) => number - 1)
-    }
-  })
+  const placed = placedQuote(wire.quote, wire.n, shown)
+  const name = clippedText(visibleLine(wire.kind), Limits.schemaNameLengthMax)
+  const drop = dropOf({ kind: name, data }, placed?.sources ?? [])
   if (kind === undefined) return drop("malformed", "its kind was not asked for")
   if (Object.keys(data).length === 0) return drop("malformed", "its data has none of the properties of its kind")
-  if (wire.confidence < 0 || wire.confidence > 1) return drop("malformed", "its confidence is not between 0 and 1")
-  const texts = [...namesAndTexts(data), wire.quote, ...wire.tags, ...wire.mentions.map(({ name }) => name)]
-  if (texts.some(isInstruction)) return drop("instruction", "it gives orders instead of saying something")
-  if (numbers.length === 0) return drop("unsupported", "it names no message that it was taken from")
-  const quoted = numbers.filter((number) => isQuoted(wire.quote, shown.messages.get(number) ?? ""))
-  if (quoted.length === 0) return drop("unsupported", "its quote is in none of the messages that it names")
-  if (quoted.every((number) => shown.ordering.has(number)))
-    return drop("instruction", "the message that it quotes gives orders")
-
-  const believed = numbers.filter((number) => !shown.ordering.has(number))
-  const cited = believed.map((number) => ({
-    text: `${shown.turnBefore(number)}\n${shown.messages.get(number)}`,
-    day: shown.dayOf(number)
-  }))
-  const isOfMessage = (day: string): boolean => cited.some((message) => message.day === day)
-  const { claims, days } = claimsOf(data, kind, cited)
-  const invented = inventedWord(claims, shown.everything)
-  if (invented !== undefined) return drop("unsupported", "it holds a name or a number that no message has")
+  if ([...namesAndTexts(data), wire.quote].some(isInstruction))
+    return drop("instruction", "it gives orders instead of saying something")
+  if (placed === undefined) return drop("unsupported", "its quote is in none of the messages")
+  const unfit = unfitSource(placed, shown)
+  if (unfit !== undefined) return drop(...unfit)
+  const claims = Object.entries(data).flatMap(([property, value]) =>
+    leafTexts(value)
+      .filter((text) => !kind.offered.has(text))
+      .map((text) => ({ property, text }))
+  )
+  const fault = faultIn(claims, placed.sources, shown)
+  if (fault !== undefined) return drop("unsupported", fault)
   if (!isWordingShown(claims, shown.everything)) return drop("unsupported", "no message says it in such words")
-  const isTold = (day: string): boolean => cited.some((message) => shown.dates.isTold(day, message.text, message.day))
-  if (!days.every((alternatives) => alternatives.some((day) => isOfMessage(day) || isTold(day)))) {
-    return drop("unsupported", "it holds a date that does not follow from the messages")
-  }
-  const when = eventTime(wire.when ?? undefined, isOfMessage, isTold)
-  if (when === "untold") return drop("unsupported", "its event time does not follow from the messages")
-  if (wire.confidence < confidenceMin) return drop("low_confidence", "the model was not sure of it")
   return {
     candidate: {
       kind: kind.kind.name,
       data,
-      confidence: wire.confidence,
-      ...(when === undefined ? {} : { when }),
-      mentions: shownMentions(wire.mentions, shown),
-      tags: shownTags(wire.tags, kind, shown),
-      sources: believed.map((number) => number - 1)
-    }
+      confidence: modelConfidence,
+      mentions: [],
+      tags: [],
+      sources: indexesOf(placed.sources)
+    },
+    replaces: undefined
   }
 }
+
+/** Numbers of the messages that their writer asked not to keep; empty where no such words stand in a message of theirs. */
+export const withheldBy = ({ n, quote }: Pick<WireRecord, "n" | "quote">, shown: Shown): ReadonlyArray<number> => {
+  const placed = placedQuote(quote, n, shown)
+  if (
+    placed === undefined ||
+    placed.message.role !== "user" ||
+    !asksToWithhold.test(sentencesAround(quote, placed.message.content))
+  )
+    return []
+  const { name } = placed.message
+  return [...new Set([...n, placed.number])].filter((number) => {
+    const message = shown.messages.get(number) ?? shown.context.get(number)
+    return message?.role === "user" && message.name === name
+  })
+}
+
+/** "Don't keep that", in the languages of most users; a model alone could leave out what it likes. */
+const asksToWithhold = new RegExp(
+  [
+    String.raw`\b(?:don['’]?t|do not|never|not to|no need to|rather (?:you )?(?:not|didn['’]?t)|shouldn['’]?t|without|stop|avoid)\b[^.!?]{0,60}\b(?:keep|kept|sav|stor|remember|record|writ|not(?:e|ing)\b|log|memori|retain|hold on to)`,
+    String.raw`\boff the record\b|\b(?:forget|delete|erase|wipe|remove|scrub|scrap|strike)\b[^.!?]{0,30}\b(?:this|that|it|what|my|the)\b`,
+    String.raw`\bnicht\b[^.!?]{0,40}(?:speicher|merk|behalt|notier|aufschreib|festhalt)|\b(?:vergiss|lösch)`,
+    String.raw`\bno\b[^.!?]{0,40}(?:guard|recuerd|anot|almacen|registr)|\b(?:olvida|borra)`,
+    String.raw`\bne\b[^.!?]{0,40}(?:gard|retien|not|enregistr|mémoris)|\b(?:oublie|efface)`,
+    String.raw`\bnon\b[^.!?]{0,40}(?:salv|ricord|memorizz|annot|tener|registr)|\b(?:dimentica|cancella)`,
+    String.raw`\bnão\b[^.!?]{0,40}(?:guard|salv|lembr|anot|memoriz|regist)|\b(?:esqueça|esquece|apag)`
+  ].join("|"),
+  "iu"
+)
+
+/** Of a weak model nothing is taken that the writer does not state. */
+const weaknessIn = (
+  { about, quote, text }: Pick<WireMemory, "about" | "quote" | "text">,
+  { message: { content }, sources }: PlacedQuote,
+  { messages }: Shown
+): Refusal | undefined => {
+  const start = placeOf(quote, content)
+  if (framesOf(content).some((frame) => frame.start <= start && start < frame.end))
+    return ["unsupported", "it stands in a text that is not the writer's own"]
+  const sentence = sentencesAround(quote, content)
+  const statement = statementsOf(sentence).find((part) => part.includes(quote.trim())) ?? sentence
+  const mood = isForeign(content) ? "stated" : moodOf(writtenOut(statement.trim()))
+  if (mood === "asked") return ["question", "a question states nothing"]
+  if (mood === "supposed") return ["hypothetical", "supposed, not stated"]
+  if (mood !== "stated") return ["unsupported", "words of somebody else, or taken back"]
+  if (!isForeign(content) && clausesIn(text.replaceAll(about, "")).some((clause) => isDenied(clause, [content])))
+    return ["unsupported", "it denies what the message states, or states what it denies"]
+  const told = new Set(
+    [about, ...sources.map((number) => messages.get(number)!.content)].flatMap((one) => [...tokenize(one)])
+  )
+  const terms = queryTerms(text).filter((term) => !stopWords.has(term))
+  return terms.filter((term) => told.has(term)).length < strictShareMin * terms.length
+    ? ["unsupported", "many of its words are in none of the messages"]
+    : undefined
+}
+
+/** "I don't [live in Rome]": what is quoted is denied by the words before it. */
+const isCutOff = (quote: string, content: string): boolean => {
+  const before = content.slice(0, placeOf(quote, content)).match(/(?:[\p{L}'’]+ ){1,2}$/u)?.[0] ?? ""
+  return /(?:\bnot|\bnever|n['’]t) (?:\p{L}+ )?$/iu.test(before)
+}
+
+/** Where it begins; 0 where it is written otherwise. */
+const placeOf = (quote: string, content: string): number =>
+  Math.max(0, content.toLowerCase().indexOf(quote.trim().toLowerCase()))
+
+/** The sentences that a quote stands in. */
+const sentencesAround = (quote: string, content: string): string => {
+  const start = placeOf(quote, content)
+  const before = content.slice(0, start)
+  const after = content.slice(start + quote.length)
+  const from = Math.max(...[". ", "! ", "? ", "\n"].map((end) => before.lastIndexOf(end) + 1))
+  const [rest = ""] = /^[^.!?\n]*[.!?]*/.exec(after) ?? []
+  return `${before.slice(from)}${content.slice(start, start + quote.length)}${rest}`.trim()
+}
+
+interface PlacedQuote {
+  readonly number: number
+  readonly message: ShownMessage
+  /** Numbers of the messages, without those that give orders, the quoted one among them. */
+  readonly sources: ReadonlyArray<number>
+}
+
+/** In one of the messages that it names, else in the only other one that has it. */
+const placedQuote = (
+  quote: string,
+  given: ReadonlyArray<number>,
+  { messages, ordering }: Shown
+): PlacedQuote | undefined => {
+  const named = [...new Set(given)].filter((number) => messages.has(number))
+  const holds = (number: number): boolean => isQuoted(quote, messages.get(number)!.content)
+  const others = [...messages.keys()].filter((number) => !named.includes(number) && holds(number))
+  const inNamed = named.filter(holds)
+  const number =
+    inNamed.find((one) => messages.get(one)!.role === "user") ??
+    inNamed[0] ??
+    (others.length === 1 ? others[0] : undefined)
+  if (number === undefined) return undefined
+  const sources = [...new Set([...named, number])].filter((one) => !ordering.has(one)).sort((a, b) => a - b)
+  return { number, message: messages.get(number)!, sources }
+}
+
+type Refusal = readonly [reason: DroppedCandidate["reason"], message: string, isRepairable?: boolean]
+
+const unfitSource = ({ number, sources }: PlacedQuote, shown: Shown): Refusal | undefined => {
+  if (shown.ordering.has(number)) return ["instruction", "the message that it quotes gives orders"]
+  if (sources.every((source) => shown.messages.get(source)!.role !== "user"))
+    return ["unsupported", "only an assistant says it"]
+  return undefined
+}
+
+/** Orders have no place in what is kept; neither has a name, a number or a day that nobody told. */
+const faultIn = (
+  claims: ReadonlyArray<ClaimedText>,
+  sources: ReadonlyArray<number>,
+  shown: Shown
+): string | undefined => {
+  const cited = sources.map((number) => shown.messages.get(number)!)
+  const years = [...new Set(cited.map(({ day }) => Number(day.slice(0, 4))))]
+  const readings = claims.map(({ property, text }) => ({
+    property,
+    text,
+    found: years.map((year) => datesInText(text, year))
+  }))
+  const isTold = dayTeller(sources, shown)
+  for (const { found } of readings) {
+    // The same places of the text, in each of the years.
+    const days = (found[0]?.dates ?? []).map((_, at) => found.flatMap(({ dates }) => dates[at] ?? []))
+    const stray = days.find((alternatives) => !alternatives.some(isTold))
+    if (stray !== undefined) return `the day ${stray[0]} does not follow from the messages`
+  }
+  const undated = readings.map(({ found, property, text }) => ({ property, text: found[0]?.rest ?? text }))
+  const invented = inventedWord(undated, shown.everything)
+  if (invented === undefined) return undefined
+  const isNumber = /\p{N}/u.test(invented)
+  // Other languages write nouns with a capital.
+  const isOfForeign = cited.some(({ content }) => isForeign(content)) && claims.some(({ text }) => isForeign(text))
+  if (!isNumber && isOfForeign) return undefined
+  const texts = [...cited.map(({ content }) => content), ...shown.knownTexts]
+  const from = { count: sources.length, days: cited.map(({ day }) => day), nowMillis: undefined }
+  if (isNumber && derivedNumbers(texts, from).includes(invented)) return undefined
+  return `"${invented}" stands in no message`
+}
+
+/** Of messages that are not cited the nearest before them count: a question may state the day that its answer is about. */
+const dayTeller = (sources: ReadonlyArray<number>, { context, dates, knownTexts, messages }: Shown) => {
+  const first = Math.min(...sources)
+  const before = [first - 1, first - 2, first - 3].flatMap((number) => messages.get(number) ?? [])
+  const said = [
+    ...sources.map((number) => messages.get(number)!),
+    ...before,
+    ...[...context.values()].slice(-turnsBefore)
+  ]
+  const known = { day: messages.get(first)!.day, texts: knownTexts }
+  const named = new Set(
+    weekdayNames.flatMap((name, weekday) =>
+      sources.some((number) => new RegExp(`\\b${name}`, "i").test(messages.get(number)!.content)) ? [weekday] : []
+    )
+  )
+  const knownDays = knownTexts.flatMap((text) => datesInText(text, Number(known.day.slice(0, 4))).dates.flat())
+  // "Sorry, the 29", after "jan 22".
+  const isInKnownMonth = (day: string): boolean =>
+    sources.some((number) => new RegExp(`\\b${Number(day.slice(-2))}\\b`).test(messages.get(number)!.content)) &&
+    said.some(({ content, day: saidOn }) =>
+      datesInText(content, Number(saidOn.slice(0, 4)))
+        .dates.flat()
+        .some((one) => one.slice(0, 7) === day.slice(0, 7))
+    )
+  // "By the summer": a year alone, of this or the next one.
+  const isNearYear = (day: string): boolean =>
+    day.endsWith("-01-01") && Math.abs(Number(day.slice(0, 4)) - Number(known.day.slice(0, 4))) <= 1
+  // "Saturday", of an event whose day is known.
+  const isNearKnown = (day: string): boolean =>
+    named.has((new Date(day).getUTCDay() + 6) % 7) &&
+    knownDays.some((one) => Math.abs(Date.parse(one) - Date.parse(day)) < 7 * dayMillis)
+  return (day: string): boolean =>
+    isNearKnown(day) ||
+    isInKnownMonth(day) ||
+    isNearYear(day) ||
+    [...said.map(({ content, day: saidOn }) => ({ day: saidOn, texts: [content] })), known].some((one) =>
+      tellsDay(day, one, dates)
+    )
+}
+const turnsBefore = 3
+
+const iso = /^(\d{4}-\d{2}-\d{2})(?:T\S*)?$/
+
+/**
+ * The day of an event. Models tend to add the day of the message where the text has none: that is dropped, as is one that
+ * nobody told.
+ */
+const toldDay = (date: string | undefined, sources: ReadonlyArray<number>, shown: Shown): string | undefined => {
+  const day = iso.exec(date?.trim() ?? "")?.[1]
+  if (day === undefined || Number.isNaN(Date.parse(day))) return undefined
+  const isOfMessage = sources.some((number) => shown.messages.get(number)!.day === day)
+  const isToldWell = sources.some((number) => {
+    const { content, day: saidOn } = shown.messages.get(number)!
+    return shown.dates.isTold(day, content, saidOn)
+  })
+  return isToldWell || (!isOfMessage && dayTeller(sources, shown)(day)) ? day : undefined
+}
+
+/** Outside of quotation marks. */
+const hasFirstPerson = (text: string): boolean =>
+  !isForeign(text) &&
+  /(?<![\p{L}'’])(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]ine|[Mm]yself)(?![\p{L}])/u.test(
+    text.replaceAll(/["“][^"”]*["”]/g, "")
+  )
+
+const wordsOf = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")
+const isSame = (one: string, other: string): boolean => wordsOf(one) === wordsOf(other)
+
+/** About the same, or with a word in common beside the names. */
+const isOfSame = (
+  known: { readonly about: string; readonly text: string },
+  news: { readonly about: string; readonly text: string }
+): boolean => {
+  if (wordsOf(known.about) === wordsOf(news.about)) return true
+  const told = new Set(tokenize(known.text))
+  return tokenize(news.text).some((term) => told.has(term))
+}
+
+const indexesOf = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => numbers.map((number) => number - 1)
+
+const dropOf =
+  (what: Pick<DroppedCandidate, "kind" | "data">, sources: ReadonlyArray<number>) =>
+  (reason: DroppedCandidate["reason"], message: string, isRepairable = false): Judgement => ({
+    dropped: { ...what, reason, message, sources: indexesOf(sources) },
+    isRepairable
+  })
 
 /** Keeps declared properties; drops nulls and empty texts, by which models write absent values. */
 const keptData = (data: JsonObject, kind: PromptKind | undefined): JsonObject =>
@@ -115,58 +408,4 @@ const namesAndTexts = (value: Schema.Json): ReadonlyArray<string> => {
   if (value === null || typeof value !== "object") return leafTexts(value)
   if (isJsonArray(value)) return value.flatMap(namesAndTexts)
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesAndTexts(inner)])
-}
-
-/** The claims in data: texts without their dates, and the dates. */
-const claimsOf = (data: JsonObject, kind: PromptKind, cited: ReadonlyArray<{ readonly day: string }>) => {
-  const years = [...new Set(cited.map(({ day }) => Number(day.slice(0, 4))))]
-  const claims: Array<ClaimedText> = []
-  const days: Array<ReadonlyArray<string>> = []
-  for (const [property, value] of Object.entries(data)) {
-    for (const text of leafTexts(value)) {
-      if (kind.offered.has(text)) continue
-      const found = years.map((year) => datesInText(text, year))
-      claims.push({ property, text: found[0]?.rest ?? text })
-      // The same places of the text, in each of the years.
-      days.push(...(found[0]?.dates ?? []).map((_, at) => found.flatMap(({ dates }) => dates[at] ?? [])))
-    }
-  }
-  return { claims, days }
-}
-
-const iso = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
-
-/**
- * The day of an event. Models tend to add the day of the message where the text has none: that is dropped, as is a
- * time of day, whose zone is unknown.
- */
-const eventTime = (
-  when: string | undefined,
-  isOfMessage: (day: string) => boolean,
-  isTold: (day: string) => boolean
-): string | "untold" | undefined => {
-  const day = iso.exec(when?.trim() ?? "")?.[1]
-  if (day === undefined) return undefined
-  if (isTold(day)) return day
-  return isOfMessage(day) ? undefined : "untold"
-}
-
-const shownMentions = (mentions: WireMemory["mentions"], shown: Shown): Candidate["mentions"] =>
-  mentions
-    .map(({ name, type }) => ({ name: visibleLine(name), type: visibleLine(type).toLowerCase() }))
-    .filter(({ name, type }) => {
-      const terms = tokenize(name)
-      return /^[a-z]{1,32}$/.test(type) && terms.length > 0 && terms.every((term) => shown.everything.terms.has(term))
-    })
-    .slice(0, mentionsMax)
-
-/** Tags drive filters, so each of their words must come from the conversation or from the kind. */
-const shownTags = (tags: WireMemory["tags"], { kind }: PromptKind, shown: Shown): ReadonlyArray<string> => {
-  const ofKind = new Set(tokenize(`${kind.name} ${kind.description}`))
-  const isShown = (term: string) => shown.everything.terms.has(term) || ofKind.has(term)
-  const kept = tags
-    .map((tag) => visibleLine(tag).toLowerCase())
-    .filter((tag) => tag.length <= Limits.tagLengthMax && /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _-]*$/u.test(tag))
-    .filter((tag) => tokenize(tag).every(isShown))
-  return [...new Set(kept)].slice(0, tagsMax)
 }

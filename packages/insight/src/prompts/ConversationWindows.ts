@@ -13,7 +13,9 @@ export const windowLengthMax = 12_000
 export const windowMessagesMax = 16
 /** A shorter message is not cut. */
 const halvedLengthMin = 400
-const contextLengthMax = 4_000
+/** What a turn refers to is nearly always near; what is further away is known. */
+const contextLengthMax = 1_200
+const contextTurnsMax = 4
 /** Characters of a turn beside its content. */
 const turnOverhead = 40
 
@@ -28,14 +30,15 @@ export interface Piece {
 
 export interface ConversationWindow {
   readonly pieces: ReadonlyArray<Piece>
-  /** Oldest first. */
-  readonly context: ReadonlyArray<Turn>
+  /** Oldest first. Those before the request are numbered backwards from its first message: 0, -1 and so on. */
+  readonly context: ReadonlyArray<Piece>
 }
 
 export const conversationWindows = (
   request: Pick<ExtractionRequest, "messages" | "context">
 ): ReadonlyArray<ConversationWindow> => {
   const pieces = request.messages.flatMap(piecesOf)
+  const before = request.context.map((turn, at): Piece => ({ ...turn, number: at + 1 - request.context.length }))
   const windows: Array<ConversationWindow> = []
   let start = 0
   while (start < pieces.length) {
@@ -46,7 +49,7 @@ export const conversationWindows = (
       if ((length > windowLengthMax || end - start === windowMessagesMax) && end > start) break
       end += 1
     }
-    const earlier = [...request.context, ...pieces.slice(0, start)]
+    const earlier = [...before, ...pieces.slice(0, start)]
     windows.push({ pieces: pieces.slice(start, end), context: lastTurns(earlier) })
     start = end
   }
@@ -96,13 +99,13 @@ const breakBefore = (text: string, lengthMax: number): number => {
 }
 
 /** The newest turns that fit; the oldest of them is clipped at its beginning. */
-const lastTurns = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
-  const kept: Array<Turn> = []
+const lastTurns = (turns: ReadonlyArray<Piece>): ReadonlyArray<Piece> => {
+  const kept: Array<Piece> = []
   let spare = contextLengthMax
   for (const turn of turns.toReversed()) {
-    if (spare <= turnOverhead) break
+    if (spare <= turnOverhead || kept.length === contextTurnsMax) break
     const content = turn.content.slice(-(spare - turnOverhead))
-    kept.push({ role: turn.role, name: turn.name, content })
+    kept.push({ ...turn, content })
     spare -= content.length + turnOverhead
   }
   return kept.reverse()

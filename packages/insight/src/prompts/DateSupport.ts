@@ -172,6 +172,8 @@ const inMonths =
     months.includes(month)
 const occasions: ReadonlyArray<readonly [RegExp, (day: Day) => boolean]> = [
   [/\b(?:christmas|xmas|navidad|noel|weihnachten|natale|natal)\b/, (day) => day.month === 12 && day.date >= 24],
+  [/\bboxing day\b/, (day) => day.month === 12 && day.date === 26],
+  [/\b(?:easter|good friday|ostern|paques|pascua|pasqua)\b/, (day) => isNearEaster(day)],
   [/\bnew year/, (day) => (day.month === 12 && day.date === 31) || (day.month === 1 && day.date === 1)],
   [/\bhalloween\b/, (day) => day.month === 10 && day.date === 31],
   [/\bvalentine/, (day) => day.month === 2 && day.date === 14],
@@ -180,6 +182,18 @@ const occasions: ReadonlyArray<readonly [RegExp, (day: Day) => boolean]> = [
   [/\b(?:autumn|fall|otono|automne|herbst|autunno|outono)\b/, inMonths(9, 10, 11, 12)],
   [/\b(?:winter|invierno|hiver|inverno)\b/, inMonths(12, 1, 2, 3)]
 ]
+
+/** From Good Friday to Easter Monday, by the Gregorian computus (Meeus, Astronomical Algorithms, chapter 8). */
+const isNearEaster = ({ date, month, year }: Day): boolean => {
+  const [golden, century, rest] = [year % 19, Math.floor(year / 100), year % 100]
+  const correction = Math.floor((century - Math.floor((century + 8) / 25) + 1) / 3)
+  const epact = (19 * golden + century - Math.floor(century / 4) - correction + 15) % 30
+  const weekday = (32 + 2 * (century % 4) + 2 * Math.floor(rest / 4) - epact - (rest % 4)) % 7
+  const shift = epact + weekday - 7 * Math.floor((golden + 11 * epact + 22 * weekday) / 451) + 114
+  const easter = Date.UTC(year, Math.floor(shift / 31) - 1, (shift % 31) + 1)
+  const days = (Date.UTC(year, month - 1, date) - easter) / dayMillis
+  return days >= -2 && days <= 1
+}
 
 const makeWords = (): Words => {
   const named = (locale: string, options: Intl.DateTimeFormatOptions, millis: number): ReadonlyArray<string> =>

@@ -19,7 +19,7 @@ const year = "((?:19|20)\\d{2})"
 /** Each gives year, month and day of its match; most specific first. */
 const forms: ReadonlyArray<readonly [RegExp, (parts: ReadonlyArray<string | undefined>) => DateParts]> = [
   [
-    /\b(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
+    /\b((?:19|20)\d{2})-(\d{2})(?!\d)(?:-(\d{2})(?!\d))?(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
     ([y, m, d]) => [y, m, d]
   ],
   [new RegExp(`\\b${dayOfMonth} (?:of )?${month}\\b,?(?: ${year}\\b)?`, "gi"), ([d, m, y]) => [y, m, d]],

@@ -1,6 +1,6 @@
 /**
  * The fence around data in a prompt. Data is JSON, one value a line, between `BEGIN <section> <code>`
- * and `END <section> <code>`; the code has 122 random bits and is drawn for each request.
+ * and `END <section> <code>`; the code has 60 random bits and is drawn for each request.
  *
  * Invariants: a user's text cannot start a line (JSON escapes line feeds), cannot contain the code (a guess is escaped),
  * and cannot contain control tokens of chat templates, which some local servers obey anywhere in a prompt. All of it is
@@ -22,8 +22,11 @@ export interface Fence {
   readonly section: (name: string, values: ReadonlyArray<Schema.Json>) => string
 }
 
+/** Hexadecimal; more would cost tokens at each block. */
+const codeDigits = 16
+
 export const drawFence: Effect.Effect<Fence> = Effect.map(WebCrypto.WebCrypto, (webCrypto) =>
-  makeFence(`fence-${webCrypto.randomUUID()}`)
+  makeFence(`f${webCrypto.randomUUID().replaceAll("-", "").slice(0, codeDigits)}`)
 )
 
 /** `code` starts with a letter and contains no character that is special in JSON or in a pattern. */

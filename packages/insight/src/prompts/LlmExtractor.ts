@@ -1,14 +1,18 @@
 /**
- * Extraction by the configured language model: one fenced prompt for each window of the conversation and each group of
- * kinds, in parallel; `CandidateChecks` filters the answers.
+ * Extraction by the configured language model beside the rules: what rules read is stored at once, then the model reads
+ * window after window, each with what is known of its matter, and adds, replaces and ends. `CandidateChecks` filters its
+ * replies; what a check finds is put to the model once.
  *
- * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for all; no
- * candidate without a quote from a new message; every dropped candidate is reported. The model's own deadline applies.
+ * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for a first
+ * reading of all; no candidate without a quote from a new message; every dropped candidate is reported; no request is sent
+ * again as it was because its reply was cut off.
  */
 import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
+import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import {
   type Candidate,
   dayOfTurn,
@@ -16,9 +20,18 @@ import {
   type Extraction,
   type ExtractionRequest,
   Extractor,
-  summaryLengthMax
+  type Turn
 } from "../extraction/Extractor.ts"
-import { judge, type Shown } from "./CandidateChecks.ts"
+import { makeRuleExtractor } from "../rules/RuleExtractor.ts"
+import { boundedForm } from "./BoundedForm.ts"
+import {
+  judgeMemory,
+  judgeRecord,
+  type Judgement,
+  type Shown,
+  type ShownMessage,
+  withheldBy
+} from "./CandidateChecks.ts"
 import { clippedText } from "./ClippedJson.ts"
 import { type ConversationWindow, conversationWindows, halvesOf } from "./ConversationWindows.ts"
 import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
@@ -27,64 +40,90 @@ import {
   extractionPromptVersion,
   extractionSystem,
   extractionTokensMax,
+  namesShown,
+  repairPrompt,
   WireExtraction,
-  type WireExtraction as WireResult
+  type WireMemory
 } from "./ExtractionPrompt.ts"
-import { drawFence } from "./Fence.ts"
+import { drawFence, type Fence } from "./Fence.ts"
+import { isFlat } from "./FlatMemory.ts"
 import { instructionPieces, isInstruction } from "./InstructionText.ts"
 import { kindGroups, type PromptKind, promptKind } from "./PromptKinds.ts"
 import { makeShownText } from "./Support.ts"
-import { visibleLine } from "../text/VisibleText.ts"
 
-/** Windows x groups of kinds; more calls would not finish within a request. */
+/** Windows x groups of kinds; more would take too long, even in the background. */
 const callsPerExtractionMax = 16
-/** Parallel calls of one extraction, so that others get the model too. */
-const callsAtOnceMax = 4
-/** Bound of one commit; beyond it the candidates with the least confidence are dropped. */
+/** Bound of one commit; what was found behind it is dropped. */
 const candidatesMax = Limits.memoriesPerRequestMax
+/** Characters of messages, context and what is known in a prompt; what the former two leave is for the latter. */
+const windowLengthAimed = 4_000
+const knownLengthMin = 1_000
+/** A text that is cut would lose its end where it is replaced. */
+const knownTextLengthMax = 400
+/** Of what the same extraction found before, the latest with words of the window. */
+const ownKnownMax = 8
+
+export interface ExtractionChecks {
+  /** For weak models (`CandidateChecks.ts`). */
+  readonly isStrict: boolean
+}
 
 export const LlmExtractor = {
-  layer: Layer.effect(
-    Extractor,
-    Effect.gen(function* () {
-      const model = yield* StructuredModel
-      const dates = makeDateSupport()
-      const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
-        yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
-        const parts = partsOf(request)
-        if (parts.length > callsPerExtractionMax) return yield* tooLong
-        const asked = yield* Effect.forEach(parts, (part) => askedFor(request, part))
-        if (asked.length > 1) yield* model.afford(asked)
-        const read = yield* Effect.forEach(parts, (part, at) => readInParts(model, request, part, asked[at]!), {
-          concurrency: callsAtOnceMax
+  layer: ({ isStrict }: ExtractionChecks = { isStrict: false }) =>
+    Layer.effect(
+      Extractor,
+      Effect.gen(function* () {
+        const model = yield* StructuredModel
+        const rules = yield* makeRuleExtractor()
+        const dates = makeDateSupport()
+        const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
+          yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
+          const parts = partsOf(request)
+          if (parts.length > callsPerExtractionMax) return yield* tooLong
+          const fence = yield* drawFence
+          if (parts.length > 1) yield* model.afford(parts.map((part) => askedFor(request, part, fence, [])))
+          const reading: Reading = {
+            model,
+            request,
+            dates,
+            isStrict,
+            found: [],
+            dropped: [],
+            withheld: new Set(),
+            repliesCount: 0
+          }
+          for (const part of parts) yield* readPart(reading, part)
+          return reading.repliesCount === 0 ? yield* cutOff : extractionOf(reading)
         })
-        if (read.flat().length === 0) return yield* cutOff
-        return yield* merged(read.flat(), request, dates)
+        return {
+          name: model.name,
+          extract,
+          extractAtOnce: rules.extract,
+          ready: rules.ready,
+          // A model's server reads several conversations at once.
+          underWay: () => Effect.undefined,
+          untilFree: () => Effect.void
+        }
       })
-      // A model's server reads several conversations at once.
-      return {
-        name: model.name,
-        extract,
-        ready: () => Effect.void,
-        underWay: () => Effect.undefined,
-        untilFree: () => Effect.void
-      }
-    })
-  )
+    )
 }
 
 /** One call of the model. */
 interface Part {
   readonly window: ConversationWindow
+  /** Registered ones. */
   readonly kinds: ReadonlyArray<PromptKind>
-  /** Only the first group of kinds of a window writes its summary. */
-  readonly isFirstOfWindow: boolean
+  /** Built-in ones, in the flat form: of the first group of a window. */
+  readonly flatKinds: ReadonlyArray<PromptKind>
 }
 
 const partsOf = (request: ExtractionRequest): ReadonlyArray<Part> => {
-  const groups = kindGroups(request.kinds.map(promptKind))
+  const kinds = request.kinds.map(promptKind)
+  const flatKinds = kinds.filter(({ kind: { name } }) => isFlat(new Set([name])))
+  const groups = kindGroups(kinds.filter((kind) => !flatKinds.includes(kind)))
+  const all = groups.length === 0 ? [[]] : groups
   return conversationWindows(request).flatMap((window) =>
-    groups.map((kinds, index) => ({ window, kinds, isFirstOfWindow: index === 0 }))
+    all.map((group, index) => ({ window, kinds: group, flatKinds: index === 0 ? flatKinds : [] }))
   )
 }
 
@@ -93,44 +132,98 @@ const tooLong = new ModelFailure({
   message: `The conversation and its kinds need more than ${callsPerExtractionMax} calls of the model; send fewer messages or name fewer schemas.`
 })
 
-const askedFor = Effect.fnUntraced(function* (request: ExtractionRequest, part: Part) {
-  const fence = yield* drawFence
-  return {
-    account: request.account,
-    purpose: "extraction",
-    system: extractionSystem,
-    prompt: extractionPrompt(fence, part.kinds, request, part.window, request.summary),
-    schema: WireExtraction,
-    schemaName: "extraction",
-    outputTokensMax: extractionTokensMax
-  } satisfies StructuredRequest<WireResult>
-})
-
-interface ReadPart extends Part {
-  readonly answer: WireResult
+/** What an extraction has come to. */
+interface Reading {
+  readonly model: StructuredModel["Service"]
+  readonly request: ExtractionRequest
+  readonly dates: DateSupport
+  readonly isStrict: boolean
+  readonly found: Array<Candidate>
+  readonly dropped: Array<DroppedCandidate>
+  /** Numbers of messages. */
+  readonly withheld: Set<number>
+  repliesCount: number
 }
 
-/** A reply that was cut off is not asked for again as it was: its window is read in halves, down to one short message. */
-const readInParts = (
-  model: StructuredModel["Service"],
+/** A line of KNOWN with what it stands for. */
+interface Known {
+  /** Undefined: it may not be replaced. */
+  readonly target: string | Candidate | undefined
+  readonly about: string
+  readonly text: string
+}
+
+type Asked = StructuredRequest<WireExtraction>
+
+const askedFor = (
   request: ExtractionRequest,
-  part: Part,
-  asked: StructuredRequest<WireResult>
-): Effect.Effect<ReadonlyArray<ReadPart>, ModelFailure> =>
-  Effect.map(model.generate(asked), (answer): ReadonlyArray<ReadPart> => [{ ...part, answer }]).pipe(
-    Effect.catchTag("ModelFailure", (failure) => {
-      if (failure.reason !== "truncated") return failure
-      const halves = halvesOf(part.window)
-      if (halves === undefined) return Effect.as(unreadable, [])
-      return Effect.map(
-        Effect.forEach(halves, (window) => {
-          const half = { ...part, window }
-          return Effect.flatMap(askedFor(request, half), (one) => readInParts(model, request, half, one))
-        }),
-        (read) => read.flat()
+  { flatKinds, kinds, window }: Part,
+  fence: Fence,
+  known: ReadonlyArray<Known>
+): Asked => ({
+  account: request.account,
+  purpose: "extraction",
+  system: kinds.length === 0 ? extractionSystem.plain : extractionSystem.withRecords,
+  prompt: extractionPrompt(fence, request, {
+    kinds,
+    window,
+    known: known.map(({ target, text }, at) => ({ ...(target !== undefined && { id: idOf(at) }), text }))
+  }),
+  schema: wireFor(flatKinds.length > 0, kinds),
+  schemaName: "extraction",
+  outputTokensMax: extractionTokensMax
+})
+
+const idOf = (at: number): string => `k${at + 1}`
+
+const readPart = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> =>
+  Effect.gen(function* () {
+    const { model, request } = reading
+    const known = yield* knownFor(reading, part.window)
+    const fence = yield* drawFence
+    const asked = askedFor(request, part, fence, known)
+    const reply = yield* model
+      .generate(asked)
+      .pipe(
+        Effect.catchTag("ModelFailure", (failure) =>
+          failure.reason === "truncated" ? Effect.as(readHalves(reading, part), undefined) : failure
+        )
       )
-    })
-  )
+    if (reply === undefined) return
+    reading.repliesCount += 1
+    const shown = yield* shownTo(reading, part, known)
+    const faulty = yield* keep(reading, reply, shown, known)
+    if (faulty.length === 0) return
+    const corrected = yield* model
+      .generate({
+        ...asked,
+        prompt: repairPrompt(
+          fence,
+          asked.prompt,
+          faulty.map(({ wire }) => wire),
+          faulty.map(({ dropped }) => dropped.message)
+        )
+      })
+      .pipe(
+        // What stands is kept all the same.
+        Effect.catchTag("ModelFailure", ({ reason }) =>
+          Effect.as(Effect.logDebug(`no correction of a reading: ${reason}`), noReply)
+        )
+      )
+    const left = yield* keep(reading, { memories: corrected.memories ?? [] }, shown, known)
+    const isLeft = corrected === noReply ? faulty : left
+    reading.dropped.push(...isLeft.map(({ dropped }) => dropped))
+  })
+
+const noReply: WireExtraction = {}
+
+/** A reply that was cut off is not asked for again as it was: its window is read in halves, down to one short message. */
+const readHalves = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> => {
+  const halves = halvesOf(part.window)
+  return halves === undefined
+    ? unreadable
+    : Effect.forEach(halves, (window) => readPart(reading, { ...part, window }), { discard: true })
+}
 
 const cutOff = new ModelFailure({
   reason: "truncated",
@@ -138,77 +231,176 @@ const cutOff = new ModelFailure({
 })
 
 const unreadable = Effect.logWarning(
-  "the language model's reply to a single message did not end: nothing of it is remembered but the message"
+  "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it"
 )
 
-/** Yields between pieces of work, so that a long conversation does not block other requests. */
-const merged = Effect.fnUntraced(function* (
-  parts: ReadonlyArray<ReadPart>,
-  request: ExtractionRequest,
-  dates: DateSupport
-): Effect.fn.Return<Extraction> {
-  const found = new Map<string, Candidate>()
-  const dropped: Array<DroppedCandidate> = []
-  for (const part of parts) {
-    const { memories } = part.answer
-    if (memories.length === 0) continue
-    const shown = yield* shownOf(part, request, dates)
-    for (const wire of memories) {
-      yield* Effect.yieldNow
-      const judgement = judge(wire, shown)
-      if ("dropped" in judgement) dropped.push(judgement.dropped)
-      else addCandidate(found, judgement.candidate)
-    }
-  }
-  // A stable sort: of equal confidence, earlier ones stay.
-  const ranked = [...found.values()].sort((a, b) => b.confidence - a.confidence)
-  const kept = new Set(ranked.slice(0, candidatesMax))
-  const message = `only the ${candidatesMax} surest candidates of a request are kept`
-  dropped.push(
-    ...ranked
-      .slice(candidatesMax)
-      .map(({ kind, data, sources }) => ({ kind, data, sources, reason: "low_confidence" as const, message }))
-  )
-  const summaries = parts.filter(({ isFirstOfWindow }) => isFirstOfWindow).map(({ answer }) => answer.summary)
-  return {
-    candidates: [...found.values()].filter((candidate) => kept.has(candidate)),
-    dropped,
-    summary: joinedSummary(summaries) ?? request.summary
-  }
-})
-
-/** Merges equal candidates of two windows; the result has the sources of both. */
-const addCandidate = (found: Map<string, Candidate>, candidate: Candidate): void => {
-  const key = JSON.stringify([candidate.kind, candidate.data])
-  const known = found.get(key)
-  const sources = [...new Set([...(known?.sources ?? []), ...candidate.sources])].sort((a, b) => a - b)
-  const confidence = Math.max(known?.confidence ?? 0, candidate.confidence)
-  found.set(key, { ...candidate, sources, confidence })
+interface Faulty {
+  readonly wire: WireMemory
+  readonly dropped: DroppedCandidate
 }
 
-const shownOf = Effect.fnUntraced(function* (
-  { window, kinds }: Part,
-  request: ExtractionRequest,
-  dates: DateSupport
-): Effect.fn.Return<Shown> {
-  const messages = new Map<number, string>()
-  for (const { number, content } of window.pieces) messages.set(number, `${messages.get(number) ?? ""}${content}`)
-  const days = new Map(window.pieces.map((piece) => [piece.number, dayOfTurn(piece, request.conversationDate)]))
-  const ordering = new Set<number>()
-  for (const [number, content] of messages) if (yield* givesOrders(content)) ordering.add(number)
-  const believed = [...messages].flatMap(([number, content]) => (ordering.has(number) ? [] : [content]))
-  const names = [...window.pieces, ...window.context].flatMap(({ name }) => name ?? [])
-  const earlier = [...window.context.map(({ content }) => content), request.summary ?? "", ...new Set(names)]
-  for (const text of earlier) if (!(yield* givesOrders(text))) believed.push(text)
-  const lastBefore = window.context.at(-1)?.content ?? ""
+/** Keeps what stands, and answers what may be corrected. Yields between pieces of work, so that others go on. */
+const keep = Effect.fnUntraced(function* (
+  reading: Reading,
+  { memories = [], records = [], withhold = [] }: WireExtraction,
+  shown: Shown,
+  known: ReadonlyArray<Known>
+) {
+  const faulty: Array<Faulty> = []
+  for (const wire of memories) {
+    yield* Effect.yieldNow
+    const judgement = judgeMemory(wire, shown)
+    if ("dropped" in judgement && judgement.isRepairable) faulty.push({ wire, dropped: judgement.dropped })
+    else settle(reading, judgement, known)
+  }
+  for (const wire of records) {
+    yield* Effect.yieldNow
+    settle(reading, judgeRecord(wire, shown), known)
+  }
+  for (const wire of withhold) for (const number of withheldBy(wire, shown)) reading.withheld.add(number)
+  return faulty
+})
+
+const settle = ({ dropped, found }: Reading, judgement: Judgement, known: ReadonlyArray<Known>): void => {
+  if ("dropped" in judgement) {
+    dropped.push(judgement.dropped)
+    return
+  }
+  const { candidate, replaces } = judgement
+  const content = JSON.stringify([candidate.kind, candidate.data])
+  if (found.some(({ data, kind }) => JSON.stringify([kind, data]) === content)) return
+  const supersedes = known.find((_, at) => idOf(at) === replaces)?.target
+  found.push(supersedes === undefined ? candidate : { ...candidate, supersedes })
+}
+
+const extractionOf = ({ dropped, found, withheld }: Reading): Extraction => {
+  const isWithheld = ({ sources }: Candidate) => sources.some((source) => withheld.has(source + 1))
+  const dropAs = (some: ReadonlyArray<Candidate>, reason: DroppedCandidate["reason"], message: string) =>
+    some.map(({ data, kind, sources }) => ({ kind, data, sources, reason, message }))
+  const lasting = found.filter((candidate) => !isWithheld(candidate))
   return {
-    kinds: new Map(kinds.map((kind) => [kind.kind.name, kind])),
+    candidates: lasting.slice(0, candidatesMax),
+    dropped: [
+      ...dropped,
+      ...lasting
+        .slice(candidatesMax)
+        .flatMap((one) => dropAs([one], "low_confidence", `only the first ${candidatesMax} of a request are kept`))
+    ],
+    summary: undefined,
+    withheld: [...withheld].map((number) => number - 1)
+  }
+}
+
+/** Of the same matters as the window: the nearest that are stored, and the latest of this extraction. */
+const knownFor = Effect.fnUntraced(function* ({ found, request }: Reading, { context, pieces }: ConversationWindow) {
+  const said = pieces.filter(({ role }) => role === "user").map(({ content }) => content)
+  // A short reply is about what was said before it.
+  const texts = [...said, [...context.slice(-2), ...pieces].map(({ content }) => content).join("\n")]
+  const terms = new Set(texts.flatMap((text) => [...tokenize(text)]))
+  const own = found
+    .filter((candidate) => !found.some(({ supersedes }) => supersedes === candidate))
+    .map((candidate) => ({ ...lineOf(candidate), target: candidate }))
+    .filter(({ text }) => tokenize(text).some((term) => terms.has(term)))
+    .slice(-ownKnownMax)
+  const stored = request.known === undefined ? [] : yield* request.known(texts)
+  const replaced = new Set(found.map(({ supersedes }) => supersedes))
+  const known: ReadonlyArray<Known> = [
+    ...own,
+    ...stored
+      .filter(({ id }) => !replaced.has(id))
+      .filter(({ text }) => !orders(text))
+      .map(({ about, id, isOpen, text }) => ({
+        about,
+        text: clippedText(text, knownTextLengthMax),
+        target: isOpen ? id : undefined
+      }))
+  ]
+  const taken = [...context, ...pieces].reduce((sum, { content }) => sum + content.length + lineOverhead, 0)
+  let spare = Math.max(knownLengthMin, windowLengthAimed - taken)
+  return known.filter(({ text }) => {
+    if (text === "" || text.length > spare) return false
+    spare -= text.length + lineOverhead
+    return true
+  })
+})
+const lineOverhead = 24
+
+/** Also behind whom it is about. */
+const orders = (text: string): boolean => isInstruction(text) || isInstruction(text.replace(/^[^:]{1,80}: /, ""))
+
+/** A candidate in the flat form as one sentence. */
+const lineOf = ({ data }: Candidate): Pick<Known, "about" | "text"> => {
+  const [about = "", text = ""] = [data["subject"], data["fact"] ?? data["event"]].map((value) => String(value ?? ""))
+  const { preference, preferenceType } = data
+  return { about, text: text === "" ? [about, preferenceType, preference].join(" ") : text }
+}
+
+/** The form that a server imposes: only what was asked for, each kind within its bounds. */
+const wireFor = (isFlatAsked: boolean, kinds: ReadonlyArray<PromptKind>): typeof WireExtraction => {
+  if (kinds.length === 0) return isFlatAsked ? plainWire : sentAs(WireExtraction, shapeOf(false, []))
+  return sentAs(WireExtraction, shapeOf(isFlatAsked, kinds))
+}
+
+const shapeOf = (isFlatAsked: boolean, kinds: ReadonlyArray<PromptKind>): JsonSchema => {
+  const { properties } = jsonSchemaOf(WireExtraction) as { readonly properties: Readonly<Record<string, ListShape>> }
+  const { memories, records, withhold } = properties
+  const item = records!.items
+  const recordOf = ({ kind }: PromptKind): JsonSchema => ({
+    ...item,
+    properties: { ...item.properties, kind: { type: "string", enum: [kind.name] }, data: boundedForm(kind) }
+  })
+  const shape = {
+    ...(isFlatAsked && { memories }),
+    ...(kinds.length > 0 && { records: { ...records, items: { anyOf: kinds.map(recordOf) } } }),
+    withhold
+  }
+  return { type: "object", properties: shape, required: Object.keys(shape), additionalProperties: false }
+}
+
+interface ListShape {
+  readonly items: JsonSchema & { readonly properties: JsonSchema }
+}
+
+const plainWire = sentAs(WireExtraction, shapeOf(true, []))
+
+const shownTo = Effect.fnUntraced(function* (
+  { dates, isStrict, request }: Reading,
+  { flatKinds, kinds, window }: Part,
+  known: ReadonlyArray<Known>
+): Effect.fn.Return<Shown> {
+  const { conversationDate, speakerName } = request
+  const dated = (turn: Turn) => ({
+    role: turn.role,
+    name: turn.name,
+    content: turn.content,
+    day: dayOfTurn(turn, conversationDate)
+  })
+  const messages = new Map<number, ShownMessage>()
+  for (const piece of window.pieces) {
+    const before = messages.get(piece.number)
+    messages.set(piece.number, { ...dated(piece), content: `${before?.content ?? ""}${piece.content}` })
+  }
+  const ordering = new Set<number>()
+  for (const [number, { content }] of messages) if (yield* givesOrders(content)) ordering.add(number)
+  const believed = [...messages].flatMap(([number, { content }]) => (ordering.has(number) ? [] : [content]))
+  const names = [...window.pieces, ...window.context].flatMap(({ name }) => name ?? [])
+  for (const text of [...window.context.map(({ content }) => content), ...new Set([...names, speakerName ?? ""])])
+    if (!(yield* givesOrders(text))) believed.push(text)
+  const knownTexts = known.map(({ text }) => text)
+  return {
+    kinds: new Map([...flatKinds, ...kinds].map((kind) => [kind.kind.name, kind])),
     messages,
+    context: new Map(window.context.map((turn) => [turn.number, dated(turn)])),
     ordering,
-    turnBefore: (number) => messages.get(number - 1) ?? lastBefore,
-    everything: makeShownText(believed),
-    dayOf: (number) => days.get(number) ?? request.conversationDate,
-    dates
+    known: new Map(
+      known.flatMap(({ about, target, text }, at) =>
+        target === undefined ? [] : [[idOf(at), { about, text }] as const]
+      )
+    ),
+    knownTexts,
+    everything: makeShownText([...believed, ...knownTexts, ...known.map(({ about }) => about), ...namesShown(request)]),
+    dates,
+    isStrict
   }
 })
 
@@ -219,18 +411,3 @@ const givesOrders = Effect.fnUntraced(function* (text: string): Effect.fn.Return
   }
   return false
 })
-
-/**
- * Joins the windows' summaries in order, each with its share of the length. A summary that gives orders is dropped: it
- * would reappear in every later prompt.
- */
-const joinedSummary = (summaries: ReadonlyArray<string>): string | undefined => {
-  const share = Math.floor(summaryLengthMax / Math.max(1, summaries.length)) - 1
-  const joined = summaries
-    .map((summary) => clippedText(summary, share))
-    .filter((summary) => !isInstruction(summary))
-    .map(visibleLine)
-    .filter((summary) => summary !== "")
-    .join(" ")
-  return joined === "" || isInstruction(joined) ? undefined : joined
-}

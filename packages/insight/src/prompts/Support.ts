@@ -85,26 +85,48 @@ export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownT
 /** `1,200` equals `1200`, `3` equals `three`, `15:00` equals `3 pm`. */
 const isNumberShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
-  const plain = shown.text.replaceAll(/(?<=\d)[,' ](?=\d{3})/g, "")
-  if ((wanted.includes("-") && hasWord(shown.text, wanted)) || hasWord(plain, wanted.replaceAll(",", ""))) return true
+  // A space may stand between numbers, or in one.
+  const grouped = shown.text.replaceAll(/(?<=\d)[,'](?=\d{3})/g, "")
+  const plain = grouped.replaceAll(/(?<=\d) (?=\d{3})/g, "")
+  const whole = wanted.replaceAll(",", "")
+  if ((wanted.includes("-") && hasWord(shown.text, wanted)) || hasWord(grouped, whole) || hasWord(plain, whole))
+    return true
   const hour = /^(\d{1,2}):\d{2}$/.exec(wanted)?.[1]
   if (hour !== undefined) return hasWord(plain, String(Number(hour))) || hasWord(plain, String(Number(hour) - 12))
+  const [, ordinal] = /^(\d+)(?:st|nd|rd|th)$/.exec(wanted) ?? []
+  if (ordinal !== undefined) return hasWord(plain, ordinal)
+  // "121" of a price, "121k"
+  const [, thousands] = /^(\d{2,})000$/.exec(whole) ?? []
+  if (thousands !== undefined && hasWord(plain, thousands)) return true
+  // "3-person", "GPIO3"
+  const parts = wanted.match(/\p{L}+|\p{N}+/gu) ?? []
+  if (/^(?:\p{N}+-?\p{L}+|\p{L}+-?\p{N}+)$/u.test(wanted) && parts.every((part) => isPartShown(part, shown)))
+    return true
   const spelled = /^\d{1,2}$/.test(wanted) ? numberWords[Number(wanted)] : undefined
   return spelled !== undefined && new RegExp(`\\b${spelled}\\b`).test(shown.text)
 }
 
+const isPartShown = (part: string, shown: ShownText): boolean =>
+  /\p{N}/u.test(part) ? hasWord(shown.text, part) : tokenize(part).every((term) => shown.terms.has(term))
+
 const isNameShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
-  return speakers.has(wanted) || calendarWords.has(wanted) || tokenize(word).every((term) => shown.terms.has(term))
+  if (speakers.has(wanted) || calendarWords.has(wanted) || calendarWords.has(wanted.replace(/s$/, ""))) return true
+  const terms = tokenize(word)
+  return terms.length === 0 ? hasWord(shown.text, wanted) : terms.every((term) => shown.terms.has(term))
 }
 
-/** Dates are checked as dates. */
-const calendarWords = new Set([...monthNames, ...weekdayNames].map(matchable))
+/** Dates are checked as dates, and feasts have several names. */
+const calendarWords = new Set([
+  ...[...monthNames, ...weekdayNames].map(matchable),
+  ..."christmas xmas easter boxing halloween thanksgiving ramadan eid diwali hanukkah".split(" ")
+])
 
-/** Not inside a longer number; letters may follow, as in "3pm". */
+/** A number not inside a longer one; letters may follow, as in "3pm". A letter by itself. */
 const hasWord = (text: string, word: string): boolean => {
+  const inside = /\p{N}/u.test(word) ? /\p{N}/u : /[\p{L}\p{N}]/u
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
-    if (!/[\p{N}]/u.test(text[at - 1] ?? "") && !/[\p{N}]/u.test(text[at + word.length] ?? "")) return true
+    if (!inside.test(text[at - 1] ?? "") && !inside.test(text[at + word.length] ?? "")) return true
   }
   return false
 }

@@ -71,6 +71,7 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   return {
     name: "rules",
     extract,
+    extractAtOnce: undefined,
     ready,
     underWay: () => Effect.sync(count.underWay),
     untilFree: count.untilFree

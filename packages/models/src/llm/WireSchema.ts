@@ -32,6 +32,13 @@ export const jsonSchemaOf = (schema: Schema.Constraint): JsonSchema => {
   return made
 }
 
+/** The schema, sent in another shape whose values it decodes. */
+export const sentAs = <S extends Schema.Top>(schema: S, shape: JsonSchema): S["Rebuild"] => {
+  const copy = schema.annotate({})
+  known.set(copy.ast, shape)
+  return copy
+}
+
 const definitionsPrefix = "#/$defs/"
 
 /** What OpenAI's strict mode knows; a schema with anything else is sent as not strict. */

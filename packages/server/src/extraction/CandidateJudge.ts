@@ -5,9 +5,16 @@
 import { Clock, Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
-import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
+import type {
+  CreateMemories,
+  JsonObject,
+  MemoryRecord,
+  MessageSource,
+  RejectedCandidate
+} from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { traced } from "@muniment/domain/traced"
+import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extraction/Extractor"
@@ -24,6 +31,15 @@ export interface ValidCandidate {
   readonly candidate: Candidate
   readonly schema: MemorySchema
   readonly data: JsonObject
+}
+
+/** Which version of a matter a candidate becomes. */
+export interface VersionPlace {
+  readonly uniqueKey: string | undefined
+  /** Id of the stored memory, or the earlier candidate, whose words it carries on. */
+  readonly carries: string | Candidate | undefined
+  /** When that one ends, milliseconds. */
+  readonly endsAt: number | undefined
 }
 
 export interface Judgement<A> {
@@ -110,6 +126,8 @@ const validated = Effect.fnUntraced(function* (
 
 /** A turn before the messages; milliseconds, undefined for what the request itself repeats. */
 export interface ContextTurn extends Turn {
+  /** Of its message. */
+  readonly key?: string | undefined
   readonly expiresAt?: number | undefined
 }
 
@@ -118,7 +136,7 @@ export interface ExtractionScope {
   readonly account: string
   readonly request: Pick<
     CreateMemories,
-    "agentId" | "subjectId" | "threadId" | "force" | "tags" | "ttl" | "expiresAt" | "wait"
+    "agentId" | "subjectId" | "threadId" | "force" | "tags" | "ttl" | "expiresAt" | "wait" | "instructions"
   >
   readonly schemas: ReadonlyMap<string, MemorySchema>
   /** Committed with the memories. */
@@ -131,6 +149,12 @@ export interface ExtractionScope {
   /** Turns before the messages, oldest first. */
   readonly context: ReadonlyArray<ContextTurn>
   readonly messages: ReadonlyArray<KeyedMessage>
+  /** Under which the messages count as read. */
+  readonly marks: ReadonlyArray<string>
+  /** Another reading of the messages follows. */
+  readonly isAtOnce: boolean
+  /** Memories that the extractor was shown. */
+  readonly shown: ReadonlyArray<ShownMemory>
 }
 
 export const extractedRecords = traced("CandidateJudge.records")(function* (
@@ -138,19 +162,24 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
   { context, messages, namespace, request }: ExtractionScope,
   kinds: KnownKinds["Service"],
   ids: MemoryIds,
-  /** Of candidates of built-in kinds, in order. */
-  slots: ReadonlyArray<string | undefined>
+  /** In order. */
+  places: ReadonlyArray<VersionPlace>
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const expiresAt = expiryOf({}, request, nowMillis)
+  const stored = new Map<Candidate, string>()
   // A turn that expires must not survive as the neighbour of a memory that does not.
   const lasting = context.map((turn) => ((turn.expiresAt ?? Infinity) < (expiresAt ?? Infinity) ? noTurn : turn))
   const turns = [...lasting, ...messages]
   return yield* Effect.forEach(accepted, ({ candidate, data, schema }, at) =>
     Effect.gen(function* () {
       const sources = candidate.sources.filter((source) => messages[source] !== undefined)
+      const { carries, endsAt = Infinity, uniqueKey: key } = places[at]!
+      const carried = typeof carries === "object" ? stored.get(carries) : carries
+      const id = yield* ids.next(namespace.tag)
+      stored.set(candidate, id)
       return {
-        id: yield* ids.next(namespace.tag),
+        id,
         agentId: request.agentId,
         subjectId: request.subjectId,
         threadId: request.threadId,
@@ -163,13 +192,16 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
         contentHash: contentHash({ agentId: request.agentId, data, kind: candidate.kind }),
         createdAt: nowMillis,
         updatedAt: nowMillis,
-        expiresAt,
-        uniqueKey: uniqueKey(request.subjectId, candidate.kind, schema.uniqueOn ?? [], data) ?? slots[at],
+        expiresAt: endsAt < (expiresAt ?? Infinity) ? endsAt : expiresAt,
+        uniqueKey: uniqueKey(request.subjectId, candidate.kind, schema.uniqueOn ?? [], data) ?? key,
         origin: "extraction",
-        sources: sources.map((source) => {
-          const { id, key } = messages[source]!
-          return { key, ...(id !== undefined && { id }) }
-        }),
+        sources: [
+          ...sources.map((source): MessageSource => {
+            const { id, key } = messages[source]!
+            return { key, ...(id !== undefined && { id }) }
+          }),
+          ...(carried === undefined ? [] : [{ key: carried, isCarried: true as const }])
+        ],
         neighbours: neighbourTexts(
           turns,
           sources.map((source) => context.length + source)

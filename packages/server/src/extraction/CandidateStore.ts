@@ -22,7 +22,7 @@ import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { isOfTool, turnOf } from "./ConversationMessages.ts"
 import { meaningOf } from "./SameMeaning.ts"
-import { slotKeys } from "./SlotKeys.ts"
+import { versionPlaces } from "./SlotKeys.ts"
 
 /** Memories that a new one is compared with. */
 const comparedMax = 5
@@ -60,9 +60,10 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   const { account, messages, namespace, request, schemas, token } = scope
   const { accepted, rejected } = yield* judgeCandidates(account, extraction.candidates, messages, schemas, validator)
   const dropped = extraction.dropped.map((each) => rejection(each, messages, each.reason, each.message))
-  const saying = accepted.map(({ candidate }) => candidate)
-  const slots = yield* slotKeys(parts.host, { namespace, subjectId: request.subjectId }, saying, messages)
-  const records = yield* extractedRecords(accepted, scope, kinds, ids, slots)
+  const { subjectId } = request
+  const places = yield* versionPlaces(parts.host, { namespace, subjectId }, accepted, messages)
+  const records = yield* extractedRecords(accepted, scope, kinds, ids, places)
+  const withheld = withheldOf(scope, extraction)
   const candidates = new Map(records.map(({ id }, at) => [id, accepted[at]!.candidate]))
   const wait = waitsFor(request, "vectors") ? "vectors" : "never"
   return yield* embedding.storing(namespace, records, wait, (vectors) =>
@@ -86,15 +87,19 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
         _tag: "StoreMemories",
         memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
         skipsDuplicates: true,
-        conversation: yield* conversationCommit(scope, extraction.summary),
+        conversation: yield* conversationCommit(scope, extraction.summary, withheld),
         idempotency: token
       })
       if (reply.isStale) return undefined
       for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
-      return { reply, rejected: [...dropped, ...rejected, ...known] }
+      return { reply, rejected: [...dropped, ...rejected, ...known], withheld }
     })
   )
 })
+
+/** Keys of the messages that their writer asked not to keep. */
+const withheldOf = ({ context, messages }: ExtractionScope, { withheld = [] }: Extraction): ReadonlySet<string> =>
+  new Set(withheld.flatMap((place) => (place < 0 ? context.at(place)?.key : messages[place]?.key) ?? []))
 
 type KnownReason = "duplicate" | "near_duplicate"
 
@@ -120,29 +125,30 @@ const sameMeaning = Effect.fnUntraced(function* (
 })
 
 const conversationCommit = Effect.fnUntraced(function* (
-  { before, messages, reads, request }: ExtractionScope,
-  summary: string | undefined
+  { before, isAtOnce, marks, messages, reads, request, shown }: ExtractionScope,
+  summary: string | undefined,
+  withheld: ReadonlySet<string>
 ): Effect.fn.Return<ConversationCommit> {
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
   return {
     scope: { subjectId: request.subjectId, threadId: request.threadId },
-    processed: messages.map(({ readKey }) => readKey),
+    processed: marks,
     isForced: request.force === true,
     turns: messages.flatMap((message) => {
       const { content, key, name, role, sentAt } = turnOf(message)
-      return isOfTool(message)
+      return isAtOnce || isOfTool(message) || withheld.has(key)
         ? []
         : [{ key, role, name, content: content.slice(0, Limits.contextMessageLengthMax), sentAt }]
     }),
-    summary,
+    // One that was made before this was known may tell it.
+    summary: withheld.size === 0 ? summary : undefined,
     reads,
+    shown,
+    ...(withheld.size > 0 && { withheld: [...withheld] }),
     ...(expiresAt !== undefined && { expiresAt }),
-    ...(before !== undefined && hasContext(before) && { context: readContextOf(before) })
+    ...(before !== undefined && { context: readContextOf(before) })
   }
 })
-
-/** An empty thread has nothing that could be erased or expire. */
-const hasContext = ({ summary, turns }: ConversationContext): boolean => summary !== undefined || turns.length > 0
 
 const readContextOf = ({ readAt, summaryExpiresAt, turns }: ConversationContext): ReadContext => {
   const ends = [summaryExpiresAt, ...turns.map(({ expiresAt }) => expiresAt)].filter((time) => time !== undefined)

@@ -75,15 +75,18 @@ export interface ConversationOptions {
   readonly patienceMillis?: number | undefined
   /** Unless the request or the account says otherwise; default `messages`. */
   readonly remember?: Remember | undefined
+  /** What every reading is told to remember and to leave out; read by a model. */
+  readonly instructions?: string | undefined
 }
 
 const make = Effect.fnUntraced(function* ({
   deadlineMillis,
+  instructions,
   patienceMillis = Limits.extractionPatienceMillis,
   remember = "messages"
 }: ConversationOptions) {
   const millisMax = deadlineMillis ?? Limits.extractionDeadlineMillis
-  const read = yield* makeThreadReading(millisMax)
+  const read = yield* makeThreadReading(millisMax, instructions)
   const readings = yield* makeRequestReadings
   const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
   const extractor = yield* Extractor
@@ -104,7 +107,7 @@ const make = Effect.fnUntraced(function* ({
   }
   return ConversationExtraction.of({
     remember: (call, request) => rememberInTurn(parts, call, request),
-    tryReading: yield* makeReadingTrial(millisMax),
+    tryReading: yield* makeReadingTrial(millisMax, instructions),
     resume,
     untilPending: readings.untilLeft
   })
@@ -219,14 +222,18 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
     if (!isPaid) yield* call.reserve({ changes: [request.agentId] })
     stored = yield* storeMessages(parts, asked, unread)
     yield* Deferred.succeed(isStored, stored)
-    return stored.waitMillis
+    const keys = stored.awaiting > 0 ? messages.filter(isKept).map((message) => message.key) : []
+    return { waitMillis: stored.waitMillis, stored: keys }
   })
   const { token } = call
   const reading = { account, request, messages, schemas, conversationDate, token, reads: id, begin }
   const attempt = parts.read(reading).pipe(
     Effect.catchTag("ReadingFailed", (failed) =>
       failed.exhausted === "credits" && stored.awaiting === 0
-        ? Effect.andThen(call.topUp, parts.read({ ...reading, begin: () => Effect.succeed(undefined) }))
+        ? Effect.andThen(
+            call.topUp,
+            parts.read({ ...reading, begin: () => Effect.succeed({ waitMillis: undefined, stored: [] }) })
+          )
         : Effect.fail(failed)
     ),
     Effect.catchTag("ReadingFailed", ({ exhausted, isBusy, refusal }) => {
@@ -295,7 +302,8 @@ const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, u
   if (!isKeeping) return { kept: { stored: 0, known: 0 }, awaiting: 0, waitMillis: undefined } satisfies Stored
   const expiresAt = expiryOf({}, request, atMillis)
   const readable = unread.filter(isKept).map(({ key, readKey }) => ({ key, readKey }))
-  const awaits: PendingReading = { id, messages: readable, kinds: request.schemas, conversationDate, expiresAt }
+  const { instructions, schemas: kinds } = request
+  const awaits: PendingReading = { id, messages: readable, kinds, instructions, conversationDate, expiresAt }
   const namespace = yield* directory.ensure(account.id, request.agentId)
   const kept = yield* keep(namespace, request, messages, readable.length > 0 ? awaits : undefined)
   // What was read before is not read again in the background.

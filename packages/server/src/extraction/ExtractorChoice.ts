@@ -23,10 +23,8 @@ export const extractorChoice = (
 ): Layer.Layer<Extractor | AnswerWriter, LanguageModelMisconfigured, ModelUsage | Accounts | Ledger> => {
   const { provider } = settings
   if (provider === "none") return Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive)
-  const byModel = Layer.mergeAll(
-    LlmExtractor.layer,
-    AnswerWriter.layerWithModel({ isStrict: settings.answerChecks === "strict" })
-  ).pipe(
+  const checks = { isStrict: settings.checks === "strict" }
+  const byModel = Layer.mergeAll(LlmExtractor.layer(checks), AnswerWriter.layerWithModel(checks)).pipe(
     Layer.provide(
       Layer.unwrap(Effect.map(languageModelOf(provider, settings), (config) => StructuredModel.layer(config)))
     ),

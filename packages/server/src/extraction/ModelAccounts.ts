@@ -29,6 +29,11 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
       return Context.make(Extractor, {
         name: Context.get(model, Extractor).name,
         extract: (request) => Effect.flatMap(extractorOf(request.account), ({ extract }) => extract(request)),
+        extractAtOnce: (request) =>
+          Effect.flatMap(
+            extractorOf(request.account),
+            ({ extractAtOnce }) => extractAtOnce?.(request) ?? Effect.undefined
+          ),
         ready: (account) => Effect.flatMap(extractorOf(account), ({ ready }) => ready(account)),
         underWay: (account) => Effect.flatMap(extractorOf(account), ({ underWay }) => underWay(account)),
         untilFree: (account) => Effect.flatMap(extractorOf(account), ({ untilFree }) => untilFree(account))

@@ -100,7 +100,7 @@ const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined) {
 /** Whether the reading is over: carried out, or without messages that are still there. */
 const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
   const { host, kinds } = parts
-  const { conversationDate, expiresAt, id, scope } = pending
+  const { conversationDate, expiresAt, id, instructions, scope } = pending
   const stored = yield* storedMessages(parts, key, pending)
   const messages = stored.map(({ message }) => message)
   const tags = sharedTags(stored.map(({ memory }) => memory))
@@ -109,13 +109,13 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
   const outcome = yield* parts
     .read({
       account: key.account,
-      request: { agentId: key.agentId, tags, ...defined(scope), ...(expiresAt !== undefined && { expiresAt }) },
+      request: { agentId: key.agentId, tags, ...defined({ ...scope, expiresAt, instructions }) },
       messages,
       schemas: named ?? new Map(all.map((schema) => [schema.name, schema])),
       conversationDate,
       token: undefined,
       reads: id,
-      begin: () => Effect.succeed(undefined),
+      begin: () => Effect.succeed({ waitMillis: undefined, stored: messages.map(({ key: stored }) => stored) }),
       isBackground: true
     })
     .pipe(

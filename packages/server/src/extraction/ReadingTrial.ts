@@ -7,7 +7,7 @@ import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import type { InvalidRequest } from "@muniment/domain/Errors"
 import type { ExtractedMemories, ExtractMemories } from "@muniment/domain/Memory"
 import { todayIn } from "@muniment/engine/text/SpokenDates"
-import { Extractor } from "@muniment/insight/extraction/Extractor"
+import { type ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { idsOfSources, judgeCandidates, rejection } from "./CandidateJudge.ts"
@@ -15,18 +15,21 @@ import { candidateKinds } from "./candidateKinds.ts"
 import { keyedMessages, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused } from "./extractInTime.ts"
 import { plainConversation } from "./PlainMessages.ts"
+import { told } from "./ThreadReading.ts"
+import { readBoth } from "./readBoth.ts"
 
 export type ReadingTrial = (
   call: PricedCall,
   request: ExtractMemories
 ) => Effect.Effect<ExtractedMemories, InvalidRequest | ChargeFailure>
 
-export const makeReadingTrial = Effect.fnUntraced(function* (deadlineMillis: number) {
+export const makeReadingTrial = Effect.fnUntraced(function* (deadlineMillis: number, instructions?: string) {
   const parts: Parts = {
     extractor: yield* Extractor,
     kinds: yield* KnownKinds,
     validator: yield* SchemaValidator,
-    deadlineMillis
+    deadlineMillis,
+    instructions
   }
   return ((call, request) => tryReading(parts, call, request)) satisfies ReadingTrial
 })
@@ -36,10 +39,12 @@ interface Parts {
   readonly kinds: KnownKinds["Service"]
   readonly validator: SchemaValidator["Service"]
   readonly deadlineMillis: number
+  /** Of the installation. */
+  readonly instructions: string | undefined
 }
 
 const tryReading = Effect.fn("ReadingTrial.read")(function* (
-  { deadlineMillis, extractor, kinds, validator }: Parts,
+  { deadlineMillis, extractor, instructions, kinds, validator }: Parts,
   call: PricedCall,
   request: ExtractMemories
 ) {
@@ -49,14 +54,16 @@ const tryReading = Effect.fn("ReadingTrial.read")(function* (
   const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas, timeZone)
   const conversationDate = request.conversationDate ?? todayIn(timeZone, yield* Clock.currentTimeMillis)
   yield* call.reserve()
-  const extract = extractInTime(extractor, deadlineMillis, {
+  const asked: ExtractionRequest = {
     account,
     kinds: [...schemas.values()],
     messages: messages.map(turnOf),
     context: [],
     summary: undefined,
-    conversationDate
-  })
+    conversationDate,
+    instructions: told([instructions, call.caller.account.instructions, request.instructions])
+  }
+  const extract = extractInTime(extractor, deadlineMillis, asked, (one) => readBoth(extractor, one))
   const { candidates, dropped } = yield* extract.pipe(
     Effect.catchTag("ModelFailure", (failure) =>
       failure.reason === "unpaid" ? Effect.andThen(call.topUp, extract) : Effect.fail(failure)

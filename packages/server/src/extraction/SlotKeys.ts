@@ -11,7 +11,10 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, Slot } from "@muniment/insight/extraction/Extractor"
+import { isBuiltin } from "@muniment/insight/rules/Candidates"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
+import { contentKey } from "../memories/MemoryPreparation.ts"
+import type { ValidCandidate, VersionPlace } from "./CandidateJudge.ts"
 import type { KeyedMessage } from "./ConversationMessages.ts"
 
 /** Whose namespace and subject. */
@@ -32,10 +35,39 @@ export const knownName = Effect.fn("SlotKeys.knownName")(function* (host: Namesp
   return latest === undefined ? undefined : nameIn(latest.data)
 })
 
+/**
+ * The place of each candidate, in their order: that of what it replaces, else of its slot, else of its own content, so
+ * that a later one can take its place.
+ */
+export const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
+  host: NamespaceHost["Service"],
+  scope: SlotScope,
+  accepted: ReadonlyArray<ValidCandidate>,
+  messages: ReadonlyArray<KeyedMessage>
+) {
+  const candidates = accepted.map(({ candidate }) => candidate)
+  const slots = yield* slotKeys(host, scope, candidates, messages)
+  const places = new Map<Candidate, VersionPlace>()
+  for (const [at, { candidate, data }] of accepted.entries()) {
+    const { kind, supersedes } = candidate
+    const replaced =
+      typeof supersedes === "string"
+        ? yield* host.answer(scope.namespace, { _tag: "Find", id: supersedes })
+        : supersedes && places.get(supersedes)
+    const own = slots[at] ?? contentKey(scope.subjectId, kind, data)
+    places.set(candidate, {
+      uniqueKey: isBuiltin(kind) ? (replaced?.uniqueKey ?? own) : undefined,
+      carries: replaced && supersedes,
+      endsAt: replaced && ("endsAt" in replaced ? replaced.endsAt : replaced.expiresAt)
+    })
+  }
+  return candidates.map((candidate) => places.get(candidate)!)
+})
+
 const nameIn = (data: JsonObject): string | undefined => / name is (.+)$/.exec(String(data["fact"]))?.[1]
 
 /** The key of each candidate with a slot, in their order. */
-export const slotKeys = Effect.fn("SlotKeys.keys")(function* (
+const slotKeys = Effect.fn("SlotKeys.keys")(function* (
   host: NamespaceHost["Service"],
   scope: SlotScope,
   candidates: ReadonlyArray<Candidate>,

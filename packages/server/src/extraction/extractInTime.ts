@@ -14,10 +14,15 @@ import { retryAfter } from "../answerHeaders.ts"
 
 const lateRetrySeconds = 1
 
-export const extractInTime = (extractor: Extractor["Service"], deadlineMillis: number, request: ExtractionRequest) =>
+export const extractInTime = <A>(
+  extractor: Extractor["Service"],
+  deadlineMillis: number,
+  request: ExtractionRequest,
+  extract: (request: ExtractionRequest) => Effect.Effect<A, ModelFailure>
+) =>
   Effect.andThen(
     extractor.ready(request.account),
-    Effect.timeoutOrElse(extractor.extract(request), {
+    Effect.timeoutOrElse(extract(request), {
       duration: deadlineMillis,
       orElse: () => Effect.flatMap(extractor.underWay(request.account), lateBy)
     })

@@ -2,6 +2,7 @@
  * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, the state of the service and
  * its series over time.
  */
+import type { Account } from "@muniment/domain/Account"
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -41,10 +42,12 @@ export const adminHandlers = HttpApiBuilder.group(
       createAccount: ({ payload }) =>
         Effect.map(accounts.create(payload.name, payload), (account) => ({ success, account })),
       listAccounts: () => Effect.map(accounts.list, (all) => ({ success, accounts: all })),
-      setRemember: Effect.fnUntraced(function* ({ payload }) {
-        const { id } = yield* operator.account(payload.account)
-        return { success, account: yield* accounts.setRemember(id, payload.remember ?? undefined) }
-      }),
+      setRemember: ({ payload }) =>
+        changed(operator.account(payload.account), ({ id }) => accounts.setRemember(id, payload.remember ?? undefined)),
+      setInstructions: ({ payload }) =>
+        changed(operator.account(payload.account), ({ id }) =>
+          accounts.setInstructions(id, payload.instructions ?? undefined)
+        ),
       createKey: Effect.fnUntraced(function* ({ payload }) {
         const account =
           (yield* accounts.byName(payload.account)) ?? (yield* accounts.create(payload.account, { plan: payload.plan }))
@@ -94,6 +97,12 @@ export const adminHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** An account after its change. */
+const changed = <E, R, F, S>(
+  found: Effect.Effect<Account, E, R>,
+  change: (account: Account) => Effect.Effect<Account, F, S>
+) => Effect.map(Effect.flatMap(found, change), (account) => succeeded({ account }))
 
 const succeeded = <A extends object>(answer: A) => ({ success: true as const, ...answer })
 

@@ -21,7 +21,8 @@ older one with the same uniqueOn values. "subjectId" keeps the memories of diffe
 
 Or let the service read a conversation: {"agentId", "subjectId", "threadId", "conversation": [{"id", "role": "user" |
 "assistant" | "system" | "tool", "content"}], "conversationDate": "YYYY-MM-DD",
-"timeZone" (IANA, of times without an offset)}. Messages are taken as model APIs have
+"timeZone" (IANA, of times without an offset), "instructions" (what a language model is to look for and to leave
+out)}. Messages are taken as model APIs have
 them: parts, tool calls and results, "content": null. Send the whole window each time: messages that
 were processed are skipped. "rejected" lists what was found and not stored, with the reason.
 

@@ -24,7 +24,7 @@ import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import type { KnownKinds } from "./KnownKinds.ts"
 import type { MemoryIds } from "./MemoryIds.ts"
-import { eventTime, schemasOf, uniqueKey, validMemories } from "./MemoryPreparation.ts"
+import { contentKey, eventTime, schemasOf, uniqueKey, validMemories } from "./MemoryPreparation.ts"
 import type { TextEmbedding } from "./TextEmbedding.ts"
 import { type IfMatch, versionMismatch } from "./IfMatch.ts"
 
@@ -88,7 +88,9 @@ const prepare = Effect.fnUntraced(function* (
   if (uniqueOn.length > 0 && uniqueKey(old.subjectId, old.kind, uniqueOn, data) !== old.uniqueKey)
     return yield* otherKey
   const nowMillis = yield* Clock.currentTimeMillis
-  const isVersion = old.uniqueKey !== undefined
+  // What was extracted and nothing has replaced changes in place.
+  const isAlone = found.isLatest && old.uniqueKey === contentKey(old.subjectId, old.kind, old.data)
+  const isVersion = old.uniqueKey !== undefined && !isAlone
   const newHash = contentHash({ agentId: key.agentId, data, kind: old.kind })
   const record: MemoryRecord = {
     ...old,

@@ -243,6 +243,10 @@ export const uniqueKey = (
   )
 }
 
+/** Key of an extracted memory of a built-in kind that is no version of another one: one for each content. */
+export const contentKey = (subjectId: string | undefined, kind: string, data: JsonObject): string =>
+  sha256Hex(canonicalJson({ subject: subjectId ?? null, kind, data }))
+
 /** Time in `property`, ISO 8601 in UTC; undefined if it holds none. */
 export const eventTime = (data: JsonObject, property: string | undefined): string | undefined => {
   const value = property === undefined ? undefined : data[property]

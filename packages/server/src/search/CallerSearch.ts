@@ -31,6 +31,7 @@ import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
+import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
 
 type SearchFailure = InvalidRequest | ChargeFailure
@@ -65,6 +66,7 @@ export class CallerSearch extends Context.Service<
           directory: yield* NamespaceDirectory,
           embedding: yield* TextEmbedding,
           searcher: yield* MemorySearch,
+          saidTimes: yield* makeSaidTimes,
           writer: yield* AnswerWriter,
           maps: yield* MemoryMap
         }
@@ -83,6 +85,7 @@ interface Parts {
   readonly directory: NamespaceDirectory["Service"]
   readonly embedding: TextEmbedding["Service"]
   readonly searcher: MemorySearch["Service"]
+  readonly saidTimes: SaidTimes
   readonly writer: AnswerWriter["Service"]
   readonly maps: MemoryMap["Service"]
 }
@@ -212,13 +215,15 @@ const answer = Effect.fnUntraced(function* (
 ) {
   const { id } = caller.account
   const namespace = filter.agentId === undefined ? undefined : parts.directory.find(id, filter.agentId)
+  const sure = hits.filter(({ correctedBy }) => correctedBy === undefined)
+  const times = yield* parts.saidTimes(sure.filter((hit) => !owners.has(namespaceOf(hit))))
   const written = yield* parts.writer
     .write({
       account: id,
       question: text,
       nowMillis: askedAtMillis ?? (yield* Clock.currentTimeMillis),
       timeZone,
-      evidence: hits.filter(({ correctedBy }) => correctedBy === undefined).map((hit) => evidenceOf(hit, timeZone))
+      evidence: sure.map((hit) => evidenceOf(hit, timeZone, times.get(hit.memory.id)))
     })
     .pipe(Effect.provideService(TokenNamespace, namespace?.tag))
   const used = new Set(written.citations)
@@ -229,8 +234,8 @@ const answer = Effect.fnUntraced(function* (
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
 
-/** `timeZone`: of what was said at a time without an offset. */
-const evidenceOf = (hit: MemoryHit, timeZone: string | undefined): Evidence => {
+/** `timeZone`: of what was said at a time without an offset; `saidMillis`: when what was extracted was said. */
+const evidenceOf = (hit: MemoryHit, timeZone: string | undefined, saidMillis: number | undefined): Evidence => {
   const { memory, ranked } = hit
   const { createdAt, data, id, kind, position, sources, subjectId, threadId, updatedAt, when } = memory
   const backing = sources && backingSources(sources)
@@ -241,7 +246,7 @@ const evidenceOf = (hit: MemoryHit, timeZone: string | undefined): Evidence => {
     data: typeof sentAt === "string" ? { ...data, sentAt: speakersTime(sentAt, timeZone) } : data,
     when,
     // What a caller has corrected holds from then on, and no message backs it.
-    createdAt: backing?.length === 0 ? updatedAt : createdAt,
+    createdAt: backing?.length === 0 ? updatedAt : (saidMillis ?? createdAt),
     relevance: answerableOf(ranked.evidence),
     passage: ranked.candidate.passage,
     owner: JSON.stringify([namespaceOf(hit), subjectId]),

@@ -191,7 +191,30 @@ describe("an answer by a model", () => {
       const lines = sectionOf(seen[0]?.prompt ?? "", "MEMORIES")
       expect(lines.length).toBeGreaterThan(5)
       expect(JSON.stringify(lines).length).toBeLessThan(evidenceLengthMax + lines.length + 2)
-      expect(lines[0]).toMatchObject({ n: 1, kind: "factual_memory" })
+      expect(lines[0]).toEqual({ n: 1, said: "Wed 18 Nov 2026", text: expect.stringMatching(/^Alice lives here\. /) })
+    })
+  )
+
+  it.effect("is shown facts as sentences, messages with their writer, and registered kinds as they are", () =>
+    Effect.gen(function* () {
+      const seen: Array<SeenRequest> = []
+      const createdAt = 1_795_000_000_000
+      const sentAt = "2026-11-17T23:30:00-05:00"
+      yield* ask(() => ({ known: "no", sentences: [] }), seen, [
+        { ...memory("mem_a", "lives in Seattle"), when: "2026-05-03" },
+        {
+          ...memory("mem_b", ""),
+          kind: "conversation_message",
+          data: { role: "user", name: "Alice", text: "I moved.", sentAt }
+        },
+        { id: "mem_c", kind: "Home", data: { who: "Alice", city: "Seattle" }, createdAt, relevance: 0.5 }
+      ])
+      const said = "Wed 18 Nov 2026"
+      expect(sectionOf(seen[0]?.prompt ?? "", "MEMORIES")).toEqual([
+        { n: 1, said: "Tue 17 Nov 2026 23:30", by: "Alice", text: "I moved." },
+        { n: 2, said, when: "2026-05-03", text: "Alice lives in Seattle." },
+        { n: 3, said, kind: "Home", data: { who: "Alice", city: "Seattle" } }
+      ])
     })
   )
 })

@@ -16,7 +16,7 @@ import { honestText, obedient } from "../../../support/ObedientModel.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 
 const harmless = "The weather was fine."
-const places = ["user", "assistant", "system", "kind", "summary", "context"] as const
+const places = ["user", "assistant", "system", "kind", "known", "context", "name"] as const
 type Place = (typeof places)[number]
 
 /** One conversation with the text in the given place; the same shape for every text. */
@@ -39,7 +39,13 @@ const extractionOf = (place: Place, text: string): ExtractionRequest => {
       { role, content }
     ],
     context: [{ role: "assistant", content: place === "context" ? text : harmless }],
-    summary: place === "summary" ? text : harmless,
+    summary: undefined,
+    speakerName: place === "name" ? text : "Alice",
+    known: () =>
+      Effect.succeed([
+        { id: "mem_1", about: "Alice", text: "Alice rows.", isOpen: true },
+        { id: "mem_2", about: "Bob", text: `Bob: ${place === "known" ? text : harmless}`, isOpen: true }
+      ]),
     conversationDate: "2026-11-21"
   }
 }
@@ -60,7 +66,7 @@ const memory = (id: string, fact: string) => ({
 
 /** One extractor for all tests of this file, which run one after the other: building it takes a while. */
 const model: { reply: Reply; seen: Array<SeenRequest> } = { reply: () => undefined, seen: [] }
-const extractorLayer = LlmExtractor.layer.pipe(
+const extractorLayer = LlmExtractor.layer().pipe(
   Layer.provide(
     scriptedModel((request) => {
       model.seen.push(request)
@@ -82,7 +88,7 @@ const answer = Effect.fnUntraced(function* (request: AnswerRequest, reply: Reply
   return { written, seen }
 })
 
-const honestTurn = { message: 1, role: "user", content: honestText }
+const honestTurn = { n: 1, by: "user", on: "Sat 21 Nov 2026", text: honestText }
 
 /** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
 const harmlessWhenVisible = ["unicode-1", "unicode-6"]
@@ -99,12 +105,14 @@ layer(extractorLayer)("the frame of a prompt", (it) => {
   it.effect.each(injections)("$id leaves the instructions of extraction and the fences as they are", (attack) =>
     Effect.gen(function* () {
       for (const place of places) {
-        const plain = yield* extract(extractionOf(place, harmless), () => ({ memories: [], summary: "" }))
-        const { seen } = yield* extract(extractionOf(place, attack.text), () => ({ memories: [], summary: "" }))
+        const plain = yield* extract(extractionOf(place, harmless), () => ({ memories: [] }))
+        const { seen } = yield* extract(extractionOf(place, attack.text), () => ({ memories: [] }))
         for (const request of seen) {
           expect(request.system).toBe(plain.seen[0]?.system)
-          expect(outsideOf(request.prompt)).toBe(outsideOf(plain.seen[0]?.prompt ?? ""))
-          expect(request.prompt.split(codeOf(request.prompt))).toHaveLength(12)
+          const isNamed = sectionOf(request.prompt, "PERSON").length > 0
+          const withoutName = (text: string) =>
+            isNamed ? text : text.replace(/BEGIN PERSON [^]*?END PERSON \S+\n\n/, "")
+          expect(outsideOf(request.prompt)).toBe(withoutName(outsideOf(plain.seen[0]?.prompt ?? "")))
           for (const word of attack.forbidden) expect(outsideOf(request.prompt)).not.toContain(word)
           expect(request.prompt).not.toMatch(/<|\[\/?INST\]|[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e0fff}]/u)
         }
@@ -133,34 +141,27 @@ layer(extractorLayer)("a model that obeys", (it) => {
   it.effect.each(messageInjections)("$id stores nothing but what the conversation says", (attack) =>
     Effect.gen(function* () {
       const { extraction } = yield* extract(extractionOf(attack.place, attack.text), () => obedient(attack))
-      const kept = JSON.stringify([extraction.candidates, extraction.summary])
+      const kept = JSON.stringify(extraction.candidates)
       for (const word of attack.forbidden) expect(kept).not.toContain(word)
-      expect(extraction.candidates).toEqual([
-        {
-          kind: "factual_memory",
-          data: { subject: "Alice", fact: "Alice lives in Seattle" },
-          confidence: 1,
-          mentions: [],
-          tags: [],
-          // The second message may be cited beside it where nothing that a reader sees gives orders.
-          sources: harmlessWhenVisible.includes(attack.id) ? [0, 1] : [0]
-        }
+      expect(extraction.candidates).toMatchObject([
+        { kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" }, sources: [0] }
       ])
+      expect(extraction.candidates[0]?.supersedes).toBeUndefined()
+      expect(extraction.withheld).toEqual([])
       expect(extraction.dropped.length).toBeGreaterThanOrEqual(10)
     })
   )
 
-  it.effect.each(injections)("$id in the description of a kind or in the summary stores nothing", (attack) =>
-    Effect.gen(function* () {
-      for (const place of ["kind", "summary", "context"] as const) {
-        const { extraction } = yield* extract(extractionOf(place, attack.text), () => ({
-          ...obedient(attack),
-          summary: ""
-        }))
-        const kept = JSON.stringify(extraction.candidates)
-        for (const word of attack.forbidden) expect(kept).not.toContain(word)
-      }
-    })
+  it.effect.each(injections)(
+    "$id in the description of a kind, in what is known or in a name stores nothing",
+    (attack) =>
+      Effect.gen(function* () {
+        for (const place of ["kind", "known", "context", "name"] as const) {
+          const { extraction } = yield* extract(extractionOf(place, attack.text), () => obedient(attack))
+          const kept = JSON.stringify(extraction.candidates)
+          for (const word of attack.forbidden) expect(kept).not.toContain(word)
+        }
+      })
   )
 
   it.effect.each(injections)("$id gets no answer that the cited memories do not carry", (attack) =>

@@ -11,6 +11,7 @@ export interface SeenRequest {
   readonly purpose: "extraction" | "answer"
   readonly system: string
   readonly prompt: string
+  readonly schema?: Schema.Constraint
 }
 
 export type Reply = (request: SeenRequest) => unknown

@@ -18,6 +18,7 @@ const nothing = { candidates: [], dropped: [], summary: undefined }
 const reader = (own: Partial<Extractor["Service"]>): Extractor["Service"] => ({
   name: "rules",
   extract: () => Effect.succeed(nothing),
+  extractAtOnce: undefined,
   ready: () => Effect.void,
   underWay: () => Effect.succeed(0),
   untilFree: () => Effect.void,
@@ -30,7 +31,9 @@ it.effect("counts from the end of the reader's start", () =>
       ready: () => Effect.sleep("25 seconds"),
       extract: () => Effect.delay(Effect.succeed(nothing), 900)
     })
-    const reading = yield* Effect.forkChild(extractInTime(slow, 1_000, request), { startImmediately: true })
+    const reading = yield* Effect.forkChild(extractInTime(slow, 1_000, request, slow.extract), {
+      startImmediately: true
+    })
     yield* TestClock.adjust("25 seconds")
     yield* TestClock.adjust(900)
     expect(yield* Fiber.join(reading)).toEqual(nothing)
@@ -43,7 +46,7 @@ it.effect.each([
 ])("names $reads where that was late, and blames no length", ({ bound, underWay }) =>
   Effect.gen(function* () {
     const late = reader({ extract: () => Effect.never, underWay: () => Effect.succeed(underWay) })
-    const reading = yield* Effect.forkChild(Effect.flip(extractInTime(late, 1_000, request)), {
+    const reading = yield* Effect.forkChild(Effect.flip(extractInTime(late, 1_000, request, late.extract)), {
       startImmediately: true
     })
     yield* TestClock.adjust(1_000)

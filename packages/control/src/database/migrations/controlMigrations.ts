@@ -22,6 +22,7 @@ import { changeRecords } from "./0019_changeRecords.ts"
 import { accountWebhooks } from "./0020_accountWebhooks.ts"
 import { accountEvents } from "./0021_accountEvents.ts"
 import { chargedAgents } from "./0022_chargedAgents.ts"
+import { instructions } from "./0023_instructions.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -45,5 +46,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   changeRecords,
   accountWebhooks,
   accountEvents,
-  chargedAgents
+  chargedAgents,
+  instructions
 ]

@@ -1,7 +1,7 @@
 /** Numbers that follow from those of a few texts: sums, differences, counts, and the time between days. */
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { datesInText } from "../prompts/DatesInText.ts"
-import { numberWords } from "../prompts/NumberWords.ts"
+import { datesInText } from "./DatesInText.ts"
+import { numberWords } from "./NumberWords.ts"
 
 export interface DerivedFrom {
   readonly nowMillis: number | undefined

@@ -1,0 +1,79 @@
+/**
+ * What a namespace knows of the matters of some texts, for a model that reads them: live memories of the request's
+ * subject but messages, the nearest of each text first. Not those that end before what is written now: their words would
+ * outlive them.
+ */
+import { Clock, Effect } from "effect"
+import { backingSources, type MemoryRecord } from "@muniment/domain/Memory"
+import { coversLife } from "@muniment/engine/namespace/coversLife"
+import type { ShownMemory } from "@muniment/engine/namespace/Commands"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { readStatement } from "@muniment/insight/answers/MemoryStatement"
+import type { KnownMemory } from "@muniment/insight/extraction/Extractor"
+import { TextEmbedding } from "../memories/TextEmbedding.ts"
+
+const knownMax = 24
+/** Of each text at least. */
+const perTextMin = 4
+const queryLengthMax = 400
+/** Memories whose subjects are named. */
+const namedMax = 60
+
+export type KnownMemories = Effect.Success<typeof makeKnownMemories>
+
+export const makeKnownMemories = Effect.gen(function* () {
+  const searcher = yield* MemorySearch
+  const embedding = yield* TextEmbedding
+  const nearest = Effect.fn("KnownMemories.nearest")(function* (
+    namespace: NamespaceKey,
+    { expiresAt, subjectId }: { readonly subjectId: string | undefined; readonly expiresAt: number | undefined },
+    texts: ReadonlyArray<string>
+  ) {
+    const nowMillis = yield* Clock.currentTimeMillis
+    const filter = { subjectId, hasNoSubject: subjectId === undefined, include: "extracted" } as const
+    const limit = Math.max(perTextMin, Math.ceil(knownMax / Math.max(1, texts.length)))
+    const found = yield* Effect.forEach(texts, (whole) =>
+      Effect.gen(function* () {
+        const text = whole.slice(0, queryLengthMax)
+        const vectors = yield* embedding.query(text)
+        const query = {
+          text,
+          vectors,
+          isMeaningful: embedding.understands(text),
+          filter,
+          limit,
+          minRelevance: 0
+        }
+        return (yield* searcher.search([namespace], query)).hits
+      })
+    )
+    const known = new Map<string, KnownMemory & ShownMemory>()
+    for (let rank = 0; rank < limit; rank++) {
+      for (const hits of found) {
+        const memory = hits[rank]?.memory
+        if (memory === undefined || known.size === knownMax) continue
+        if (!coversLife(memory.expiresAt, expiresAt, nowMillis)) continue
+        const { contentHash, id, origin, sources, uniqueKey } = memory
+        // What a caller stored or corrected stays.
+        const isOpen = origin === "extraction" && uniqueKey !== undefined && backingSources(sources).length > 0
+        known.set(id, { id, ...statementOf(memory), isOpen, contentHash })
+      }
+    }
+    return [...known.values()]
+  })
+  /** Subjects of the latest memories, but the user. */
+  const names = Effect.fn("KnownMemories.names")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
+    const filter = { subjectId, hasNoSubject: subjectId === undefined, include: "extracted" } as const
+    const { memories } = yield* searcher.list([namespace], filter, { limit: namedMax, after: undefined })
+    const subjects = memories.flatMap(({ data }) => (typeof data["subject"] === "string" ? data["subject"] : []))
+    return [...new Set(subjects)].filter((name) => !/^(?:the )?user$/i.test(name))
+  })
+  return { nearest, names }
+})
+
+/** Whom a memory is about, and what it says, as one sentence. */
+export const statementOf = ({ data, kind, when }: Pick<MemoryRecord, "data" | "kind" | "when">) => {
+  const { subject = "", text } = readStatement({ id: "", kind, data, when, createdAt: 0, relevance: 0 })
+  return { about: subject, text }
+}
