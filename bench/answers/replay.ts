@@ -1,10 +1,10 @@
 /**
  * A language model's server whose replies were written by readers who saw nothing but the prompts of the conversations
- * in a folder of cases: a change of the checks of answers is measured without a reader. A reply is found by the hash of its
- * prompt; what has none is answered as unknown, and counted, as the reply is stale then.
+ * in a folder of cases: a change of prompts and checks is measured without a reader. A reply is found by the hash of its
+ * prompt; what has none is answered with nothing, and counted, as the reply is stale then.
  *
- * `node bench/answers/replay.ts`, then a service with `MUNIMENT_LLM_BASE_URL` at it, and the questions of the cases in
- * mode `answer`. Readings are answered with nothing.
+ * `node bench/answers/replay.ts`, then a service with `MUNIMENT_LLM_BASE_URL` at it, the messages of the cases in
+ * requests of twelve with `wait: "extraction"`, and their questions in mode `answer`.
  */
 import { createHash } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -16,7 +16,6 @@ import { answerHelp, wholeNumber } from "../Usage.ts"
 
 const usage = `node bench/answers/replay.ts [options]
   --port N        port on 127.0.0.1 (28100)
-  --careless      wrong replies, written on purpose: how many does the check find? One that it asks to repair is found
   --missing DIR   writes prompts without a reply there, named by their hash`
 
 interface Completion {
@@ -31,13 +30,8 @@ interface Counts {
 
 const recorded = join(import.meta.dirname, "recorded")
 
-const repliesOf = (isCareless: boolean): ReadonlyMap<string, unknown> => {
-  const file = join(recorded, isCareless ? "careless.json" : "careful.json")
-  const stored: Readonly<Record<string, unknown>> = JSON.parse(readFileSync(file, "utf8"))
-  return new Map(
-    Object.entries(stored).map(([hash, one]) => [hash, isCareless ? (one as { readonly reply: unknown }).reply : one])
-  )
-}
+const recordedReplies = (): ReadonlyMap<string, unknown> =>
+  new Map(Object.entries(JSON.parse(readFileSync(join(recorded, "careful.json"), "utf8")) as object))
 
 /** Of the prompt without the code of its fence. */
 const hashOf = (prompt: string): { readonly hash: string; readonly plain: string } => {
@@ -46,6 +40,7 @@ const hashOf = (prompt: string): { readonly hash: string; readonly plain: string
   return { plain, hash: createHash("sha256").update(plain).digest("hex").slice(0, 16) }
 }
 
+const noMemories = { memories: [], withhold: [] }
 const unknown = { known: "no", sentences: [] }
 
 const main = (): void => {
@@ -53,16 +48,14 @@ const main = (): void => {
   const { values } = parseArgs({
     options: {
       port: { type: "string", default: "28100" },
-      careless: { type: "boolean", default: false },
       missing: { type: "string" },
       help: { type: "boolean" }
     }
   })
-  const replies = repliesOf(values.careless)
+  const replies = recordedReplies()
   const counts: Counts = { replied: 0, stale: 0, repairs: 0 }
   if (values.missing !== undefined) mkdirSync(values.missing, { recursive: true })
   const contentOf = (prompt: string): unknown => {
-    if (!prompt.includes("BEGIN QUESTION ")) return { memories: [], summary: "" }
     const { hash, plain } = hashOf(prompt)
     if (prompt.includes("BEGIN FAULTS ")) counts.repairs += 1
     const reply = replies.get(hash)
@@ -72,7 +65,7 @@ const main = (): void => {
     }
     counts.stale += 1
     if (values.missing !== undefined) writeFileSync(join(values.missing, `${hash}.txt`), plain)
-    return unknown
+    return prompt.includes("BEGIN QUESTION ") ? unknown : noMemories
   }
   const server = createServer((request, response) => {
     void json(request).then((body) => {
