@@ -198,9 +198,11 @@ describe("what was erased or has ended", () => {
     expect((await alice.post("/v1/memories", body)).body.extraction).toBe("pending")
     const { memories } = (await alice.call("GET", "/v1/memories?agentId=unread")).body
     await alice.call("DELETE", `/v1/memories/${memories[0].id}`)
-    model.requests.length = 0
     model.otherwise = () => extraction(home)
-    for (const _ of [1, 2]) expect((await alice.post("/v1/memories", body)).body.created).toEqual([])
+    expect((await alice.post("/v1/memories", body)).body.created).toEqual([])
+    // The service's own attempt may have been on its way.
+    while (model.underWay > 0) await pause(5)
+    model.requests.length = 0
     const again = await alice.post("/v1/memories", body)
     expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
     expect(model.requests).toEqual([])
