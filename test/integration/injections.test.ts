@@ -238,7 +238,8 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
       expect(body.created, `${attack.id}: ${JSON.stringify(body)}`).toEqual([])
       const { prompt } = model.requests[0]!
       for (const line of sectionOf(prompt, "KNOWN")) expectNothingOf(attack, line)
-      expect(sectionOf(prompt, "PERSON")).toEqual([{ user: "Alice" }])
+      expect(sectionOf(prompt, "PERSON")).toMatchObject([{ user: "Alice" }])
+      expectNothingOf(attack, sectionOf(prompt, "PERSON"))
       // A long one leaves no room for what was before it.
       const shown = sectionOf(prompt, "CONTEXT").length
       expect(attack.text.length < 1_000 ? [2] : [1, 2], attack.id).toContain(shown)
