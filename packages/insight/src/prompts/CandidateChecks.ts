@@ -304,7 +304,9 @@ const faultIn = (
 /** Of messages that are not cited the nearest before them count: a question may state the day that its answer is about. */
 const dayTeller = (sources: ReadonlyArray<number>, { context, dates, knownTexts, messages }: Shown) => {
   const first = Math.min(...sources)
-  const before = [first - 1, first - 2, first - 3].flatMap((number) => messages.get(number) ?? [])
+  const before = [...messages].flatMap(([number, message]) =>
+    number < first && number >= first - messagesBefore ? [message] : []
+  )
   const said = [
     ...sources.map((number) => messages.get(number)!),
     ...before,
@@ -341,6 +343,7 @@ const dayTeller = (sources: ReadonlyArray<number>, { context, dates, knownTexts,
     )
 }
 const turnsBefore = 3
+const messagesBefore = 8
 
 const iso = /^(\d{4}-\d{2}-\d{2})(?:T\S*)?$/
 
