@@ -98,6 +98,7 @@ it("a model that does not read a conversation in time ends the trial", async () 
   expect((await Effect.runPromise(trial)).message).toBe(
     "The model is too slow here: it did not read a conversation of 7 messages within 0.5 s."
   )
+  expect(server.requests.length).toBe(1)
 })
 
 describe("a server that cannot be used", () => {
@@ -123,7 +124,9 @@ describe("a server that cannot be used", () => {
   it.each(faults)("%s", async (_, reply, sentence) => {
     server.pages.set("/v1/models", { data: [{ id: "qwen3:8b" }] })
     server.otherwise = () => reply
-    const { code, err, out } = await tryIt([], { MUNIMENT_LLM_TIMEOUT_MILLIS: "500" })
+    const { code, err, out } = await tryIt([], {
+      MUNIMENT_LLM_TIMEOUT_MILLIS: reply.kind === "hang" ? "500" : "60000"
+    })
     expect(code).toBe(1)
     expect(err).toMatch(sentence)
     expect(out).toBe("")

@@ -30,6 +30,7 @@ export const TrialPatience = Context.Reference("muniment/cli/TrialPatience", {
 /** Of the trial's service, so that the patience above ends first. */
 const unlimitedMillis = 3_600_000
 const vectorsPollMillis = 100
+const readingPollMillis = 250
 /** An agent and a person of an account that has no other. */
 const scope = { agentId: "trial", subjectId: "person" } as const
 
@@ -49,8 +50,8 @@ export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<s
             tryConversation({ operator, endpoint, reader }, conversation, `${reader.name}-${at + 1}`)
           )
         return {
-          byRules: yield* tryAll({ name: "rules", plan: "free", step: () => Effect.void }),
-          byModel: yield* tryAll({ name: "model", plan: "pro", step })
+          byRules: yield* tryAll(rules),
+          byModel: yield* tryAll({ name: "model", plan: "pro", step, patience: yield* TrialPatience })
         } satisfies Trial
       }),
     "withModel"
@@ -70,6 +71,14 @@ interface Reader {
   readonly name: "rules" | "model"
   readonly plan: "free" | "pro"
   readonly step: (name: string) => Effect.Effect<void>
+  readonly patience: { readonly reading: number; readonly answer: number }
+}
+
+const rules: Reader = {
+  name: "rules",
+  plan: "free",
+  step: () => Effect.void,
+  patience: { reading: unlimitedMillis, answer: unlimitedMillis }
 }
 
 interface Place {
@@ -82,15 +91,13 @@ const tryConversation = Effect.fnUntraced(function* (place: Place, conversation:
   const { endpoint, operator, reader } = place
   const { secret } = yield* operator.createKey({ payload: { account, plan: reader.plan } })
   const muniment = new Muniment({ baseUrl: endpoint.url, apiKey: secret, timeoutMillis: unlimitedMillis, retries: 0 })
-  const patience = yield* TrialPatience
   const failedBefore = yield* failedCalls(endpoint)
   yield* reader.step(`Reading ${conversation.title}`)
-  const body = { ...scope, conversation: conversation.messages, wait: "extraction" } as const
   const reading = yield* timed(
     within(
-      patience.reading,
+      reader.patience.reading,
       `read a conversation of ${conversation.messages.length} messages`,
-      ask((signal) => muniment.create(body, { signal }))
+      readConversation(place, muniment, conversation)
     )
   )
   const memories = yield* storedMemories(place, muniment)
@@ -99,7 +106,7 @@ const tryConversation = Effect.fnUntraced(function* (place: Place, conversation:
     yield* reader.step(`Asking about ${conversation.title}`)
     const query = { ...scope, query: asked.question, mode: "answer" } as const
     const search = ask((signal) => muniment.search(query, { signal }))
-    const { millis, value } = yield* timed(within(patience.answer, "answer a question", search))
+    const { millis, value } = yield* timed(within(reader.patience.answer, "answer a question", search))
     answers.push({ asked, millis, answer: value.grounded ? value.answer : undefined })
   }
   const failures = yield* failedCalls(endpoint)
@@ -115,6 +122,28 @@ const tryConversation = Effect.fnUntraced(function* (place: Place, conversation:
     failures
   })
 })
+
+/**
+ * Until it is read, or a call of the model has failed. A request that waits for its reading could not be left: it is a
+ * write, which no stop of the service cuts short.
+ */
+const readConversation = Effect.fnUntraced(function* (
+  { endpoint, operator }: Place,
+  muniment: Muniment,
+  { messages }: TrialConversation
+) {
+  const failedBefore = failedReadings(yield* failedCalls(endpoint))
+  const body = { ...scope, conversation: messages }
+  const { extraction } = yield* ask((signal) => muniment.create(body, { signal }))
+  if (extraction !== "pending") return
+  while ((yield* operator.status()).extraction.pending > 0) {
+    if (failedReadings(yield* failedCalls(endpoint)) > failedBefore) return
+    yield* Effect.sleep(readingPollMillis)
+  }
+})
+
+const failedReadings = (failures: ReadonlyMap<string, number>): number =>
+  [...failures].reduce((sum, [reason, count]) => (reason.startsWith("extraction") ? sum + count : sum), 0)
 
 const within = <A, E, R>(millis: number, what: string, work: Effect.Effect<A, E, R>) =>
   Effect.timeoutOrElse(work, {
