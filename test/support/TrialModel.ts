@@ -3,21 +3,21 @@ import { sectionOf } from "./FencedPrompt.ts"
 import type { ModelRequest } from "./ModelServer.ts"
 import { answer, type ModelReply, text } from "./ModelServerReplies.ts"
 
-/** Words of a message, and what a careful reader remembers of it. */
-const read: ReadonlyArray<readonly [quote: string, subject: string, fact: string]> = [
+/** Words of a message, what a careful reader remembers of it, and what that takes the place of. */
+const read: ReadonlyArray<readonly [quote: string, about: string, text: string, before?: RegExp]> = [
   ["work as a dental nurse", "Marta", "Marta works as a dental nurse"],
   ["with my cat Biscuit", "Marta", "Marta has a cat called Biscuit"],
   ["My brother Paulo collects old maps", "Paulo", "Paulo collects old maps"],
   ["he turns 40 on 21 March", "Paulo", "Paulo turns 40 on 21 March"],
-  ["moved to Braga", "Marta", "Marta moved to Braga"],
+  ["moved to Braga", "Marta", "Marta moved to Braga", /Porto/],
   ["I must not eat gluten any more", "user", "The user must not eat gluten"],
   ["My daughter Ines is six", "Ines", "Ines is six"],
   ["She is afraid of dogs", "Ines", "Ines is afraid of dogs"],
-  ["Ines's football is on Thursdays", "Ines", "Ines's football is on Thursdays"],
+  ["Ines's football is on Thursdays", "Ines", "Ines's football is on Thursdays", /Tuesday/],
   ["Her new coach is called Bea", "Ines", "Ines's new coach is called Bea"],
   ["moving to Canada", "Tom", "Tom is moving to Canada"],
   ["Yuki is in charge of the Alder project", "Yuki", "Yuki is in charge of the Alder project"],
-  ["the deadline of Alder is 29 May now", "Alder", "The deadline of Alder is 29 May"],
+  ["the deadline of Alder is 29 May now", "Alder", "The deadline of Alder is 29 May", /15 May|05-15/],
   ["Our office is at 12 Mill Street", "office", "The office is at 12 Mill Street"],
   ["I never take meetings before ten", "user", "The user never takes meetings before ten"],
   ["my coffee is black", "user", "The user's coffee is black"],
@@ -46,7 +46,7 @@ export const trialModel =
     if (!prompt.includes("BEGIN ")) return text("one, two, three")
     const isQuestion = sectionOf(prompt, "QUESTION").length > 0
     if (isQuestion) return answer(readsNothing ? { known: "no", sentences: [] } : replyTo(prompt))
-    return answer(readsNothing ? { memories: [], summary: "" } : extractionOf(prompt))
+    return answer(readsNothing ? { memories: [], withhold: [] } : extractionOf(prompt))
   }
 
 const replyTo = (prompt: string) => {
@@ -61,23 +61,15 @@ const replyTo = (prompt: string) => {
 }
 
 const extractionOf = (prompt: string) => {
-  const messages = sectionOf(prompt, "MESSAGES") as ReadonlyArray<{ readonly content: string }>
+  const messages = sectionOf(prompt, "MESSAGES") as ReadonlyArray<{ readonly n: number; readonly text: string }>
+  const known = sectionOf(prompt, "KNOWN") as ReadonlyArray<{ readonly id?: string; readonly text: string }>
   return {
-    summary: "",
-    memories: read.flatMap(([quote, subject, fact]) => {
-      const at = messages.findIndex(({ content }) => content.includes(quote))
-      if (at < 0) return []
-      return [
-        {
-          kind: "factual_memory",
-          data: { subject, fact },
-          confidence: 0.9,
-          mentions: [],
-          tags: [],
-          sources: [at + 1],
-          quote
-        }
-      ]
-    })
+    memories: read.flatMap(([quote, about, text, before]) => {
+      const source = messages.find((message) => message.text.includes(quote))
+      if (source === undefined) return []
+      const old = before === undefined ? undefined : known.find((line) => before.test(line.text))
+      return [{ ...(old?.id !== undefined && { op: "replace", id: old.id }), about, text, n: [source.n], quote }]
+    }),
+    withhold: []
   }
 }

@@ -43,7 +43,10 @@ describe("the settings for a model", () => {
     expect(adviceOf(tried({}))).toEqual({ isBetterThanRules: true, settings: server, notes: [] })
   })
 
-  it("that answers wrongly have strict checks", () => {
+  it("that answers wrongly, or stores what is not so, have strict checks", () => {
+    expect(adviceOf(tried({ falsehoods: ["Marta lives in Porto"] })).settings).toMatchObject({
+      MUNIMENT_LLM_CHECKS: "strict"
+    })
     expect(adviceOf(tried({ wrong, right: 3 })).settings).toEqual({ ...server, MUNIMENT_LLM_CHECKS: "strict" })
   })
 

@@ -1,17 +1,17 @@
 /** Why a model's server cannot be used, and what to do, as one text for a person (pure). Holds no key. */
-import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
+import { type LanguageModelConfig, timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
 import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import type { ServerListing } from "@muniment/models/llm/ServerListing"
-
 import { shownText } from "../ShownText.ts"
 
 const shownModelsMax = 8
 
 export const modelFault = (
   { message, reason, retryAfterSeconds, status }: ModelFailure,
-  { apiKey, baseUrl, model, timeoutMillis }: LanguageModelConfig,
+  config: LanguageModelConfig,
   listing: ServerListing | undefined
 ): string => {
+  const { apiKey, baseUrl, model } = config
   const answered = status === undefined ? "" : ` (HTTP ${status})`
   switch (reason) {
     case "unreachable":
@@ -25,7 +25,7 @@ export const modelFault = (
       return `The server at ${baseUrl} takes no more requests at the moment${when}${answered}. Try again later; a provider may also mean that the credit of the key is used up.`
     }
     case "timeout":
-      return `The server at ${baseUrl} did not answer a short question${timeoutMillis === undefined ? "" : ` within ${timeoutMillis / 1_000} s`}. It may still be loading the model: try again. A smaller model answers sooner; MUNIMENT_LLM_TIMEOUT_MILLIS waits longer.`
+      return `The server at ${baseUrl} did not answer a short question within ${timeoutOf(config, "extraction") / 1_000} s. It may still be loading the model: try again. A smaller model answers sooner; MUNIMENT_LLM_TIMEOUT_MILLIS waits longer.`
     case "rejected":
       if (status === 401 || status === 403) {
         return apiKey === undefined

@@ -78,7 +78,7 @@ export const adviceOf = (tried: TriedModel): TrialAdvice => {
         slots !== callSettings({ ...config, concurrency: undefined }).concurrency && {
           MUNIMENT_LLM_CONCURRENCY: String(slots)
         }),
-      ...((isStrict || byModel.wrong > 0) && { MUNIMENT_LLM_CHECKS: "strict" })
+      ...((isStrict || byModel.wrong + byModel.falsehoods > 0) && { MUNIMENT_LLM_CHECKS: "strict" })
     },
     notes: notesOf(tried)
   }
