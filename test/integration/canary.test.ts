@@ -289,7 +289,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.listIndexes": ({ agentId }) => [["/admin/indexes"], [`/admin/indexes?account=${agentId}`]],
   "admin.series": () => [["/admin/series"], ["/admin/series?window=month"]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
-  "admin.reembed": () => [["/admin/reembed"]]
+  "admin.reembed": () => [["/admin/reembed"]],
+  "admin.reread": ({ agentId }) => [["/admin/reread", { body: { account: agentId, dryRun: true } }]]
 }
 
 /** A cursor of the service's form that points at a memory. */

@@ -200,6 +200,7 @@ const rows: Readonly<Record<string, Row>> = {
     provoke: () => server.asOperator("POST", "/admin/webhooks/resend", { webhook: "nothing" })
   },
   webhook_not_configured: { status: 409, provoke: () => server.asOperator("POST", "/admin/webhooks/test") },
+  no_language_model: { status: 409, provoke: () => server.asOperator("POST", "/admin/reread", {}) },
   wallet_not_found: {
     status: 404,
     provoke: () => server.asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })

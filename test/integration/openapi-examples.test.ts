@@ -33,6 +33,8 @@ const absent: Readonly<Record<string, string>> = {
   "POST /v1/webhooks/{id}/deliveries/repeat": "webhook_not_found",
   "POST /admin/webhooks/resend": "webhook_not_found",
   "POST /admin/webhooks/test": "webhook_not_configured",
+  // Of a language model; none is configured.
+  "POST /admin/reread": "no_language_model",
   // No key was ever replaced under this public half.
   "POST /admin/attestation-keys/revoke": "key_not_found",
   ...(!runsOnOneBox("backups") && {

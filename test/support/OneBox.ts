@@ -28,6 +28,7 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
   "migrate-large.test.ts": moves,
   "migrate.test.ts": moves,
   "readiness.test.ts": processes,
+  "reread.test.ts": "is started again with a language model",
   "retired-agents.test.ts": changed,
   "shutdown.test.ts": processes,
   "start-failures.test.ts": processes,

@@ -23,6 +23,7 @@ import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { profile } from "./commands/profile.ts"
 import { reembed } from "./commands/reembed.ts"
+import { reread } from "./commands/reread.ts"
 import { requests } from "./commands/requests.ts"
 import { refund } from "./commands/refund.ts"
 import { restore } from "./commands/restore.ts"
@@ -58,6 +59,7 @@ export const cli = Command.make("muniment").pipe(
     migrate,
     cluster,
     reembed,
+    reread,
     exportMemories,
     importMemories,
     mcp,

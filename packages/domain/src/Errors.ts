@@ -177,7 +177,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "clock_step",
     "not_refundable",
     "webhook_not_configured",
-    "cluster_backup"
+    "cluster_backup",
+    "no_language_model"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

@@ -197,7 +197,7 @@ const callsLayer = <E>(
         deadlineMillis: extractionDeadline(config.llm),
         patienceMillis: config.readingWaitMillis,
         remember: config.remember,
-        instructions: config.llm.instructions
+        llm: config.llm
       })
     )
   )

@@ -40,6 +40,7 @@ const commands = [
   "doctor",
   "reembed",
   "reembed --status",
+  "reread --dry-run",
   "export --account ann --out OUT",
   "backup create --to OUT"
 ]

@@ -217,7 +217,7 @@ describe("help", () => {
   const commands = ["serve", "keys", "accounts", "wallets", "doctor", "reembed", "export", "import"]
   const keyless = ["wallet new", "sign request", "share create", "share decode", "attest verify", "attest keys rotate"]
   const money = ["deposit", "credits", "ledger check", "ledger adjust", "payments list", "payments reconcile"]
-  const others = ["jobs list", "jobs run", "accounts plan", "models usage"]
+  const others = ["jobs list", "jobs run", "accounts plan", "models usage", "reread"]
   for (const command of [...commands, ...keyless, ...money, ...others]) {
     it(`${command} --help explains itself without a server`, async () => {
       const run = await runCli([...command.split(" "), "--help"], () => undefined)

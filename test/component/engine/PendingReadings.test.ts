@@ -86,6 +86,24 @@ describe("an extraction that is to follow", () => {
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 
+  it.effect("of messages that are read again comes last, and has no age", () =>
+    Effect.gen(function* () {
+      const again = [1, 2].map((number) => readingOf(number, { id: `again ${number}` }))
+      for (const [at, reading] of again.entries()) yield* storing(at + 1, reading)
+      const count = NamespaceHost.use((host) => host.answer(key, { _tag: "Pending" }))
+      expect(yield* count).toEqual({ count: 2, sinceMillis: undefined })
+      yield* storing(3)
+      const all = yield* pending
+      expect(all.map(({ id }) => id)).toEqual(["reading 3", "again 1", "again 2"])
+      const later = NamespaceHost.use((host) =>
+        host.answer(key, { _tag: "PendingReadings", limit: 10, after: all[1]!.place })
+      )
+      expect((yield* later).map(({ id }) => id)).toEqual(["again 2"])
+      yield* ask(extracting([1], [memoryRecord(9, "read")], { reads: "again 1" }))
+      expect((yield* pending).map(({ id }) => id)).toEqual(["reading 3", "again 2"])
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
   it.effect("stays when the commit is stale, because others read the message first", () =>
     Effect.gen(function* () {
       yield* storing(1)

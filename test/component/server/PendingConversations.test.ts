@@ -19,7 +19,7 @@ import { engineOf, extracting, messageRecord, turnOf } from "../../support/Engin
 import { controlLayerOf } from "../control/ControlLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
-const storing = (key: NamespaceKey, number: number) =>
+const storing = (key: NamespaceKey, number: number, id = `reading ${number}`) =>
   NamespaceHost.use((host) =>
     host.ask(
       key,
@@ -27,7 +27,7 @@ const storing = (key: NamespaceKey, number: number) =>
         scope: { threadId: `t${number}` },
         isForced: true,
         awaits: {
-          id: `reading ${number}`,
+          id,
           messages: [{ key: turnOf(number).key, readKey: turnOf(number).key }],
           kinds: undefined,
           conversationDate: "2026-01-02",
@@ -65,12 +65,14 @@ const inFiles = Effect.gen(function* () {
 
 /** Reads everything but what stands in `failing`. */
 const world = (failing: ReadonlySet<string>) => {
+  const tried: Array<string | undefined> = []
   const read: ThreadReading = ({ messages }) =>
-    Effect.suspend(() =>
-      messages.some(({ content }) => failing.has(content))
+    Effect.suspend(() => {
+      tried.push(messages[0]?.content)
+      return messages.some(({ content }) => failing.has(content))
         ? Effect.fail(new ReadingFailed({ refusal: Effect.never, isBusy: false }))
         : Effect.succeed(undefined)
-    )
+    })
   const control = controlLayerOf(temporaryDirectory())
   const base = Layer.mergeAll(engineOf(temporaryDirectory()), KnownKinds.layer).pipe(Layer.provideMerge(control))
   return Effect.gen(function* () {
@@ -80,12 +82,13 @@ const world = (failing: ReadonlySet<string>) => {
       remember: () => Effect.die("not asked"),
       tryReading: () => Effect.die("not asked"),
       resume,
+      reread: () => Effect.die("not asked"),
       untilPending: readings.untilLeft
     })
     const jobs = yield* Layer.build(PendingConversations.layer.pipe(Layer.provide(extraction)))
     const { total } = yield* Effect.provide(PendingConversations, jobs)
     yield* TestClock.adjust("6 seconds")
-    return { readings, total }
+    return { readings, total, tried }
   }).pipe((made) => ({ made, base }))
 }
 
@@ -148,6 +151,37 @@ describe("the count of conversations that wait", () => {
       const left = yield* inFiles
       expect(left).toBe(10)
       expect((yield* total).count).toBe(left)
+    }).pipe(Effect.scoped, Effect.provide(base))
+  })
+})
+
+describe("messages that are read again", () => {
+  it.effect("wait together where one fails, which comes after the others, and behind what nobody has read", () => {
+    const failing = new Set(["text 1", "text 2"])
+    const { base, made } = world(failing)
+    return Effect.gen(function* () {
+      const { readings, tried } = yield* made
+      const directory = yield* NamespaceDirectory
+      const { id: account } = yield* Accounts.use((accounts) => accounts.create("again", { plan: "free" }))
+      const key = yield* directory.ensure(account, "one")
+      for (const number of [1, 2, 3]) yield* storing(key, number, `again ${number}`)
+      yield* storing(key, 4)
+      yield* readings.note(key)
+      const after = Effect.fnUntraced(function* (millis: number, expected: ReadonlyArray<number>) {
+        yield* TestClock.adjust(millis)
+        yield* Effect.repeat(
+          Effect.sync(() => tried.length),
+          { until: (count) => count >= expected.length }
+        )
+        expect(tried).toEqual(expected.map((number) => `text ${number}`))
+      })
+      yield* after(100, [4, 1])
+      yield* after(5_000, [4, 1, 2])
+      yield* after(5_000, [4, 1, 2])
+      yield* after(5_000, [4, 1, 2, 3])
+      failing.clear()
+      yield* after(5_000, [4, 1, 2, 3, 1, 2])
+      yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
     }).pipe(Effect.scoped, Effect.provide(base))
   })
 })

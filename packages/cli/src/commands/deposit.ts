@@ -2,7 +2,7 @@
  * `muniment deposit`: pays the service in USDC with a key from a file. The user sees what the service asks for and
  * agrees before anything is signed. One run signs once: while the outcome is unknown the same payment is sent again.
  */
-import { Console, Effect, Option, Stdio, Terminal } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Deposited } from "@muniment/client/Contract"
 import type { Muniment } from "@muniment/client/Muniment"
@@ -10,6 +10,7 @@ import { MunimentError } from "@muniment/client/MunimentError"
 import type { Payment, PaymentDemand } from "@muniment/client/Payment"
 import { Limits } from "@muniment/domain/Limits"
 import { depositUnits, PaymentNetwork } from "@muniment/domain/Payment"
+import { agreement } from "../Agreement.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import { readWalletKey } from "../KeyFile.ts"
 import { orderText, paymentOrder } from "../PaymentOrder.ts"
@@ -56,7 +57,7 @@ export const deposit = Command.make(
     )
     const credited = isOwnAccount ? "the account of this wallet" : "the account of the API key"
     yield* Console.error(orderText(order, { payer: key.signer.wallet.address, credited }))
-    if (!yes) yield* agreement
+    if (!yes) yield* agreement("Pay?", "Nothing was paid")
     const payment = yield* signPayment(key, order, { solanaRpcUrl: Option.getOrUndefined(solanaRpc) })
     yield* Console.error("Signed. Sent to the service, which waits for the chain…")
     const answer = yield* pay(muniment, amount, payment)
@@ -90,17 +91,6 @@ const demandFor = (muniment: Muniment, amountUsd: number): Effect.Effect<Payment
           : Effect.fail(commandFailed(cause))
     })
   )
-
-const agreement = Effect.gen(function* () {
-  const { stdinIsTerminal } = yield* Stdio.Stdio
-  if (!(yield* stdinIsTerminal)) {
-    return yield* new CommandFailed({ reason: "Nothing was paid: there is no terminal to ask at. Agree with --yes." })
-  }
-  const terminal = yield* Terminal.Terminal
-  yield* Console.error("Pay? [y/N]")
-  const answer = yield* Effect.catch(terminal.readLine, () => Effect.succeed(""))
-  if (!/^y(es)?$/i.test(answer.trim())) return yield* new CommandFailed({ reason: "Nothing was paid." })
-})
 
 const pay = (muniment: Muniment, amountUsd: number, payment: Payment) =>
   Effect.tryPromise({

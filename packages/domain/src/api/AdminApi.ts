@@ -8,7 +8,8 @@ import { Plan } from "../Account.ts"
 import { DurationText } from "../Durations.ts"
 import { keyScopeFields } from "../KeyScope.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
-import { PageCursor } from "../Ids.ts"
+import { CalendarDay } from "../GivenTimes.ts"
+import { AgentId, PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, Instructions, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
@@ -203,6 +204,22 @@ export const ReembedProgress = Schema.Struct({
 })
 
 const Progress = Schema.Struct({ success, ...ReembedProgress.fields })
+
+/** What reading an account's stored conversations again takes. */
+export const RereadAccount = Schema.Struct({
+  account: Schema.String,
+  conversations: Schema.Int,
+  messages: Schema.Int,
+  calls: Schema.Int.annotate({ description: "Of the language model." }),
+  inputTokens: Schema.Int.annotate({ description: "An estimate, rather high; so are the others." }),
+  outputTokens: Schema.Int,
+  usd: Schema.NullOr(Schema.Finite).annotate({ description: "By the configured prices; null: there are none." }),
+  credits: Schema.NullOr(Schema.Finite).annotate({
+    description: "That the account pays; null: tokens cost it nothing."
+  }),
+  days: Schema.Int.annotate({ description: "Until its budgets of the day have covered it." })
+})
+export type RereadAccount = typeof RereadAccount.Type
 
 /** What an agent holds, and the vector index of each embedding model that its memories have. */
 export const AgentIndex = Schema.Struct({
@@ -449,6 +466,30 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.post("reembed", "/reembed", { success: Progress, error: Unavailable }).annotateMerge(
       operation("Re-embed what has no vector of the configured model", {
         description: "Starts in the background; resumable."
+      })
+    ),
+    HttpApiEndpoint.post("reread", "/reread", {
+      payload: Schema.Struct({
+        account: Schema.optionalKey(AccountName),
+        agentId: Schema.optionalKey(AgentId),
+        since: Schema.optionalKey(
+          CalendarDay.annotate({ description: "Messages that were said from that day on, UTC. Default: all." })
+        ),
+        dryRun: Schema.optionalKey(Schema.Boolean.annotate({ description: "Only say what it takes." }))
+      }).annotate({ examples: [{ account: "research", since: "2026-01-01", dryRun: true }] }),
+      success: Schema.Struct({
+        success,
+        model: Schema.String,
+        accounts: Schema.Array(RereadAccount).annotate({
+          description: "With something to read; the model reads for them."
+        }),
+        days: Schema.Int.annotate({ description: "Until the budgets of the day have covered all." })
+      }),
+      error: [NotFound, Conflict, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Read stored conversations again with the language model", {
+        description:
+          "Queues what it has not read, for the background, oldest first; what is queued or was read is not queued again. Without a charge for the call; tokens as usual. 409 `no_language_model` without a model."
       })
     )
   )

@@ -299,7 +299,10 @@ export interface LaterVersions {
   readonly filter: MemoryFilter
 }
 
-/** Extractions that are to follow a commit of messages, oldest first, beginning behind the place `after`. */
+/**
+ * Extractions that are to follow a commit of messages, oldest first and then those that read again, beginning behind the
+ * place `after`.
+ */
 export interface PendingReadings {
   readonly _tag: "PendingReadings"
   readonly limit: number

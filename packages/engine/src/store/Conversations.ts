@@ -29,11 +29,16 @@ export interface ConversationTurn {
   readonly sentAt?: string | undefined
 }
 
+export interface PendingMessage {
+  readonly key: string
+  readonly readKey: string
+}
+
 /** An extraction that is to follow a commit of messages: what it needs beside the messages. */
 export interface PendingReading {
   readonly id: string
   /** Oldest first: `key` marks the message as stored, `readKey` as read. */
-  readonly messages: ReadonlyArray<{ readonly key: string; readonly readKey: string }>
+  readonly messages: ReadonlyArray<PendingMessage>
   /** Kinds to look for; undefined: all. */
   readonly kinds: ReadonlyArray<string> | undefined
   /** What the request wants remembered and left out. */
@@ -43,6 +48,11 @@ export interface PendingReading {
   /** Expiry of what is extracted, milliseconds. */
   readonly expiresAt: number | undefined
 }
+
+/** Begin of the ids of extractions of messages that were read before. They come after those that nobody has read. */
+export const againPrefix = "again "
+
+export const isReadAgain = ({ id }: Pick<PendingReading, "id">): boolean => id.startsWith(againPrefix)
 
 /** A pending extraction and its conversation. */
 export interface ScopedReading extends PendingReading {
@@ -54,7 +64,7 @@ export interface ScopedReading extends PendingReading {
 /** How many extractions are to follow. */
 export interface PendingCount {
   readonly count: number
-  /** When the first message of one of them was stored, the earliest; undefined: none is there. */
+  /** When the first message of one of them was stored, the earliest that nobody has read; undefined: none is there. */
   readonly sinceMillis: number | undefined
 }
 
@@ -120,7 +130,7 @@ export interface Conversations {
   readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
   /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
-  /** Extractions that are to follow, oldest first, beginning behind a place. */
+  /** Extractions that are to follow, oldest first and then those that read again, beginning behind a place. */
   readonly pendingReadings: (limit: number, after?: number) => Effect.Effect<ReadonlyArray<ScopedReading>, StoreError>
   readonly pendingCount: Effect.Effect<PendingCount, StoreError>
   /** Whether an erasure would change anything. */

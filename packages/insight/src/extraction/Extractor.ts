@@ -10,6 +10,7 @@ import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import { speakersDay } from "@muniment/engine/text/SpokenDates"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import type { TokenCount } from "@muniment/models/llm/TokenCount"
 
 /** A kind that candidates may have: a registered or built-in schema. */
 export interface CandidateKind {
@@ -116,6 +117,11 @@ export interface Extraction {
   readonly withheld?: ReadonlyArray<number> | undefined
 }
 
+/** What a reading by a model takes. */
+export interface ReadingEstimate extends TokenCount {
+  readonly calls: number
+}
+
 export const summaryLengthMax = 2_000
 
 /** Undefined: nothing is read at once for this account. */
@@ -129,6 +135,8 @@ export class Extractor extends Context.Service<
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
     /** Of a model: what rules read at once, stored before `extract`, which is then shown it as known. */
     readonly extractAtOnce: ExtractAtOnce | undefined
+    /** Undefined: rules read for this account. */
+    readonly estimate: (request: ExtractionRequest) => Effect.Effect<ReadingEstimate | undefined>
     /** Starts what a reading needs and waits for it, so that no reading is cut short by a start. */
     readonly ready: (account: string) => Effect.Effect<void>
     /** How many conversations are read or wait to be, one after the other; undefined: several are read at once. */

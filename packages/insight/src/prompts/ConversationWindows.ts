@@ -9,15 +9,17 @@ import type { ExtractionRequest, Turn } from "../extraction/Extractor.ts"
 
 /** Characters of new messages in a window; the whole prompt is then about 8,000 tokens of English. */
 export const windowLengthMax = 12_000
-/** Some 70 tokens are written of a message of everyday talk: those of so many fit into a reply (`extractionTokensMax`). */
+/** Tokens that are written of a message of everyday talk. */
+export const writtenTokensPerMessage = 70
+/** What is written of so many fits into a reply (`extractionTokensMax`). */
 export const windowMessagesMax = 16
 /** A shorter message is not cut. */
 const halvedLengthMin = 400
 /** What a turn refers to is nearly always near; what is further away is known. */
 const contextLengthMax = 1_200
-const contextTurnsMax = 4
+export const contextTurnsMax = 4
 /** Characters of a turn beside its content. */
-const turnOverhead = 40
+export const turnOverhead = 40
 
 /** A message, or a part of one that is too long for a window. */
 export interface Piece {

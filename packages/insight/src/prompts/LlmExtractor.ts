@@ -11,6 +11,7 @@ import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
+import { estimatedTokens } from "@muniment/models/llm/TokenCount"
 import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import {
@@ -20,6 +21,7 @@ import {
   type Extraction,
   type ExtractionRequest,
   Extractor,
+  type ReadingEstimate,
   type Turn
 } from "../extraction/Extractor.ts"
 import { makeRuleExtractor } from "../rules/RuleExtractor.ts"
@@ -33,7 +35,12 @@ import {
   withheldBy
 } from "./CandidateChecks.ts"
 import { clippedText } from "./ClippedJson.ts"
-import { type ConversationWindow, conversationWindows, halvesOf } from "./ConversationWindows.ts"
+import {
+  type ConversationWindow,
+  conversationWindows,
+  halvesOf,
+  writtenTokensPerMessage
+} from "./ConversationWindows.ts"
 import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
 import {
   extractionPrompt,
@@ -99,6 +106,7 @@ export const LlmExtractor = {
           name: model.name,
           extract,
           extractAtOnce: rules.extract,
+          estimate: (request) => Effect.map(drawFence, (fence) => estimateOf(request, fence)),
           ready: rules.ready,
           // A model's server reads several conversations at once.
           underWay: () => Effect.undefined,
@@ -125,6 +133,21 @@ const partsOf = (request: ExtractionRequest): ReadonlyArray<Part> => {
   return conversationWindows(request).flatMap((window) =>
     all.map((group, index) => ({ window, kinds: group, flatKinds: index === 0 ? flatKinds : [] }))
   )
+}
+
+/** As its prompts are counted for the budget, filled up with what is known, and what is usually written. */
+const estimateOf = (request: ExtractionRequest, fence: Fence): ReadingEstimate => {
+  const parts = partsOf(request)
+  const inputTokens = parts.map((part) => {
+    const { prompt, schema, system } = askedFor(request, part, fence, [])
+    return estimatedTokens([system, prompt, JSON.stringify(jsonSchemaOf(schema)), " ".repeat(knownRoom(part.window))])
+  })
+  const pieces = parts.reduce((sum, { window }) => sum + window.pieces.length, 0)
+  return {
+    calls: parts.length,
+    inputTokens: inputTokens.reduce((sum, tokens) => sum + tokens, 0),
+    outputTokens: pieces * writtenTokensPerMessage
+  }
 }
 
 const tooLong = new ModelFailure({
@@ -315,8 +338,7 @@ const knownFor = Effect.fnUntraced(function* ({ found, request }: Reading, { con
         target: isOpen ? id : undefined
       }))
   ]
-  const taken = [...context, ...pieces].reduce((sum, { content }) => sum + content.length + lineOverhead, 0)
-  let spare = Math.max(knownLengthMin, windowLengthAimed - taken)
+  let spare = knownRoom({ context, pieces })
   return known.filter(({ text }) => {
     if (text === "" || text.length > spare) return false
     spare -= text.length + lineOverhead
@@ -324,6 +346,12 @@ const knownFor = Effect.fnUntraced(function* ({ found, request }: Reading, { con
   })
 })
 const lineOverhead = 24
+
+/** Characters of a prompt for what is known. */
+const knownRoom = ({ context, pieces }: ConversationWindow): number => {
+  const taken = [...context, ...pieces].reduce((sum, { content }) => sum + content.length + lineOverhead, 0)
+  return Math.max(knownLengthMin, windowLengthAimed - taken)
+}
 
 /** Also behind whom it is about. */
 const orders = (text: string): boolean => isInstruction(text) || isInstruction(text.replace(/^[^:]{1,80}: /, ""))

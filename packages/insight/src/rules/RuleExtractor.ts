@@ -72,6 +72,7 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
     name: "rules",
     extract,
     extractAtOnce: undefined,
+    estimate: () => Effect.undefined,
     ready,
     underWay: () => Effect.sync(count.underWay),
     untilFree: count.untilFree

@@ -153,6 +153,8 @@ export interface ExtractionScope {
   readonly marks: ReadonlyArray<string>
   /** Another reading of the messages follows. */
   readonly isAtOnce: boolean
+  /** Of messages that are read again, when the last was said: they are no turns, and what was said later stands. */
+  readonly saidMillis?: number | undefined
   /** Memories that the extractor was shown. */
   readonly shown: ReadonlyArray<ShownMemory>
 }

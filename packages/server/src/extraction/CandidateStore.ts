@@ -21,6 +21,7 @@ import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { isOfTool, turnOf } from "./ConversationMessages.ts"
+import { isLater } from "./KnownMemories.ts"
 import { meaningOf } from "./SameMeaning.ts"
 import { versionPlaces } from "./SlotKeys.ts"
 
@@ -79,7 +80,8 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
         const vector = vectors[at]
         // With `uniqueOn` the newest version counts, whatever its wording; a slot keeps the version that says the same.
         const isVersioned = (accepted[at]!.schema.uniqueOn ?? []).length > 0
-        const same = isVersioned ? undefined : yield* sameMeaning(parts, namespace, record, vector)
+        const later = yield* laterVersion(parts, scope, record)
+        const same = later ?? (isVersioned ? undefined : yield* sameMeaning(parts, namespace, record, vector))
         if (same === undefined) fresh.push({ record, vector })
         else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
       }
@@ -100,6 +102,17 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
 /** Keys of the messages that their writer asked not to keep. */
 const withheldOf = ({ context, messages }: ExtractionScope, { withheld = [] }: Extraction): ReadonlySet<string> =>
   new Set(withheld.flatMap((place) => (place < 0 ? context.at(place)?.key : messages[place]?.key) ?? []))
+
+/** The latest version of what it states, if that was said after the messages that are read again. */
+const laterVersion = Effect.fnUntraced(function* (
+  { host }: Parts,
+  { namespace, saidMillis }: ExtractionScope,
+  { uniqueKey }: MemoryRecord
+) {
+  if (saidMillis === undefined || uniqueKey === undefined) return undefined
+  const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey })
+  return latest !== undefined && (yield* isLater(host, namespace, latest, saidMillis)) ? latest : undefined
+})
 
 type KnownReason = "duplicate" | "near_duplicate"
 
@@ -125,7 +138,7 @@ const sameMeaning = Effect.fnUntraced(function* (
 })
 
 const conversationCommit = Effect.fnUntraced(function* (
-  { before, isAtOnce, marks, messages, reads, request, shown }: ExtractionScope,
+  { before, isAtOnce, marks, messages, reads, request, saidMillis, shown }: ExtractionScope,
   summary: string | undefined,
   withheld: ReadonlySet<string>
 ): Effect.fn.Return<ConversationCommit> {
@@ -136,7 +149,7 @@ const conversationCommit = Effect.fnUntraced(function* (
     isForced: request.force === true,
     turns: messages.flatMap((message) => {
       const { content, key, name, role, sentAt } = turnOf(message)
-      return isAtOnce || isOfTool(message) || withheld.has(key)
+      return isAtOnce || saidMillis !== undefined || isOfTool(message) || withheld.has(key)
         ? []
         : [{ key, role, name, content: content.slice(0, Limits.contextMessageLengthMax), sentAt }]
     }),

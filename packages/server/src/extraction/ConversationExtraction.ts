@@ -37,10 +37,12 @@ import { keyedMessages, type KeyedMessage, type RequestMessage } from "./Convers
 import { messagesOf } from "./MessagesSaidAgain.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
 import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
+import type { LlmSettings } from "./LanguageModelSettings.ts"
 import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
 import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { SameMessages } from "./SameMessages.ts"
 import { makeReadingTrial, type ReadingTrial } from "./ReadingTrial.ts"
+import { makeRereading, type Rereading } from "./Rereading.ts"
 import { makeThreadReading, type ThreadReading } from "./ThreadReading.ts"
 
 /** A request with a conversation. */
@@ -57,6 +59,8 @@ export class ConversationExtraction extends Context.Service<
     readonly tryReading: ReadingTrial
     /** Reads a portion of what is due in a namespace, and says what stays pending. */
     readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
+    /** What reading stored conversations again takes; queues it for the background unless it is a dry run. */
+    readonly reread: Rereading
     /** Waits until a request has left a reading behind. */
     readonly untilPending: Effect.Effect<ReadonlyArray<NamespaceKey>>
   }
@@ -75,17 +79,18 @@ export interface ConversationOptions {
   readonly patienceMillis?: number | undefined
   /** Unless the request or the account says otherwise; default `messages`. */
   readonly remember?: Remember | undefined
-  /** What every reading is told to remember and to leave out; read by a model. */
-  readonly instructions?: string | undefined
+  /** The language model; undefined: none is configured. What its `instructions` say every reading is told. */
+  readonly llm?: LlmSettings | undefined
 }
 
 const make = Effect.fnUntraced(function* ({
   deadlineMillis,
-  instructions,
+  llm,
   patienceMillis = Limits.extractionPatienceMillis,
   remember = "messages"
 }: ConversationOptions) {
   const millisMax = deadlineMillis ?? Limits.extractionDeadlineMillis
+  const instructions = llm?.instructions
   const read = yield* makeThreadReading(millisMax, instructions)
   const readings = yield* makeRequestReadings
   const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
@@ -109,6 +114,7 @@ const make = Effect.fnUntraced(function* ({
     remember: (call, request) => rememberInTurn(parts, call, request),
     tryReading: yield* makeReadingTrial(millisMax, instructions),
     resume,
+    reread: yield* makeRereading(readings, llm),
     untilPending: readings.untilLeft
   })
 })

@@ -4,7 +4,8 @@
  * outlive them.
  */
 import { Clock, Effect } from "effect"
-import { backingSources, type MemoryRecord } from "@muniment/domain/Memory"
+import { backingSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
@@ -12,6 +13,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import type { KnownMemory } from "@muniment/insight/extraction/Extractor"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
+import { saidMillis } from "../search/SaidTimes.ts"
 
 const knownMax = 24
 /** Of each text at least. */
@@ -20,14 +22,33 @@ const queryLengthMax = 400
 /** Memories whose subjects are named. */
 const namedMax = 60
 
+interface KnownScope {
+  readonly subjectId: string | undefined
+  readonly expiresAt: number | undefined
+  /** What was said later is shown, and not replaced; milliseconds, undefined: all is open. */
+  readonly saidMillis: number | undefined
+}
+
+/** Whether it was said, or changed by a caller, after that time, milliseconds. */
+export const isLater = (
+  host: NamespaceHost["Service"],
+  namespace: NamespaceKey,
+  memory: MemoryVersion,
+  endMillis: number | undefined
+) =>
+  endMillis === undefined
+    ? Effect.succeed(false)
+    : Effect.map(saidMillis(host, namespace, memory), (millis = memory.updatedAt) => millis > endMillis)
+
 export type KnownMemories = Effect.Success<typeof makeKnownMemories>
 
 export const makeKnownMemories = Effect.gen(function* () {
+  const host = yield* NamespaceHost
   const searcher = yield* MemorySearch
   const embedding = yield* TextEmbedding
   const nearest = Effect.fn("KnownMemories.nearest")(function* (
     namespace: NamespaceKey,
-    { expiresAt, subjectId }: { readonly subjectId: string | undefined; readonly expiresAt: number | undefined },
+    { expiresAt, saidMillis: endMillis, subjectId }: KnownScope,
     texts: ReadonlyArray<string>
   ) {
     const nowMillis = yield* Clock.currentTimeMillis
@@ -56,7 +77,11 @@ export const makeKnownMemories = Effect.gen(function* () {
         if (!coversLife(memory.expiresAt, expiresAt, nowMillis)) continue
         const { contentHash, id, origin, sources, uniqueKey } = memory
         // What a caller stored or corrected stays.
-        const isOpen = origin === "extraction" && uniqueKey !== undefined && backingSources(sources).length > 0
+        const isOpen =
+          origin === "extraction" &&
+          uniqueKey !== undefined &&
+          backingSources(sources).length > 0 &&
+          !(yield* isLater(host, namespace, memory, endMillis))
         known.set(id, { id, ...statementOf(memory), isOpen, contentHash })
       }
     }

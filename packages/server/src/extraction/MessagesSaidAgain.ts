@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { type ConversationScope, isSameScope } from "@muniment/engine/store/Conversations"
+import { type ConversationScope, isReadAgain, isSameScope } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { isOfTool, type KeyedMessage, type RequestMessage } from "./ConversationMessages.ts"
 
@@ -34,7 +34,9 @@ export const messagesOf = Effect.fn("MessagesSaidAgain.messages")(function* (
   if (!messages.some((message) => message.id === undefined && known.has(message))) return messages
   const { turns } = yield* host.answer(namespace, { _tag: "Conversation", scope })
   const pending = yield* host.answer(namespace, { _tag: "PendingReadings", limit: pendingMax })
-  const unread = pending.filter((reading) => isSameScope(reading.scope, scope)).flatMap((reading) => reading.messages)
+  const unread = pending
+    .filter((reading) => isSameScope(reading.scope, scope) && !isReadAgain(reading))
+    .flatMap((reading) => reading.messages)
   const thread = [...new Set([...turns, ...unread].map(({ key }) => key))]
   const occurrences = yield* Effect.forEach(messages, (message) =>
     known.has(message) ? occurrencesOf(message, knownOf) : Effect.succeed(new Set<string>())

@@ -34,6 +34,7 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
             extractorOf(request.account),
             ({ extractAtOnce }) => extractAtOnce?.(request) ?? Effect.undefined
           ),
+        estimate: (request) => Effect.flatMap(extractorOf(request.account), ({ estimate }) => estimate(request)),
         ready: (account) => Effect.flatMap(extractorOf(account), ({ ready }) => ready(account)),
         underWay: (account) => Effect.flatMap(extractorOf(account), ({ underWay }) => underWay(account)),
         untilFree: (account) => Effect.flatMap(extractorOf(account), ({ untilFree }) => untilFree(account))

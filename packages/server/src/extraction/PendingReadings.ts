@@ -1,17 +1,18 @@
 /**
  * Readings that are to follow: what a namespace's file says of them, carried out one after the other behind the
  * readings that callers wait for. One that fails is tried again after a time that doubles, up to a day; a new process
- * tries at once.
+ * tries at once. Of those that read again there may be thousands, and no budget left: where one fails all wait, and it
+ * comes after the others.
  */
 import { Clock, Effect, Option } from "effect"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import type { PendingCount, ScopedReading } from "@muniment/engine/store/Conversations"
+import { isReadAgain, type PendingCount, type ScopedReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { KnownKinds } from "../memories/KnownKinds.ts"
-import type { KeyedMessage } from "./ConversationMessages.ts"
 import { readingKey, type RequestReadings } from "./RequestReadings.ts"
+import { saidAt, storedMessage } from "./StoredMessage.ts"
 import type { ThreadReading } from "./ThreadReading.ts"
 
 /** What stays pending in a namespace. */
@@ -29,9 +30,20 @@ const pageLength = 50
 const retryMillisMin = 5_000
 const retryMillisMax = 86_400_000
 
+/** In place of an id: all that read again. */
+const again = "again"
+
 interface Failure {
   readonly rounds: number
   readonly nextMillis: number
+}
+
+/** Of a namespace. */
+interface Failures {
+  /** By id of the reading. */
+  readonly byId: Map<string, Failure>
+  /** Ids of those that read again and come after the others. */
+  readonly putOff: Set<string>
 }
 
 interface Parts {
@@ -39,8 +51,7 @@ interface Parts {
   readonly kinds: KnownKinds["Service"]
   readonly read: ThreadReading
   readonly readings: RequestReadings
-  /** By namespace and id of the reading. */
-  readonly failures: Map<NamespaceTag, Map<string, Failure>>
+  readonly failures: Map<NamespaceTag, Failures>
 }
 
 export const makePendingReadings = Effect.fnUntraced(function* (read: ThreadReading, readings: RequestReadings) {
@@ -61,28 +72,43 @@ export const makePendingReadings = Effect.fnUntraced(function* (read: ThreadRead
 
 const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key: NamespaceKey) {
   const { host, readings } = parts
-  const failures = parts.failures.get(key.tag) ?? new Map<string, Failure>()
-  parts.failures.set(key.tag, failures)
+  const state = parts.failures.get(key.tag) ?? { byId: new Map<string, Failure>(), putOff: new Set<string>() }
+  parts.failures.set(key.tag, state)
+  const { byId: failures, putOff } = state
   const seen = new Set<string>()
-  let [carriedOut, after, isEnd] = [0, 0, false]
+  let [carriedOut, after, isEnd, isCut] = [0, 0, false, false]
   while (!isEnd && carriedOut < readMax) {
     const page = yield* host.answer(key, { _tag: "PendingReadings", limit: pageLength, after })
     isEnd = page.length < pageLength
     for (const reading of page) {
-      const { id, place } = reading
+      const { place } = reading
+      const isAgain = isReadAgain(reading)
+      const id = isAgain ? again : reading.id
       after = place
       seen.add(id)
       const failure = failures.get(id)
       const isDue = failure === undefined || failure.nextMillis <= (yield* Clock.currentTimeMillis)
-      if (!isDue || carriedOut === readMax || readings.isUnderWay(key, id)) continue
+      if (isAgain && !isDue) {
+        // Nothing but others that read again stands behind it.
+        isEnd = isCut = true
+        break
+      }
+      if (!isDue || carriedOut === readMax || putOff.has(reading.id) || readings.isUnderWay(key, id)) continue
       carriedOut++
       if (yield* carryOut(parts, key, reading)) {
         failures.delete(id)
         readings.end(readingKey(key, id))
-      } else failures.set(id, yield* failedAgain(failure))
+      } else {
+        failures.set(id, yield* failedAgain(failure))
+        if (isAgain) putOff.add(reading.id)
+      }
     }
   }
   if (isEnd) for (const id of failures.keys()) if (!seen.has(id)) failures.delete(id)
+  if (isEnd && !isCut && putOff.size > 0) {
+    putOff.clear()
+    if (!failures.has(again)) failures.set(again, yield* failedAgain(undefined))
+  }
   if (failures.size === 0) parts.failures.delete(key.tag)
   const pending = yield* host.answer(key, { _tag: "Pending" })
   const nowMillis = yield* Clock.currentTimeMillis
@@ -100,10 +126,13 @@ const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined) {
 /** Whether the reading is over: carried out, or without messages that are still there. */
 const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
   const { host, kinds } = parts
-  const { conversationDate, expiresAt, id, instructions, scope } = pending
+  const { conversationDate, id, instructions, scope } = pending
+  const isAgain = isReadAgain(pending)
   const stored = yield* storedMessages(parts, key, pending)
   const messages = stored.map(({ message }) => message)
-  const tags = sharedTags(stored.map(({ memory }) => memory))
+  const memories = stored.map(({ memory }) => memory)
+  const expiresAt = isAgain ? earliestEnd(memories) : pending.expiresAt
+  const tags = sharedTags(memories)
   const all = yield* kinds.extractable(key.account)
   const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
   const outcome = yield* parts
@@ -116,7 +145,8 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
       token: undefined,
       reads: id,
       begin: () => Effect.succeed({ waitMillis: undefined, stored: messages.map(({ key: stored }) => stored) }),
-      isBackground: true
+      isBackground: true,
+      ...(isAgain && { saidMillis: Math.max(...memories.map(saidAt)) })
     })
     .pipe(
       Effect.tap((read) =>
@@ -135,19 +165,16 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
 })
 
 /** The messages of a pending reading whose memories are still there. */
-const storedMessages = Effect.fnUntraced(function* (
-  { host }: Parts,
-  namespace: NamespaceKey,
-  { messages, scope }: ScopedReading
-) {
+const storedMessages = Effect.fnUntraced(function* ({ host }: Parts, namespace: NamespaceKey, pending: ScopedReading) {
+  const { messages, scope } = pending
   const keys = messages.map(({ key }) => key)
   const ids = yield* host.answer(namespace, { _tag: "Stored", scope, keys })
-  const found = yield* Effect.forEach(messages, ({ key, readKey }) => {
-    const id = ids.get(key)
+  const found = yield* Effect.forEach(messages, (message) => {
+    const id = ids.get(message.key)
     return id === undefined
       ? Effect.succeed([])
       : Effect.map(host.answer(namespace, { _tag: "Find", id }), (memory) =>
-          memory === undefined ? [] : [{ memory, message: messageOf(memory, key, readKey) }]
+          memory === undefined ? [] : [{ memory, message: storedMessage(memory, message, isReadAgain(pending)) }]
         )
   })
   return found.flat()
@@ -157,17 +184,9 @@ const storedMessages = Effect.fnUntraced(function* (
 const sharedTags = ([first, ...others]: ReadonlyArray<MemoryVersion>): ReadonlyArray<string> =>
   (first?.tags ?? []).filter((tag) => others.every(({ tags }) => tags.includes(tag)))
 
-const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
-  const { name, role, sentAt, text } = data
-  return {
-    role: role === "assistant" || role === "tool" ? role : "user",
-    content: String(text),
-    ...(typeof name === "string" && { name }),
-    ...(typeof sentAt === "string" && { sentAt }),
-    id: sources?.[0]?.id,
-    key,
-    readKey
-  }
+const earliestEnd = (memories: ReadonlyArray<MemoryVersion>): number | undefined => {
+  const ends = memories.flatMap(({ expiresAt }) => expiresAt ?? [])
+  return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
 const defined = <A extends object>(fields: A) =>

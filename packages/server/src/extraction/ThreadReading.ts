@@ -46,6 +46,8 @@ export interface Reading<E> {
   readonly begin: (unread: ReadonlyArray<KeyedMessage>) => Effect.Effect<Begun, E>
   /** Nobody waits for it, so it lets others go first. */
   readonly isBackground?: boolean
+  /** Rules have read the messages, and the thread has gone on: what was said after this time, milliseconds, stands. */
+  readonly saidMillis?: number | undefined
 }
 
 export interface Begun {
@@ -137,11 +139,13 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
       if (erased.length > 0) yield* committed(parts, reading, nothing, { ...noMessages, erased })
       return { ...joined(found, gone), read: wanted.length }
     }
-    const before = thread.before ?? there?.context
+    const isAgain = reading.saidMillis !== undefined
+    const kept = thread.before ?? there?.context
+    const before = isAgain ? withoutTurns(kept) : kept
     const { extractor } = parts
-    const extractAtOnce = areStored ? extractor.extractAtOnce : undefined
+    const extractAtOnce = areStored && !isAgain ? extractor.extractAtOnce : undefined
     const turnMillisMax = begun.waitMillis
-    const unseen = fresh.filter(({ readKey }) => !thread.processed.has(atOnceMark(readKey)))
+    const unseen = fresh.filter(({ readKey }) => !thread.processed.has(atOnceMark(extractor.name, readKey)))
     if (extractAtOnce !== undefined && unseen.length > 0) {
       const around = { before, context: contextOf(before, left, unseen), messages: unseen, turnMillisMax }
       const early = yield* extracted(parts, reading, around, extractAtOnce)
@@ -173,8 +177,12 @@ const atOnceToken = ({ fingerprint, key }: IdempotencyToken): IdempotencyToken =
   fingerprint
 })
 
-/** Marks a message as read by rules, whose reader is still to come. */
-const atOnceMark = (readKey: string): string => sha256Hex(`at once ${readKey}`)
+/** Marks a message as read by rules, whose reader, a model, is still to come. */
+export const atOnceMark = (model: string, readKey: string): string => sha256Hex(`at once ${model} ${readKey}`)
+
+/** They came after messages that are read again. */
+const withoutTurns = (before: ConversationContext | undefined): ConversationContext | undefined =>
+  before && { ...before, turns: [] }
 
 type StoredReading = NonNullable<Effect.Success<ReturnType<CandidateStore>>>
 
@@ -196,7 +204,7 @@ const joined = (readings: ReadonlyArray<StoredReading>, gone: ReadonlySet<string
 
 /** Undefined: another request was first. */
 const committed = Effect.fnUntraced(function* <E>(
-  { directory, store }: Parts,
+  { directory, extractor, store }: Parts,
   reading: Reading<E>,
   extraction: Extraction,
   around: Pick<ExtractionScope, "before" | "context" | "messages"> & {
@@ -216,7 +224,7 @@ const committed = Effect.fnUntraced(function* <E>(
     namespace,
     shown: [...(around.shown?.values() ?? [])],
     marks: [...around.messages, ...(around.erased ?? [])].map(({ readKey }) =>
-      around.isAtOnce === true ? atOnceMark(readKey) : readKey
+      around.isAtOnce === true ? atOnceMark(extractor.name, readKey) : readKey
     ),
     isAtOnce: around.isAtOnce === true
   }
@@ -238,7 +246,7 @@ const overtaken = () =>
 
 const extracted = Effect.fnUntraced(function* <E, A>(
   parts: Parts,
-  { account, conversationDate, isBackground, request, schemas }: Reading<E>,
+  { account, conversationDate, isBackground, request, saidMillis, schemas }: Reading<E>,
   around: {
     readonly before: ConversationContext | undefined
     readonly context: ReadonlyArray<ContextTurn>
@@ -269,7 +277,7 @@ const extracted = Effect.fnUntraced(function* <E, A>(
     known: (texts) =>
       namespace === undefined
         ? none
-        : Effect.tap(helped(known.nearest(namespace, { subjectId, expiresAt }, texts)), (memories) =>
+        : Effect.tap(helped(known.nearest(namespace, { subjectId, expiresAt, saidMillis }, texts)), (memories) =>
             Effect.sync(() => {
               for (const { contentHash, id } of memories) shown?.set(id, { contentHash, id })
             })
@@ -316,14 +324,14 @@ const whatIsThere = Effect.fnUntraced(function* <E>(
 })
 
 const threadOf = Effect.fnUntraced(function* (
-  { host }: Parts,
+  { extractor, host }: Parts,
   key: NamespaceKey | undefined,
   { subjectId, threadId }: ExtractionScope["request"],
   messages: ReadonlyArray<KeyedMessage>
 ) {
   if (key === undefined) return { before: undefined, processed: new Set() } satisfies Thread
   const scope = { subjectId, threadId }
-  const keys = messages.flatMap(({ readKey }) => [readKey, atOnceMark(readKey)])
+  const keys = messages.flatMap(({ readKey }) => [readKey, atOnceMark(extractor.name, readKey)])
   const processed = yield* host.answer(key, { _tag: "Processed", scope, keys })
   const before = yield* host.answer(key, { _tag: "Conversation", scope })
   return { before, processed } satisfies Thread

@@ -16,6 +16,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress, type WalletAddress } from "@muniment/trust/WalletAddress"
+import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
 import { AgentIndexes } from "../operator/AgentIndexes.ts"
@@ -35,6 +36,7 @@ export const adminHandlers = HttpApiBuilder.group(
     const backlog = yield* VectorBacklog
     const indexes = yield* AgentIndexes
     const series = yield* ServiceSeries
+    const { reread } = yield* ConversationExtraction
     const success = true as const
 
     return handlers.handleAll({
@@ -60,12 +62,7 @@ export const adminHandlers = HttpApiBuilder.group(
       }),
       revokeKey: ({ params, query }) =>
         Effect.map(keys.revoke(params.id, query), ({ alsoRevoked, record: key }) => ({ success, key, alsoRevoked })),
-      linkWallet: Effect.fnUntraced(function* ({ payload }) {
-        const wallet = yield* walletAddress(payload.address)
-        const account = yield* operator.account(payload.account)
-        yield* wallets.link(wallet, account.id)
-        return { success, wallet: { ...wallet, account: account.name } }
-      }),
+      linkWallet: ({ payload }) => linkWallet(wallets, operator, payload),
       rotateAttestationKey: () =>
         attestationKeys.rotate.pipe(
           Effect.catch(keyFileFailure),
@@ -93,7 +90,9 @@ export const adminHandlers = HttpApiBuilder.group(
       listIndexes: ({ query }) => indexPage(operator, indexes, query),
       series: ({ query }) => seriesOf(series, query),
       reembedProgress: () => Effect.map(backlog.progress, succeeded),
-      reembed: () => Effect.map(backlog.start, succeeded)
+      reembed: () => Effect.map(backlog.start, succeeded),
+      reread: ({ payload }) =>
+        Effect.flatMap(rereadQuery(accounts, operator, payload), reread).pipe(Effect.map(succeeded))
     })
   })
 )
@@ -105,6 +104,34 @@ const changed = <E, R, F, S>(
 ) => Effect.map(Effect.flatMap(found, change), (account) => succeeded({ account }))
 
 const succeeded = <A extends object>(answer: A) => ({ success: true as const, ...answer })
+
+const linkWallet = Effect.fnUntraced(function* (
+  wallets: Wallets["Service"],
+  operator: OperatorService["Service"],
+  payload: { readonly account: string; readonly address: string }
+) {
+  const wallet = yield* walletAddress(payload.address)
+  const account = yield* operator.account(payload.account)
+  yield* wallets.link(wallet, account.id)
+  return succeeded({ wallet: { ...wallet, account: account.name } })
+})
+
+interface RereadPayload {
+  readonly account?: string
+  readonly agentId?: string
+  readonly dryRun?: boolean
+  readonly since?: string
+}
+
+const rereadQuery = Effect.fnUntraced(function* (
+  accounts: Accounts["Service"],
+  operator: OperatorService["Service"],
+  { account, agentId, dryRun: isDryRun = false, since }: RereadPayload
+) {
+  const whose = account === undefined ? yield* accounts.list : [yield* operator.account(account)]
+  const sinceMillis = since === undefined ? undefined : Date.parse(since)
+  return { accounts: whose, agentId, sinceMillis, isDryRun }
+})
 
 const seriesOf = (
   series: ServiceSeries["Service"],

@@ -22,6 +22,7 @@ const reader = (own: Partial<Extractor["Service"]>): Extractor["Service"] => ({
   ready: () => Effect.void,
   underWay: () => Effect.succeed(0),
   untilFree: () => Effect.void,
+  estimate: () => Effect.undefined,
   ...own
 })
 

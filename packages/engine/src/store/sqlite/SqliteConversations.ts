@@ -7,6 +7,7 @@ import type { MemoryRecord, MessageSource } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
 import {
+  againPrefix,
   scopeText,
   type ConversationAdvance,
   type ConversationChange,
@@ -294,10 +295,14 @@ const insertInto = (table: SummedTable): string => {
 }
 
 const awaitSql = `INSERT OR IGNORE ${insertInto("conversation_pending")}`
+/** Behind every row that is not read again. */
+const againPlace = 2 ** 40
 const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at,
-  conversation_pending.rowid AS place FROM conversation_pending JOIN conversation ON conversation.id = conversation
+  conversation_pending.rowid + iif(conversation_pending.id GLOB '${againPrefix}*', ${againPlace}, 0) AS place
+  FROM conversation_pending JOIN conversation ON conversation.id = conversation
   WHERE place > ? ORDER BY place LIMIT ?`
-const pendingCountSql = `SELECT count(*) AS count, min(memory.created_at) AS since FROM conversation_pending AS pending
+const pendingCountSql = `SELECT count(*) AS count,
+  min(memory.created_at) FILTER (WHERE pending.id NOT GLOB '${againPrefix}*') AS since FROM conversation_pending AS pending
   LEFT JOIN conversation_mark AS mark
     ON mark.conversation = pending.conversation AND mark.key = json_extract(pending.messages, '$[0].key')
   LEFT JOIN memory ON memory.id = mark.memory`
