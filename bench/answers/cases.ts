@@ -1,52 +1,27 @@
 /**
- * Precision of each family of rules, of extraction and of answers, on a folder of cases: conversations with questions and
- * with facts that a memory must hold or must never hold. Sends them to a real server as an agent would. `--help` names the
- * options.
+ * A folder of cases, conversations with questions and with facts that a memory must hold or must never hold, sent to a
+ * real server as an agent would: facts held, answers right and wrong, and the precision of each family of rules. The
+ * server reads with the language model that the environment names, if it names one. `--help` names the options.
  */
-import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { partAsked } from "@muniment/insight/answers/AnswerPart"
-import { answerHelp } from "../Usage.ts"
-import { openService, type Service, type ServiceAnswer } from "./Service.ts"
+import { answerHelp, wholeNumber } from "../Usage.ts"
+import { type Case, states } from "./CaseJudge.ts"
+import { type Extracted, type PlayedCase, playCase } from "./CasePlay.ts"
+import { openService } from "./Service.ts"
 
-const usage = `node bench/answers/cases.ts --data DIR [--verdicts FILE] [--unread] [--write] [--url URL --key KEY]
+const usage = `node bench/answers/cases.ts --data DIR [--window N] [--step N] [--verdicts FILE] [--unread] [--write] [--url URL --key KEY]
 
   --data      folder of cases, one JSON file each: {id, user, asked, timeZone, messages, questions, facts}
+  --window    messages of a request (10)
+  --step      new ones among them (2); a model reads faster with more
   --verdicts  what a reader found of extracted memories: a JSON object, text to true or false
   --unread    prints the memories that neither a fact of the cases nor a reader judges
   --write     writes the tables into packages/insight/README.md
   --url       a running service instead of one started here; needs --key
   --key       the key to call it with`
-
-interface Case {
-  readonly id: string
-  readonly user: string | null
-  readonly asked: string
-  readonly timeZone: string
-  readonly messages: ReadonlyArray<Readonly<Record<"id" | "role" | "name" | "sentAt" | "content", string>>>
-  readonly questions: ReadonlyArray<CaseQuestion>
-  readonly facts: ReadonlyArray<{
-    readonly about: string
-    readonly says: ReadonlyArray<string>
-    readonly true: boolean
-  }>
-}
-
-interface CaseQuestion {
-  readonly q: string
-  readonly type: string
-  /** Regular expressions. */
-  readonly answer: ReadonlyArray<string>
-  readonly wrong?: ReadonlyArray<string>
-}
-
-interface Extracted {
-  readonly kind: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly context: { readonly tags?: ReadonlyArray<string> }
-}
 
 interface Counts {
   right: number
@@ -54,66 +29,12 @@ interface Counts {
   open: number
 }
 
-const windowMessages = 10
-const windowStep = 2
-
-const send = async (service: Service, agentId: string, { messages }: Case): Promise<void> => {
-  for (let end = windowStep; end < messages.length + windowStep; end += windowStep) {
-    const to = Math.min(end, messages.length)
-    const conversation = messages.slice(Math.max(0, to - windowMessages), to)
-    await service.call("/v1/memories", {
-      agentId,
-      subjectId: "s",
-      threadId: "t",
-      conversation,
-      wait: ["vectors", "extraction"]
-    })
-  }
-}
-
-const extractedBy = async (service: Service, agentId: string): Promise<ReadonlyArray<Extracted>> => {
-  const found: Array<Extracted> = []
-  for (let cursor: string | undefined = ""; cursor !== undefined;) {
-    const parameters = new URLSearchParams({ agentId, limit: "100", include: "extracted", ...(cursor && { cursor }) })
-    const page: { readonly memories: ReadonlyArray<Extracted>; readonly nextCursor?: string } = await service.call(
-      `/v1/memories?${parameters}`
-    )
-    found.push(...page.memories)
-    cursor = page.memories.length === 0 ? undefined : page.nextCursor
-  }
-  return found
-}
-
-const matches = (patterns: ReadonlyArray<string>, text: string): boolean =>
-  patterns.some((pattern) => new RegExp(pattern, "is").test(text))
-
-const lastMatch = (patterns: ReadonlyArray<string>, text: string): number =>
-  Math.max(
-    -1,
-    ...patterns.flatMap((pattern) =>
-      [...text.matchAll(new RegExp(pattern, "gis"))].map((one) => one.index + one[0].length)
-    )
-  )
-
-/** Of a value that changed the right one comes last; a yes or no that is said counts alone. */
-const isRight = ({ answer, type, wrong = [] }: CaseQuestion, text: string): boolean => {
-  const said = type === "yesno" ? /(?:^|["”]\s+)(yes|no)\b/i.exec(text)?.[1] : undefined
-  if (said !== undefined) return matches(answer, said)
-  if (!matches(answer, text)) return false
-  return !/^(?:current|past|number)$/.test(type) || lastMatch(wrong, text) <= lastMatch(answer, text)
-}
-
 const textOf = ({ data }: Extracted): string => JSON.stringify(data)
 
 /** By the facts of its case; undefined: none speaks of it. */
-const judgedBy = ({ facts, user }: Case, memory: Extracted): boolean | undefined => {
+const judgedBy = (one: Case, memory: Extracted): boolean | undefined => {
   const text = textOf(memory)
-  const spoken = facts.filter(({ about, says }) => {
-    const name = about.split(" ")[0] ?? ""
-    const isAbout = text.toLowerCase().includes(name.toLowerCase())
-    const isUsers = user?.split(" ")[0] === name && /\buser\b/i.test(text)
-    return (isAbout || isUsers) && says.every((pattern) => new RegExp(pattern, "i").test(text))
-  })
+  const spoken = one.facts.filter((fact) => states(fact, one, text))
   return spoken.length === 0 ? undefined : spoken.every((fact) => fact.true)
 }
 
@@ -127,6 +48,35 @@ const counted = (table: Map<string, Counts>, family: string, isTrue: boolean | u
   const counts = table.get(family) ?? { right: 0, wrong: 0, open: 0 }
   counts[isTrue === undefined ? "open" : isTrue ? "right" : "wrong"]++
   table.set(family, counts)
+}
+
+const totalsOf = (one: Case, { answerMillis, answers, memories, readMillis }: PlayedCase) => {
+  const held = one.facts.filter((fact) => memories.some((memory) => states(fact, one, textOf(memory))))
+  const countOf = (verdict: string) => answers.filter((answer) => answer.verdict === verdict).length
+  return {
+    true: one.facts.filter((fact) => fact.true).length,
+    trueHeld: held.filter((fact) => fact.true).length,
+    false: one.facts.filter((fact) => !fact.true).length,
+    falseHeld: held.filter((fact) => !fact.true).length,
+    right: countOf("right"),
+    wrong: countOf("wrong"),
+    withheld: countOf("withheld"),
+    byModel: answers.filter(({ method }) => method === "model").length,
+    readMillis,
+    answerMillis
+  }
+}
+
+type Totals = ReturnType<typeof totalsOf>
+
+const lineOf = (name: string, played: ReadonlyArray<Totals>): string => {
+  const sum = (what: keyof Totals) => played.reduce((total, one) => total + one[what], 0)
+  const seconds = (what: keyof Totals) => `${(sum(what) / 1_000).toFixed(1)} s`
+  return [
+    `${name}: facts held ${sum("trueHeld")} of ${sum("true")}, false ones ${sum("falseHeld")} of ${sum("false")}`,
+    `answers right ${sum("right")}, wrong ${sum("wrong")}, withheld ${sum("withheld")}, by a model ${sum("byModel")}`,
+    `read in ${seconds("readMillis")}, answered in ${seconds("answerMillis")}`
+  ].join("; ")
 }
 
 const tableOf = (heads: readonly [string, string, string, string], table: ReadonlyMap<string, Counts>): string => {
@@ -146,6 +96,8 @@ const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       data: { type: "string" },
+      window: { type: "string", default: "10" },
+      step: { type: "string", default: "2" },
       verdicts: { type: "string" },
       unread: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
@@ -159,24 +111,26 @@ const main = async (): Promise<void> => {
   const cases = files.toSorted().map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as Case)
   const verdicts: Readonly<Record<string, boolean>> =
     values.verdicts === undefined ? {} : JSON.parse(readFileSync(values.verdicts, "utf8"))
+  const windows = { window: wholeNumber("window", values.window), step: wholeNumber("step", values.step) }
   const [extracted, answered] = [new Map<string, Counts>(), new Map<string, Counts>()]
+  const totals: Array<Totals> = []
   const service = await openService(values.url, values.key)
   try {
     for (const one of cases) {
-      const agentId = `${one.id}-${randomUUID().slice(0, 8)}`
-      await send(service, agentId, one)
-      for (const memory of await extractedBy(service, agentId)) {
+      const played = await playCase(service, one, windows)
+      for (const memory of played.memories) {
         const text = textOf(memory)
         const isTrue = verdicts[text] ?? judgedBy(one, memory)
         if (values.unread && isTrue === undefined) console.log(one.id, text)
         counted(extracted, familyOf(memory), isTrue)
       }
-      for (const question of one.questions) {
-        const common = { query: question.q, now: one.asked, timeZone: one.timeZone, agentId, subjectId: "s" }
-        const parameters = new URLSearchParams({ ...common, mode: "answer" })
-        const { answer, grounded } = await service.call<ServiceAnswer>(`/v1/memories/search?${parameters}`)
-        counted(answered, partAsked(question.q.toLowerCase()), grounded ? isRight(question, answer) : undefined)
+      for (const { question, verdict } of played.answers) {
+        const isTrue = verdict === "withheld" ? undefined : verdict === "right"
+        counted(answered, partAsked(question.q.toLowerCase()), isTrue)
       }
+      const own = totalsOf(one, played)
+      totals.push(own)
+      console.log(lineOf(one.id, [own]))
     }
   } finally {
     await service.stop()
@@ -185,7 +139,7 @@ const main = async (): Promise<void> => {
     tableOf(["extracted", "true", "false", "not judged"], extracted),
     tableOf(["answers, by what is asked for", "right", "wrong", "withheld"], answered)
   ].join("\n\n")
-  console.log(tables)
+  console.log(`${lineOf("all", totals)}\n\n${tables}`)
   if (values.write) {
     const text = readFileSync(readme, "utf8")
     writeFileSync(
