@@ -12,6 +12,7 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { appendFile, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises"
+import { availableParallelism, loadavg } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { Effect } from "effect"
@@ -75,7 +76,8 @@ export interface LocalModel extends AsyncDisposable {
 }
 
 const contextTokens = 8_192
-const threads = 2
+/** Where others use the cores, two that wait for each other at every layer are some ten times slower than one. */
+const threads = loadavg()[0]! < availableParallelism() ? 2 : 1
 /** Of the server's own log, shown if it does not start. */
 const saidCharactersMax = 4_000
 
