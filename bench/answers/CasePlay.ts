@@ -52,14 +52,15 @@ const send = async (
   for (let end = step; end < messages.length + step; end += step) {
     const to = Math.min(end, messages.length)
     const conversation = messages.slice(Math.max(0, to - window), to)
-    await service.call("/v1/memories", { agentId, subjectId: "s", threadId: "t", conversation, wait: "vectors" })
-    await untilRead(service, agentId)
+    const request = { agentId, subjectId: "s", threadId: "t", conversation, wait: "vectors" }
+    const { extraction } = await service.call<{ readonly extraction: string }>("/v1/memories", request)
+    if (extraction === "pending") await untilRead(service, agentId)
   }
 }
 
 /** A local model takes minutes for a request. */
 const readMillisMax = 900_000
-const pollMillis = 50
+const pollMillis = 250
 
 interface Ready {
   readonly checks: Readonly<Record<"conversations" | "embedding", { readonly pending: number }>>
@@ -68,9 +69,9 @@ interface Ready {
 /** What a model cannot read is asked about all the same. */
 const untilRead = async (service: Service, agentId: string): Promise<void> => {
   for (const until = performance.now() + readMillisMax; performance.now() < until;) {
+    await new Promise((wake) => setTimeout(wake, pollMillis))
     const { checks } = await service.call<Ready>("/health/ready")
     if (checks.conversations.pending === 0 && checks.embedding.pending === 0) return
-    await new Promise((wake) => setTimeout(wake, pollMillis))
   }
   process.stderr.write(`${agentId}: not read within ${readMillisMax / 60_000} minutes\n`)
 }
