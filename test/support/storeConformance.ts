@@ -174,16 +174,16 @@ export const storeConformance = (
           Effect.gen(function* () {
             const file = yield* opened(directory)
             expect(yield* file.commit(0, [unit([put(0, record)]), unit([put(1, memoryRecord(2, "two"))])], 1)).toBe(2)
-            const patched = { ...record, tags: ["x"], updatedAt: 99 }
+            const patched = { ...record, tags: ["x"], updatedAt: 99, uniqueKey: "another" }
             const patch: MemoryChange = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
             expect(yield* file.commit(2, [unit([patch, put(1, memoryRecord(2, "again"), axisVector(1))])], 2)).toBe(4)
             expect(yield* file.commit(4, [unit([], "only a key")], 3)).toBe(4)
           })
         )
         const { rows, vectors, records } = yield* contents(directory)
-        expect(rows.map(({ createdSeq, tags }) => ({ createdSeq, tags }))).toEqual([
-          { createdSeq: 1, tags: ["x"] },
-          { createdSeq: 2, tags: [] }
+        expect(rows.map(({ createdSeq, tags, uniqueKey }) => ({ createdSeq, tags, uniqueKey }))).toEqual([
+          { createdSeq: 1, tags: ["x"], uniqueKey: "another" },
+          { createdSeq: 2, tags: [], uniqueKey: undefined }
         ])
         expect(vectors.map(({ seq }) => seq)).toEqual([4])
         expect(records.map(({ updatedAt, data }) => ({ updatedAt, data }))).toEqual([

@@ -47,7 +47,14 @@ const commands = {
       shown: [{ id: id(3), contentHash: memoryRecord(3, "of both").contentHash }],
       withheld: ["0001"]
     }),
-    extracting([], [], { awaits: { ...awaits, id: "1a7f", instructions: "Only \ud83d\ude00." } })
+    extracting([], [], { awaits: { ...awaits, id: "1a7f", instructions: "Only \ud83d\ude00." } }),
+    {
+      ...creating([]),
+      moves: [
+        { id: id(1), from: "k", to: "l", version: "v" },
+        { id: id(2), from: "k", to: undefined, version: "v" }
+      ]
+    }
   ],
   PatchMemories: [
     { _tag: "PatchMemories", ids: [id(1)], patch: { tags: ["x"], expiresAt: null }, atMillis: 5, idempotency }

@@ -4,7 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
+import type { MovedMemory, PreparedMemory, StoreMemories } from "@muniment/engine/namespace/Commands"
+import { versionTag } from "@muniment/engine/namespace/versionTag"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import {
   allOf,
@@ -106,6 +107,93 @@ describe("a unique key", () => {
       expect(yield* latest).toEqual([ids[1]])
       yield* host.ask(key, { _tag: "RemoveMemories", ids: [ids[1]!], idempotency: undefined })
       expect(yield* latest).toEqual([ids[0]])
+    }).pipe(engine())
+  )
+})
+
+describe("a move to another unique key", () => {
+  const [first, second, third, merged] = [1, 2, 3, 4].map((number) => memoryRecord(number, "").id)
+  const chains = Effect.andThen(
+    store(memoryRecord(1, "one", { uniqueKey: "a" }), memoryRecord(2, "two", { uniqueKey: "b" })),
+    store(memoryRecord(3, "three", { uniqueKey: "a" }))
+  )
+  const moveOf = (id: string | undefined, to: string | undefined) =>
+    Effect.map(allOf(key), (all): MovedMemory => {
+      const memory = all.get(id!)!
+      return { id: memory.id, from: memory.uniqueKey!, to, version: versionTag(memory, memory.isLatest) }
+    })
+  const movesOf = (ids: ReadonlyArray<string | undefined>, to: string | undefined) =>
+    Effect.forEach(ids, (id) => moveOf(id, to))
+  const moving = (moves: ReadonlyArray<MovedMemory>, ...memories: ReadonlyArray<MemoryRecord>): StoreMemories => ({
+    ...creating(memories.map((record) => newMemory(record))),
+    moves
+  })
+  const mergedRecord = memoryRecord(4, "one, two and three", { uniqueKey: "c" })
+
+  it.effect("makes one history of two, whose last is what the same commit stores, and another move undoes it", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* chains
+      const before = yield* allOf(key)
+      const moves = yield* movesOf([first, second, third], "c")
+      yield* host.ask(key, moving(moves, mergedRecord))
+      yield* host.close(key)
+      const all = yield* allOf(key)
+      expect([first, second, third, merged].map((id) => all.get(id!)?.supersedes)).toEqual([
+        undefined,
+        first,
+        second,
+        third
+      ])
+      expect([...all.values()].filter(({ isLatest }) => isLatest).map(({ id }) => id)).toEqual([merged])
+      for (const [id, { data, tags, updatedAt }] of before) expect(all.get(id)).toMatchObject({ data, tags, updatedAt })
+
+      const back = [
+        ...(yield* movesOf([first, third], "a")),
+        ...(yield* movesOf([second], "b")),
+        ...(yield* movesOf([merged], undefined))
+      ]
+      yield* host.ask(key, moving(back))
+      expect(yield* allOf(key)).toEqual(before)
+      yield* host.close(key)
+      expect(yield* allOf(key)).toEqual(before)
+    }).pipe(engine())
+  )
+
+  it.effect("of a memory that is not as the command says changes nothing", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* chains
+      const before = yield* allOf(key)
+      const [one, two, three] = yield* movesOf([first, second, third], "c")
+      const wrong: ReadonlyArray<MovedMemory> = [
+        { ...three!, from: "b" },
+        { ...three!, version: "another" },
+        { ...three!, id: memoryRecord(9, "").id }
+      ]
+      for (const move of wrong) {
+        const reply = yield* host.ask(key, moving([one!, two!, move], mergedRecord))
+        expect(reply).toMatchObject({ isStale: true, created: [] })
+      }
+      expect(yield* allOf(key)).toEqual(before)
+    }).pipe(engine())
+  )
+
+  it.effect("is seen by the next commands of the same commit", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* chains
+      const [one, two, three] = yield* movesOf([first, second, third], "b")
+      const isStale = Effect.fnUntraced(function* (moves: ReadonlyArray<MovedMemory>) {
+        return (yield* host.ask(key, moving(moves))).isStale
+      })
+      // The third was inserted last, so it supersedes the second under the key of that one.
+      const after = { ...two!, version: versionTag(memoryRecord(2, "two"), false) }
+      const asked = [[one!, three!], [two!], [after], [three!]]
+      const replies = yield* Effect.forEach(asked, isStale, { concurrency: "unbounded" })
+      expect(replies).toEqual([false, true, false, true])
+      const all = yield* allOf(key)
+      expect([all.get(second!)?.supersededBy, all.get(third!)?.isLatest]).toEqual([third, true])
     }).pipe(engine())
   )
 })

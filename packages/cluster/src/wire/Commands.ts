@@ -59,6 +59,7 @@ const commands = {
     skipsDuplicates,
     conversation: Schema.optional(conversation),
     expected,
+    moves: Schema.optional(Schema.Array(Schema.Struct({ id: Text, from: Text, to: MaybeText, version: Text }))),
     room
   }),
   PatchMemories: Schema.TaggedStruct("PatchMemories", {

@@ -15,6 +15,7 @@ import type {
   ConversationCommit,
   ImportRecords,
   ExpectedMemory,
+  MovedMemory,
   PatchMemories,
   PreparedMemory,
   RemoveCreatedBefore,
@@ -82,13 +83,15 @@ export class CommandPlanner {
   }
 
   #store(command: StoreMemories, draft: Draft) {
-    const { conversation, expected, memories, skipsDuplicates = false } = command
+    const { conversation, expected, memories, moves = [], skipsDuplicates = false } = command
     const state = this.#state
     const hold = this.#holdOf(command)
     return Effect.gen(function* () {
       if (conversation !== undefined && (yield* isStale(conversation, draft)))
         return { reply: () => staleReply, result: undefined }
       if (!(yield* isExpected(expected, draft))) return { reply: () => staleReply, result: undefined }
+      const moved = yield* movedRecords(moves, draft)
+      if (moved === undefined) return { reply: () => staleReply, result: undefined }
       // All or nothing: every replacement must be possible before the first change is drafted.
       const replaced = yield* Effect.forEach(
         memories.filter(({ isReplacement }) => isReplacement),
@@ -101,6 +104,10 @@ export class CommandPlanner {
           ? Effect.map(draft.duplicateOf(record), (known) => known !== undefined)
           : Effect.succeed(false)
       draft.held += yield* holdFor(added, isKnown, sum(replaced), hold)
+      for (const { record, slot, to } of moved) {
+        if (to === undefined) draft.remove(slot, record.id)
+        else if (to !== record.uniqueKey) draft.patch(slot, { ...record, uniqueKey: to })
+      }
       const created: Array<StoredRecord> = []
       const updated: Array<StoredRecord> = []
       const duplicates: Array<StoredMemories["duplicates"][number]> = []
@@ -266,6 +273,18 @@ const isExpected = (expected: ExpectedMemory | undefined, draft: Draft): Effect.
         draft.find(expected.id),
         (found) => found !== undefined && expected.versions.includes(versionTag(found.record, draft.isLatest(found)))
       )
+
+/** With the keys that they are to have; undefined: one of them is not as the command says. */
+const movedRecords = Effect.fnUntraced(function* (moves: ReadonlyArray<MovedMemory>, draft: Draft) {
+  const moved: Array<StoredRecord & Pick<MovedMemory, "to">> = []
+  for (const { from, id, to, version } of moves) {
+    const found = yield* draft.find(id)
+    if (found === undefined || found.record.uniqueKey !== from) return undefined
+    if (versionTag(found.record, draft.isLatest(found)) !== version) return undefined
+    moved.push({ ...found, to })
+  }
+  return moved
+})
 
 const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draft) {
   if (!(yield* isExpected(command.expected, draft))) return { reply: () => 0, result: undefined }

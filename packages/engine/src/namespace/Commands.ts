@@ -56,8 +56,21 @@ export interface StoreMemories {
   readonly conversation?: ConversationCommit | undefined
   /** Stores nothing, and is stale, unless this memory is as expected. */
   readonly expected?: ExpectedMemory | undefined
+  /** Versions that go under another unique key, or go, before the others are stored. Stale unless each is as it says. */
+  readonly moves?: ReadonlyArray<MovedMemory> | undefined
   /** Absent: the namespace's own meter decides. */
   readonly room?: Room | undefined
+}
+
+/** Of several versions under one key, in the order in which they were inserted, the last one is latest. */
+export interface MovedMemory {
+  readonly id: string
+  /** The unique key that it has. */
+  readonly from: string
+  /** May be the same: then the memory only has to be as it says. Undefined: the memory is removed. */
+  readonly to: string | undefined
+  /** `versionTag.ts` */
+  readonly version: string
 }
 
 /** A memory that has one of these version tags (`versionTag.ts`). */

@@ -351,12 +351,18 @@ export class Draft {
     const isNew = (drafted: StoredRecord) => table.row(drafted.slot)?.id !== drafted.record.id
     const inserted = Array.from(this.#overlay.values()).findLast((drafted) => holdsKey(drafted) && isNew(drafted))
     if (inserted !== undefined) return { slot: inserted.slot, id: inserted.record.id }
-    let latest = table.latestOf(uniqueKey)
-    for (; latest !== undefined; latest = table.versionBefore(latest)) {
-      const { id } = table.row(latest)!
-      if (!this.#overlay.has(id) || holdsKey(this.#overlay.get(id))) return { slot: latest, id }
+    const moved = [...this.#overlay.values()].filter(
+      (drafted): drafted is StoredRecord => holdsKey(drafted) && table.row(drafted.slot)!.uniqueKey !== uniqueKey
+    )
+    const holders = moved.map(({ record, slot }) => ({ slot, id: record.id }))
+    for (let slot = table.latestOf(uniqueKey); slot !== undefined; slot = table.versionBefore(slot)) {
+      const { id } = table.row(slot)!
+      if (this.#overlay.has(id) && !holdsKey(this.#overlay.get(id))) continue
+      holders.push({ slot, id })
+      break
     }
-    return undefined
+    const insertedAt = ({ slot }: { readonly slot: number }) => table.row(slot)!.createdSeq
+    return holders.toSorted((left, right) => insertedAt(right) - insertedAt(left))[0]
   }
 
   #add(change: MemoryChange): void {

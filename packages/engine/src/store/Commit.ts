@@ -28,7 +28,7 @@ export type MemoryChange =
       /** Of an insertion: the id of the memory that was the latest of its unique key. */
       readonly supersedes?: string | undefined
     })
-  /** Replaces tags, expiry and `updatedAt`. */
+  /** Replaces tags, expiry, `updatedAt` and the unique key. */
   | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })
   /** Inserts a further passage of a long message, after the `Put` of the message. */
   | (PassageRow & {

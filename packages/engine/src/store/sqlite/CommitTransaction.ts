@@ -149,8 +149,14 @@ export class CommitTransaction {
         const { record } = change
         const before = this.#sumOf(change.slot)
         database
-          .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
-          .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
+          .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ? WHERE slot = ?")
+          .run(
+            JSON.stringify(record.tags),
+            record.expiresAt ?? null,
+            record.updatedAt,
+            record.uniqueKey ?? null,
+            change.slot
+          )
         this.#putWords(change, { row: this.#sumOf(change.slot) - before, vector: undefined })
         return
       }
