@@ -17,6 +17,14 @@ export interface BudgetBounds {
   /** Of all accounts together. */
   readonly totalTokensPerDay?: number | undefined
   readonly costPerDayMicroUsd?: number | undefined
+  /** What the call is for, where that has a bound of its own. */
+  readonly share?: BudgetShare | undefined
+}
+
+/** A part of the use of all accounts together. */
+export interface BudgetShare {
+  readonly name: string
+  readonly tokensPerDay: number
 }
 
 /** An estimate, counted until the actual use is known. */
@@ -25,4 +33,6 @@ export interface BudgetHold {
   /** `YYYY-MM-DD`, UTC. */
   readonly day: string
   readonly estimate: ModelSpend
+  /** Name of the share that it is counted in too. */
+  readonly share?: string | undefined
 }

@@ -1,12 +1,14 @@
 /**
- * Language model usage per account and UTC day: tokens and millionths of a US dollar, integers.
+ * Language model usage per account and UTC day: tokens and millionths of a US dollar, integers; of shares with a bound of
+ * their own the tokens per UTC day.
  *
  * Invariants: an estimate is durable before the model is called, and is replaced by the actual use when the call ends, on
  * the day of the estimate. If the process dies in between, the estimate stays, so a budget never misses a call.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import { dayOf } from "@muniment/domain/CalendarDay"
-import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
+import type { BudgetBounds, BudgetHold, BudgetShare, ModelSpend } from "@muniment/domain/ModelSpend"
 import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
@@ -76,20 +78,28 @@ export class ModelUsage extends Context.Service<
             Effect.gen(function* () {
               const used = yield* usedOn(account, day)
               if (!isWithin(used, estimate, bounds)) return undefined
-              const { totalTokensPerDay = Infinity } = bounds
+              const { share, totalTokensPerDay = Infinity } = bounds
               if ((yield* tokensOn(day)) + tokensOf(estimate) > totalTokensPerDay) return undefined
+              if (share !== undefined && !(yield* addToShare(sql, share, day, tokensOf(estimate)))) return undefined
               yield* add(account, day, estimate)
-              return { account, day, estimate }
+              return { account, day, estimate, share: share?.name }
             })
           )
         }),
-        settle: Effect.fn("ModelUsage.settle")(function* ({ account, day, estimate }, used) {
+        settle: Effect.fn("ModelUsage.settle")(function* ({ account, day, estimate, share }, used) {
           assertCountable(used)
-          yield* write(sql`UPDATE model_usage SET
-              input_tokens = input_tokens + ${used.inputTokens - estimate.inputTokens},
-              output_tokens = output_tokens + ${used.outputTokens - estimate.outputTokens},
-              cost_micro_usd = cost_micro_usd + ${used.costMicroUsd - estimate.costMicroUsd}
-            WHERE account = ${account} AND day = ${day}`)
+          yield* write(
+            Effect.gen(function* () {
+              yield* sql`UPDATE model_usage SET
+                  input_tokens = input_tokens + ${used.inputTokens - estimate.inputTokens},
+                  output_tokens = output_tokens + ${used.outputTokens - estimate.outputTokens},
+                  cost_micro_usd = cost_micro_usd + ${used.costMicroUsd - estimate.costMicroUsd}
+                WHERE account = ${account} AND day = ${day}`
+              if (share !== undefined)
+                yield* sql`UPDATE model_share SET tokens = tokens + ${tokensOf(used) - tokensOf(estimate)}
+                  WHERE share = ${share} AND day = ${day}`
+            })
+          )
         }),
         usage: ({ account, fromDay, toDay }) =>
           read(sql<ModelUsageDay>`SELECT account, day, input_tokens AS inputTokens, output_tokens AS outputTokens,
@@ -101,6 +111,21 @@ export class ModelUsage extends Context.Service<
     })
   )
 }
+
+/** Whether the share had room for the tokens. */
+const addToShare = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { name: share, tokensPerDay }: BudgetShare,
+  day: string,
+  tokens: number
+) {
+  const [row] = yield* sql<{ readonly tokens: number }>`SELECT tokens FROM model_share
+    WHERE share = ${share} AND day = ${day}`
+  if ((row?.tokens ?? 0) + tokens > tokensPerDay) return false
+  yield* sql`INSERT INTO model_share ${sql.insert({ share, day, tokens })}
+    ON CONFLICT (share, day) DO UPDATE SET tokens = tokens + excluded.tokens`
+  return true
+})
 
 const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 

@@ -19,7 +19,14 @@ export interface Turn {
   readonly deadlineMillis: number
 }
 
-export type CallSlots<E> = <A>(turn: Turn, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+export interface CallSlots<E> {
+  readonly withTurn: <A>(turn: Turn, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /** Until no call is under way or waiting. */
+  readonly untilIdle: Effect.Effect<void>
+}
+
+/** Between two looks of one who lets all others go first. */
+const idlePollMillis = 250
 
 export const makeCallSlots = <E>({
   concurrency,
@@ -64,16 +71,23 @@ export const makeCallSlots = <E>({
     return Effect.raceFirst(turns.withPermit(account)(started), tooLate)
   }
 
-  return (turn, call) =>
-    Effect.suspend(() =>
-      enter(turn.account)
-        ? Effect.ensuring(
-            Effect.andThen(show(inside), inTurn(turn, call)),
-            Effect.suspend(() => {
-              leave(turn.account)
-              return show(inside)
-            })
-          )
-        : Effect.fail(refuse())
-    )
+  const untilIdle: Effect.Effect<void> = Effect.suspend(() =>
+    inside === 0 ? Effect.void : Effect.andThen(Effect.sleep(idlePollMillis), untilIdle)
+  )
+
+  return {
+    untilIdle,
+    withTurn: (turn, call) =>
+      Effect.suspend(() =>
+        enter(turn.account)
+          ? Effect.ensuring(
+              Effect.andThen(show(inside), inTurn(turn, call)),
+              Effect.suspend(() => {
+                leave(turn.account)
+                return show(inside)
+              })
+            )
+          : Effect.fail(refuse())
+      )
+  }
 }

@@ -1,6 +1,6 @@
 /** Configuration of the language model, and its defaults. */
 import type { Redacted } from "effect"
-import type { StructuredRequest } from "./StructuredRequest.ts"
+import type { ModelPurpose } from "./StructuredRequest.ts"
 
 export interface LanguageModelConfig {
   readonly provider: "openai-compatible" | "anthropic"
@@ -22,6 +22,8 @@ export interface LanguageModelConfig {
   readonly totalTokensPerDay?: number | undefined
   /** Per account and UTC day; counts only with prices. */
   readonly costPerDayMicroUsd?: number | undefined
+  /** Of consolidations of all accounts, within the bounds above. */
+  readonly consolidationTokensPerDay?: number | undefined
   readonly inputPriceMicroUsdPerMillion?: number | undefined
   readonly outputPriceMicroUsdPerMillion?: number | undefined
   /** Failed calls in a row that open the circuit. */
@@ -31,8 +33,9 @@ export interface LanguageModelConfig {
 }
 
 /** What is read in the background may take its time on a local model; who asks for an answer waits. */
-const timeoutsMillis: Readonly<Record<StructuredRequest<unknown>["purpose"], number>> = {
+const timeoutsMillis: Readonly<Record<ModelPurpose, number>> = {
   extraction: 120_000,
+  consolidation: 120_000,
   answer: 20_000
 }
 
@@ -46,13 +49,13 @@ const defaults = {
 /** Of one exchange with the server. */
 export const timeoutOf = (
   { timeoutMillis }: Pick<LanguageModelConfig, "timeoutMillis">,
-  purpose: StructuredRequest<unknown>["purpose"]
+  purpose: ModelPurpose
 ): number => timeoutMillis ?? timeoutsMillis[purpose]
 
 /** Added to the time of an exchange to get the deadline of the call. */
 const besidesExchangeMillis = 500
 
-export const deadlineOf = (config: LanguageModelConfig, purpose: StructuredRequest<unknown>["purpose"]): number =>
+export const deadlineOf = (config: LanguageModelConfig, purpose: ModelPurpose): number =>
   config.deadlineMillis ?? timeoutOf(config, purpose) + besidesExchangeMillis
 
 /** Bounds of calls, as configured or by default. */

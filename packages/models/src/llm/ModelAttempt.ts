@@ -65,17 +65,23 @@ const makeHolds = (config: LanguageModelConfig, budget: ModelBudget["Service"]) 
     )
 
   /** Undefined: the budget of the day is used up. */
-  const paidFor = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
+  const paidFor = Effect.fnUntraced(function* (
+    { account, purpose }: Pick<StructuredRequest<unknown>, "account" | "purpose">,
+    estimate: ModelSpend
+  ) {
+    const { consolidationTokensPerDay: tokensPerDay } = config
+    const share =
+      purpose === "consolidation" && tokensPerDay !== undefined ? { name: purpose, tokensPerDay } : undefined
     const hold = yield* Effect.mapError(
-      budget.reserve(account, estimate, config),
+      budget.reserve(account, estimate, { ...config, share }),
       ({ error }) =>
         new ModelFailure({ reason: "overloaded", message: `use of the language model cannot be counted: ${error}` })
     )
     return hold === "unpaid" ? yield* unpaid : hold
   })
 
-  const reserve = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
-    return (yield* paidFor(account, estimate)) ?? (yield* exhausted(yield* Clock.currentTimeMillis))
+  const reserve = Effect.fnUntraced(function* <A>(request: StructuredRequest<A>, estimate: ModelSpend) {
+    return (yield* paidFor(request, estimate)) ?? (yield* exhausted(yield* Clock.currentTimeMillis))
   })
 
   const settle = (hold: BudgetHold, { spent }: ModelCall) => {
@@ -103,7 +109,7 @@ const makeAfford = ({ estimateOf, paidFor, settle }: Holds): ModelAttempts["affo
     }))
     const unasked = newCall(0)
     yield* Effect.acquireUseRelease(
-      paidFor(first.account, together),
+      paidFor(first, together),
       () => Effect.void,
       (hold) => (hold === undefined ? Effect.void : settle(hold, unasked))
     )
@@ -133,7 +139,7 @@ const makeAttempt = (config: LanguageModelConfig, model: LanguageModel.LanguageM
         })
       )
     return yield* Effect.acquireUseRelease(
-      reserve(request.account, estimate),
+      reserve(request, estimate),
       () => ask,
       (hold) => settle(hold, call)
     )

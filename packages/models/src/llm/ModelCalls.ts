@@ -38,7 +38,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const exchange = makeModelExchange(yield* HttpClient.HttpClient, config, wireFormats[config.provider])
   const model = yield* makeProviderModel(config.model, exchange)
   const { afford, attempt } = makeModelAttempts(config, model, yield* ModelBudget)
-  const withTurn = makeCallSlots<ModelFailure>({
+  const { untilIdle, withTurn } = makeCallSlots<ModelFailure>({
     concurrency: settings.concurrency,
     waitingMax: settings.waitingCallsMax,
     refuse: () => overloaded,
@@ -65,6 +65,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
     name: config.model,
     afford,
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
+      if (request.purpose === "consolidation") yield* untilIdle
       const startedMillis = yield* Clock.currentTimeMillis
       const deadlineMillis = startedMillis + deadlineOf(config, request.purpose)
       const turn = { account: request.account, deadlineMillis }

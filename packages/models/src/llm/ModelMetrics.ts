@@ -4,10 +4,11 @@
 import { Effect, Metric } from "effect"
 import type { CircuitState } from "./CircuitBreaker.ts"
 import type { ModelFailureReason } from "./ModelFailure.ts"
+import type { ModelPurpose } from "./StructuredRequest.ts"
 import type { TokenCount } from "./TokenCount.ts"
 
 export interface CallFacts {
-  readonly purpose: "extraction" | "answer"
+  readonly purpose: ModelPurpose
   readonly outcome: "answered" | "interrupted" | "defect" | ModelFailureReason
   readonly millis: number
 }

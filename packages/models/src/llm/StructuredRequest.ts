@@ -4,7 +4,7 @@ import type { Schema } from "effect"
 export interface StructuredRequest<A> {
   /** Id of the account whose budget pays. */
   readonly account: string
-  readonly purpose: "extraction" | "answer"
+  readonly purpose: ModelPurpose
   /** Instructions of this service; never contains text of users. */
   readonly system: string
   /** Data, fenced by the caller. */
@@ -15,3 +15,6 @@ export interface StructuredRequest<A> {
   readonly schemaName: string
   readonly outputTokensMax: number
 }
+
+/** A consolidation waits until nobody else wants the model, and has a budget of its own. */
+export type ModelPurpose = "extraction" | "answer" | "consolidation"

@@ -47,6 +47,28 @@ describe("ModelUsage", () => {
     }).pipe(Effect.provide(usageOf(temporaryDirectory())))
   )
 
+  it.effect("keeps a share of all accounts together within a bound of its own, over restarts", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* TestClock.setTime(noon)
+      const share = { name: "consolidation", tokensPerDay: 100 }
+      yield* Effect.gen(function* () {
+        const usage = yield* ModelUsage
+        const hold = yield* usage.reserve("a", amount(60, 40), { share })
+        expect(yield* usage.reserve("b", amount(1), { share })).toBeUndefined()
+        expect(yield* usage.reserve("b", amount(1), {})).toBeDefined()
+        yield* usage.settle(hold!, amount(20, 10))
+      }).pipe(Effect.provide(usageOf(directory)))
+      yield* Effect.gen(function* () {
+        const usage = yield* ModelUsage
+        expect(yield* usage.reserve("b", amount(71), { share })).toBeUndefined()
+        expect(yield* usage.reserve("b", amount(70), { share })).toBeDefined()
+        yield* TestClock.setTime(noon + dayMillis)
+        expect(yield* usage.reserve("b", amount(100), { share })).toBeDefined()
+      }).pipe(Effect.provide(usageOf(directory)))
+    })
+  )
+
   it.effect("opens a new budget at midnight UTC, and settles on the day of the estimate", () =>
     Effect.gen(function* () {
       const usage = yield* ModelUsage

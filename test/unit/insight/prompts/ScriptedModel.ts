@@ -4,11 +4,11 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
-import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
+import type { ModelPurpose, StructuredRequest } from "@muniment/models/llm/StructuredRequest"
 
 export interface SeenRequest {
   readonly account: string
-  readonly purpose: "extraction" | "answer"
+  readonly purpose: ModelPurpose
   readonly system: string
   readonly prompt: string
   readonly schema?: Schema.Constraint

@@ -10,7 +10,7 @@ const deadlineMillis = 60_000
 /** Calls of one second each; tells in which order they ran. */
 const makeSlots = (concurrency: number, waitingMax: number) => {
   const ran: Array<string> = []
-  const withTurn = makeCallSlots<string>({ concurrency, waitingMax, refuse: () => "refused" })
+  const { untilIdle, withTurn } = makeCallSlots<string>({ concurrency, waitingMax, refuse: () => "refused" })
   const call = (account: string, until = deadlineMillis) =>
     Effect.forkChild(
       Effect.result(
@@ -24,7 +24,7 @@ const makeSlots = (concurrency: number, waitingMax: number) => {
       ),
       { startImmediately: true }
     )
-  return { ran, call }
+  return { ran, call, untilIdle }
 }
 
 const anyCall = fc.record({
@@ -38,7 +38,7 @@ type AnyCall = typeof anyCall extends fc.Arbitrary<infer Call> ? Call : never
 
 /** Two turns; after all calls both are free again, and no third one came into being. */
 const runAll = Effect.fnUntraced(function* (calls: ReadonlyArray<AnyCall>) {
-  const withTurn = makeCallSlots<string>({ concurrency: 2, waitingMax: 100, refuse: () => "refused" })
+  const { withTurn } = makeCallSlots<string>({ concurrency: 2, waitingMax: 100, refuse: () => "refused" })
   let running = 0
   let runningMax = 0
   const work = (ending: AnyCall["ending"], millis: number) =>
@@ -82,6 +82,24 @@ describe("CallSlots", () => {
       yield* TestClock.adjust(3_000)
       expect(ran.indexOf("b")).toBeGreaterThanOrEqual(0)
       expect(ran.indexOf("b")).toBeLessThan(3)
+    })
+  )
+
+  it.effect("lets one who waits for an idle model go on when nobody is under way or waits", () =>
+    Effect.gen(function* () {
+      const { call, ran, untilIdle } = makeSlots(1, 8)
+      for (const account of ["a", "b"]) yield* call(account)
+      const idle = yield* Effect.forkChild(
+        Effect.andThen(
+          untilIdle,
+          Effect.sync(() => ran.push("idle"))
+        )
+      )
+      yield* TestClock.adjust(1_900)
+      expect(ran).toEqual(["a", "b"])
+      yield* TestClock.adjust(400)
+      yield* Fiber.join(idle)
+      expect(ran).toEqual(["a", "b", "idle"])
     })
   )
 

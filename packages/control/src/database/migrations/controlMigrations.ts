@@ -23,6 +23,7 @@ import { accountWebhooks } from "./0020_accountWebhooks.ts"
 import { accountEvents } from "./0021_accountEvents.ts"
 import { chargedAgents } from "./0022_chargedAgents.ts"
 import { instructions } from "./0023_instructions.ts"
+import { consolidations } from "./0024_consolidations.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -47,5 +48,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   accountWebhooks,
   accountEvents,
   chargedAgents,
-  instructions
+  instructions,
+  consolidations
 ]
