@@ -178,6 +178,11 @@ const rows: Readonly<Record<string, Row>> = {
   session_ended: { status: 401, provoke: () => withCookie("muniment_session=over") },
   csrf: { status: 403, provoke: changeByForeignPage },
   console_off: { status: 403, provoke: consoleOff },
+  consolidation_not_found: {
+    status: 404,
+    provoke: () => server.asOperator("POST", "/admin/consolidations/con_none/undo")
+  },
+  consolidation_off: { status: 409, provoke: () => server.asOperator("POST", "/admin/consolidations", {}) },
   session_not_found: { status: 404, provoke: () => server.asOperator("DELETE", "/admin/sessions/ses_nobody") },
   account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
@@ -259,6 +264,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   wrong_audience: "needs the extended text: test/integration/trust-audience.test.ts",
   not_refundable: "needs a chain: test/integration/payments-refund.test.ts",
   payment_not_found: "needs a chain: test/integration/payments-refund.test.ts",
+  consolidation_superseded: "needs a language model: test/integration/consolidation.test.ts",
   cluster_backup: "needs several nodes: test/integration/openapi-examples.test.ts with MUNIMENT_TEST_NODES",
   request_timeout: "needs a request that does not come: test/integration/unread-requests.test.ts",
   expectation_failed: "no client sends it: test/integration/unread-requests.test.ts",

@@ -35,6 +35,9 @@ const absent: Readonly<Record<string, string>> = {
   "POST /admin/webhooks/test": "webhook_not_configured",
   // Of a language model; none is configured.
   "POST /admin/reread": "no_language_model",
+  // There is no language model.
+  "POST /admin/consolidations": "consolidation_off",
+  "POST /admin/consolidations/{id}/undo": "consolidation_not_found",
   // No key was ever replaced under this public half.
   "POST /admin/attestation-keys/revoke": "key_not_found",
   ...(!runsOnOneBox("backups") && {

@@ -7,6 +7,7 @@ import { attest } from "./commands/attest.ts"
 import { backup } from "./commands/backup.ts"
 import { chat } from "./commands/chat.ts"
 import { cluster } from "./commands/cluster.ts"
+import { consolidate } from "./commands/consolidate.ts"
 import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
@@ -76,6 +77,7 @@ export const cli = Command.make("muniment").pipe(
     statement,
     revenue,
     jobs,
+    consolidate,
     models
   ])
 )

@@ -137,7 +137,8 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
     "wallet_not_found",
     "payment_not_found",
     "webhook_not_found",
-    "session_not_found"
+    "session_not_found",
+    "consolidation_not_found"
   ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {
@@ -178,7 +179,9 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "not_refundable",
     "webhook_not_configured",
     "cluster_backup",
-    "no_language_model"
+    "no_language_model",
+    "consolidation_off",
+    "consolidation_superseded"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

@@ -21,6 +21,7 @@ import { EventStreams } from "./events/EventStreams.ts"
 import { eventsHandlers } from "./http/EventsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
+import { consolidationAdminHandlers } from "./http/ConsolidationAdminHandlers.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, charging, idempotency } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
@@ -78,7 +79,8 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
     moneyAdminHandlers,
     backupAdminHandlers,
     webhookAdminHandlers,
-    consoleAdminHandlers
+    consoleAdminHandlers,
+    consolidationAdminHandlers
   )
   const records = new PendingRequests()
   const tally = new CallTally()

@@ -106,6 +106,16 @@ const llm = Config.all({
   outputCreditsPer1000: integer("MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0))
 })
 
+/** What the model may change of extracted memories that lie beside each other, when nothing else wants it. */
+const consolidation = Config.all({
+  isOn: Config.Literals(["off", "on"], "MUNIMENT_CONSOLIDATE").pipe(
+    Config.withDefault("off"),
+    Config.map((given) => given === "on")
+  ),
+  /** Of all accounts together, per UTC day. */
+  tokensPerDay: integer("MUNIMENT_CONSOLIDATE_TOKENS_PER_DAY", 1).pipe(Config.withDefault(200_000))
+})
+
 /** Where payments are told to (`docs/money.md`). */
 const webhook = Config.all({
   url: Config.schema(
@@ -271,6 +281,7 @@ export const ServerConfig = Config.all({
     Config.withDefault(Limits.extractionPatienceMillis)
   ),
   llm,
+  consolidation,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   /** Where commits go first: to the commit log, or to the namespaces' files. */
   commitLog: Config.Literals(["on", "off"], "MUNIMENT_COMMIT_LOG").pipe(Config.withDefault("on")),

@@ -25,6 +25,7 @@ import { AccountErasures } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import { ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { Ledger } from "@muniment/control/credits/Ledger"
@@ -54,6 +55,7 @@ import { leaveLane } from "./admission/Gate.ts"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { storeLayers } from "./CommitLogs.ts"
 import { booksOptionsOf, type ServerConfig } from "./Config.ts"
+import { Consolidation } from "./consolidation/Consolidation.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentReceipts } from "./credits/PaymentReceipts.ts"
@@ -139,7 +141,9 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
     Layer.provideMerge(MemoryService.layer),
     Layer.provideMerge(
       Layer.mergeAll(
-        extractorChoice(config.llm, config.payments.networks.length > 0).pipe(Layer.provide(placeGivenUp)),
+        extractorChoice(config.llm, config.consolidation, config.payments.networks.length > 0).pipe(
+          Layer.provide(placeGivenUp)
+        ),
         MemoryMap.layer
       )
     ),
@@ -178,6 +182,7 @@ const callsLayer = <E>(
     AgentIndexes.layer,
     CallerSearch.layer(config),
     Housekeeping.layer,
+    Consolidation.layer,
     ChargedCalls.layer,
     // Charges left open by a crash are decided before the daily job reads balances.
     StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer)),
@@ -264,6 +269,7 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
         IdempotencyStore.layer,
         Ledger.layer(booksOptionsOf(config)),
         JobClock.layer.pipe(Layer.provideMerge(JobLog.layer)),
+        ConsolidationLog.layer,
         ModelUsage.layer
       )
     ),

@@ -8,14 +8,15 @@
 import { Effect, Layer, Option, References } from "effect"
 import { ServerConfig } from "./Config.ts"
 import { DataDirectory } from "./DataDirectory.ts"
-import { languageModelOf } from "./extraction/LanguageModelSettings.ts"
+import { demandConsolidator, languageModelOf } from "./extraction/LanguageModelSettings.ts"
 import { demandFreeAddress } from "./http/ListenAddress.ts"
 import { serviceLogger } from "./serviceLogger.ts"
 
 export const checkStart = Effect.gen(function* () {
   const config = yield* ServerConfig
-  const { dataDirectory, llm, logLevel } = config
-  if (llm.provider !== "none") yield* languageModelOf(llm.provider, llm)
+  const { consolidation, dataDirectory, llm, logLevel } = config
+  if (llm.provider !== "none") yield* languageModelOf(llm.provider, llm, consolidation.tokensPerDay)
+  yield* demandConsolidator(llm, consolidation)
   const operatorToken = Option.getOrUndefined(config.operatorToken)
   yield* Layer.build(DataDirectory.layer({ path: dataDirectory, operatorToken })).pipe(
     Effect.scoped,

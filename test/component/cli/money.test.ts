@@ -274,6 +274,46 @@ describe("accounts plan", () => {
   })
 })
 
+describe("consolidate", () => {
+  const done = {
+    id: "con_1",
+    at: Date.UTC(2026, 10, 21, 9),
+    account: "alice",
+    agentId: "assistant",
+    action: "merge",
+    memories: ["mem_1", "mem_2"],
+    into: "mem_3",
+    undoneAt: null
+  }
+
+  it("lists what became of which, of one account or of all", async () => {
+    const run = await runCli(["consolidate", "list", "--account", "alice"], () => ok({ consolidations: [done] }))
+    expect(run.requests[0]).toMatchObject({ url: expect.stringContaining("account=alice") as string })
+    expect(run.out).toMatch(/con_1 .*alice .*merge .*mem_1 mem_2 .*mem_3/)
+    expect((await runCli(["consolidate", "list"], () => ok({ consolidations: [] }))).out).toContain("Nothing")
+  })
+
+  it("shows what a run did or would do, and what it leaves", async () => {
+    const { account, action, agentId, memories } = done
+    const report = {
+      agents: 1,
+      left: 2,
+      done: [],
+      proposed: [{ account, agentId, action, memories, text: "Alice has a dog." }],
+      problems: [{ account, agentId: "other", reason: "the budget is used up" }]
+    }
+    const run = await runCli(["consolidate", "run", "--dry-run"], () => ok(report))
+    expect(run.requests[0]).toMatchObject({ url: "/admin/consolidations", body: { dryRun: true } })
+    expect(run.out).toMatch(/Alice has a dog\..*the budget is used up.*proposed: 1.*2 agents are left/s)
+  })
+
+  it("undoes one by its id", async () => {
+    const run = await runCli(["consolidate", "undo", "con_1"], () => ok({ consolidation: { ...done, undoneAt: 1 } }))
+    expect(run.requests[0]).toMatchObject({ method: "POST", url: "/admin/consolidations/con_1/undo" })
+    expect(run.out).toContain("mem_1, mem_2 stand as before")
+  })
+})
+
 describe("models usage", () => {
   it("shows tokens and dollars by day and account", async () => {
     const day = { account: "acc_1", day: "2026-11-20", inputTokens: 1_200, outputTokens: 300, costMicroUsd: 12_345 }

@@ -42,6 +42,7 @@ const cited = [
   "Wallet signatures",
   "Memories",
   "Conversations",
+  "Consolidation",
   "Schemas",
   "Search",
   "Answers and maps",

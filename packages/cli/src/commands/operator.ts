@@ -1,6 +1,6 @@
 /**
  * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi,
- * AccountAdminApi, MoneyAdminApi, BackupAdminApi, WebhookAdminApi and ConsoleAdminApi.
+ * AccountAdminApi, MoneyAdminApi, BackupAdminApi, WebhookAdminApi, ConsoleAdminApi and ConsolidationAdminApi.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
@@ -10,6 +10,7 @@ import type { BackupAdminApi } from "@muniment/domain/api/BackupAdminApi"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
 import type { ConsoleAdminApi } from "@muniment/domain/api/ConsoleAdminApi"
+import type { ConsolidationAdminApi } from "@muniment/domain/api/ConsolidationAdminApi"
 import type { WebhookAdminApi } from "@muniment/domain/api/WebhookAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { commandFailed } from "../CommandFailed.ts"
@@ -26,6 +27,8 @@ export type BackupOperator = HttpApiClient.Client<typeof BackupAdminApi>["backup
 export type WebhookOperator = HttpApiClient.Client<typeof WebhookAdminApi>["webhooks"]
 
 export type ConsoleOperator = HttpApiClient.Client<typeof ConsoleAdminApi>["sessions"]
+
+export type ConsolidationOperator = HttpApiClient.Client<typeof ConsolidationAdminApi>["consolidations"]
 
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
 export const withOperator = <A, E, R>(
@@ -53,6 +56,11 @@ export const withWebhookOperator = <A, E, R>(program: (operator: WebhookOperator
 export const withConsoleOperator = <A, E, R>(program: (operator: ConsoleOperator) => Effect.Effect<A, E, R>) =>
   withClient(({ sessions }) => program(sessions), "withoutModel")
 
+/** The same for the routes about consolidation. */
+export const withConsolidationOperator = <A, E, R>(
+  program: (operator: ConsolidationOperator) => Effect.Effect<A, E, R>
+) => withClient(({ consolidations }) => program(consolidations), "withoutModel")
+
 type Clients = {
   readonly admin: Operator
   readonly money: MoneyOperator
@@ -60,6 +68,7 @@ type Clients = {
   readonly backups: BackupOperator
   readonly webhooks: WebhookOperator
   readonly sessions: ConsoleOperator
+  readonly consolidations: ConsolidationOperator
 }
 
 const withClient = Effect.fnUntraced(function* <A, E, R>(

@@ -111,7 +111,9 @@ const ownedTables = [
   "idempotency",
   "model_usage",
   "purge_mark",
-  "account_quota"
+  "account_quota",
+  "consolidation",
+  "consolidation_mark"
 ] as const
 
 const countRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {

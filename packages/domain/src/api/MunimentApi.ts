@@ -10,6 +10,7 @@ import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
 import { BackupAdminApi } from "./BackupAdminApi.ts"
 import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
+import { ConsolidationAdminApi } from "./ConsolidationAdminApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
 import { EventsApi } from "./EventsApi.ts"
 import { HooksApi } from "./HooksApi.ts"
@@ -34,6 +35,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(BackupAdminApi)
   .add(WebhookAdminApi)
   .add(ConsoleAdminApi)
+  .add(ConsolidationAdminApi)
   // A refusal says which number a time is that was given as a text.
   .annotate(HttpApi.PayloadParseOptions, { reportInput: true })
   .annotateMerge(

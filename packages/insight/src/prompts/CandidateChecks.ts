@@ -363,13 +363,13 @@ const toldDay = (date: string | undefined, sources: ReadonlyArray<number>, shown
 }
 
 /** Outside of quotation marks. */
-const hasFirstPerson = (text: string): boolean =>
+export const hasFirstPerson = (text: string): boolean =>
   !isForeign(text) &&
   /(?<![\p{L}'’])(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]ine|[Mm]yself)(?![\p{L}])/u.test(
     text.replaceAll(/["“][^"”]*["”]/g, "")
   )
 
-const wordsOf = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")
+export const wordsOf = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")
 const isSame = (one: string, other: string): boolean => wordsOf(one) === wordsOf(other)
 
 /** About the same, or with a word in common beside the names. */

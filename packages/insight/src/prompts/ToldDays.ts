@@ -25,5 +25,5 @@ export const tellsDay = (day: string, { day: saidOn, texts }: SaidOn, dates: Dat
 }
 
 /** A month is read as its first day, a year as that of January. */
-const prefixOf = (day: string): string =>
+export const prefixOf = (day: string): string =>
   day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day

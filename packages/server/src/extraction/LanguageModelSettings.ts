@@ -4,11 +4,17 @@ import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConf
 import type { ServerConfig } from "../Config.ts"
 
 export type LlmSettings = ServerConfig["llm"]
+export type ConsolidationSettings = ServerConfig["consolidation"]
 
 /** Stops the start. Holds no key and no URL, which may contain one. */
 export class LanguageModelMisconfigured extends Data.TaggedError("LanguageModelMisconfigured")<{
   readonly message: string
 }> {}
+
+export const demandConsolidator = ({ provider }: LlmSettings, { isOn }: ConsolidationSettings) =>
+  isOn && provider === "none"
+    ? misconfigured("MUNIMENT_CONSOLIDATE: on needs a language model: set MUNIMENT_LLM_PROVIDER")
+    : Effect.void
 
 /** Used when no URL is configured: this machine, or the provider itself. */
 const defaultUrls = {
@@ -18,7 +24,8 @@ const defaultUrls = {
 
 export const languageModelOf = Effect.fnUntraced(function* (
   provider: LanguageModelConfig["provider"],
-  settings: LlmSettings
+  settings: LlmSettings,
+  consolidationTokensPerDay?: number
 ): Effect.fn.Return<LanguageModelConfig, LanguageModelMisconfigured> {
   const model = Option.getOrUndefined(settings.model)
   if (model === undefined || model.trim() === "") {
@@ -48,6 +55,7 @@ export const languageModelOf = Effect.fnUntraced(function* (
     concurrency: Option.getOrUndefined(settings.concurrency),
     tokensPerDay: settings.tokensPerDay,
     totalTokensPerDay: settings.totalTokensPerDay,
+    consolidationTokensPerDay,
     costPerDayMicroUsd: micro(cost),
     inputPriceMicroUsdPerMillion: micro(input),
     outputPriceMicroUsdPerMillion: micro(output)

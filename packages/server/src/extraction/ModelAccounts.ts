@@ -4,13 +4,17 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Ledger } from "@muniment/control/credits/Ledger"
 
-/** Extraction and answers by the model for accounts that paid, by rules and quotes for the others. */
-export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | AnswerWriter, E, R>) =>
+const unpaid = new ModelFailure({ reason: "unpaid", message: "the language model serves accounts that paid" })
+
+/** Extraction and answers by the model for accounts that paid, by rules and quotes for the others; consolidation for them alone. */
+export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | AnswerWriter | Consolidator, E, R>) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const accounts = yield* Accounts
@@ -25,6 +29,8 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
       })
       const chosen = (account: string) => Effect.map(hasPaid(account), (paid) => (paid ? model : rules))
       const extractorOf = (account: string) => Effect.map(chosen(account), (context) => Context.get(context, Extractor))
+
+      const { consolidate } = Context.get(model, Consolidator)
 
       return Context.make(Extractor, {
         name: Context.get(model, Extractor).name,
@@ -42,6 +48,12 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
         Context.add(AnswerWriter, {
           write: (request) =>
             Effect.flatMap(chosen(request.account), (context) => Context.get(context, AnswerWriter).write(request))
+        }),
+        Context.add(Consolidator, {
+          consolidate:
+            consolidate &&
+            ((request) =>
+              Effect.flatMap(hasPaid(request.account), (paid) => (paid ? consolidate(request) : Effect.fail(unpaid))))
         })
       )
     })

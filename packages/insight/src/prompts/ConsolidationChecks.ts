@@ -1,0 +1,211 @@
+/**
+ * Checks what a model would change of stored memories: a change, or the reason why there is none. Even a model that obeys
+ * an attacker only puts a text in the place of memories that says what they say, or one memory in the place of older ones
+ * of the same matter.
+ *
+ * A new text has every name, number and day of the memories and no other one, most of each one's words and none of its own
+ * but a few that join, and denies where they deny. What is in doubt stays.
+ */
+import { dayOf } from "@muniment/domain/CalendarDay"
+import { isForeign } from "@muniment/engine/text/ForeignText"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import type { Consolidated, ConsolidatedText, NearMemory } from "../consolidation/Consolidator.ts"
+import { negatorsIn } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { visibleLine } from "../text/VisibleText.ts"
+import { hasFirstPerson, wordsOf } from "./CandidateChecks.ts"
+import type { WireChange } from "./ConsolidationPrompt.ts"
+import { datesInText } from "./DatesInText.ts"
+import type { DateSupport } from "./DateSupport.ts"
+import { filledMemory } from "./FlatMemory.ts"
+import { isInstruction } from "./InstructionText.ts"
+import { inventedWord, makeShownText } from "./Support.ts"
+import { prefixOf } from "./ToldDays.ts"
+
+/** A memory as the model was shown it. */
+export interface ShownMemory {
+  readonly memory: NearMemory
+  readonly group: number
+  /** Whom or what it is about. */
+  readonly about: string
+  readonly text: string
+}
+
+export interface ShownMemories {
+  /** By the ids of the prompt. */
+  readonly memories: ReadonlyMap<string, ShownMemory>
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  readonly dates: DateSupport
+  readonly isStrict: boolean
+}
+
+/** Of the words of a memory, as many stand in the text that takes its place; of a strict check more. */
+const heldShareMin = 0.5
+const strictHeldShareMin = 0.7
+/** Of the words of a memory, as many stand in the later one that says something else of the same matter. */
+const commonShareMin = 0.3
+
+export type ChangeJudgement = Consolidated | { readonly reason: string }
+
+export const judgeChange = (wire: WireChange, shown: ShownMemories): ChangeJudgement => {
+  const wanted = new Set([...wire.ids, ...(wire.op === "replace" && typeof wire.by === "string" ? [wire.by] : [])])
+  const members = [...wanted].flatMap((id) => shown.memories.get(id) ?? []).toSorted(oldestFirst)
+  const [first] = members
+  if (first === undefined || members.length < wanted.size) return { reason: "it names a memory that was not shown" }
+  if (members.some(({ group }) => group !== first.group)) return { reason: "its memories lie in several groups" }
+  if (members.some(({ about }) => wordsOf(about) !== wordsOf(first.about)))
+    return { reason: "its memories are about several" }
+  switch (wire.op) {
+    case "merge":
+      return members.length < 2 ? { reason: "it merges a single memory" } : merged(wire.text ?? "", members, shown)
+    case "replace":
+      return replaced(members, shown.memories.get(wire.by ?? ""), shown)
+    case "end":
+      return members.length > 1 ? { reason: "it ends several memories at once" } : ended(wire.text ?? "", first, shown)
+  }
+}
+
+const oldestFirst = ({ memory: one }: ShownMemory, { memory: other }: ShownMemory): number =>
+  one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)
+
+const merged = (given: string, members: ReadonlyArray<ShownMemory>, shown: ShownMemories): ChangeJudgement => {
+  const fault = textFault(given, members, shown)
+  return fault === undefined
+    ? { action: "merge", ids: members.map(({ memory }) => memory.id), by: textOf(given, members) }
+    : { reason: fault }
+}
+
+const replaced = (
+  members: ReadonlyArray<ShownMemory>,
+  by: ShownMemory | undefined,
+  { isStrict }: ShownMemories
+): ChangeJudgement => {
+  const older = members.filter((one) => one !== by)
+  if (by === undefined || older.length === 0) return { reason: "it does not say by which memory" }
+  if (members.at(-1) !== by) return { reason: "what takes the place is not the latest of them" }
+  const shareMin = isStrict ? heldShareMin : commonShareMin
+  if (older.some((one) => shareIn(by.text, one) < shareMin))
+    return { reason: "they have too little in common with what would take their place" }
+  return { action: "replace", ids: members.map(({ memory }) => memory.id), by: by.memory.id }
+}
+
+const ended = (given: string, member: ShownMemory, shown: ShownMemories): ChangeJudgement => {
+  const { memory, text } = member
+  if (!isOver(member, shown.today)) return { reason: "its day is not over" }
+  if (wordsOf(given) === wordsOf(text)) return { reason: "it says the same as before" }
+  const fault = textFault(given, [member], shown)
+  if (fault !== undefined) return { reason: fault }
+  return { action: "end", ids: [memory.id], by: { ...textOf(given, [member], "fact"), when: memory.when } }
+}
+
+/** It has a day, and none that may be still to come; a month is written as its first day, a year as that of January. */
+const isOver = ({ memory, text }: ShownMemory, today: string): boolean => {
+  const eventDay = memory.when?.slice(0, 10)
+  const told = datesInText(text, yearOf(memory)).dates.flatMap((days) =>
+    eventDay !== undefined && days.includes(eventDay) ? [] : [days.toSorted().at(-1)!]
+  )
+  const days = [...told, ...(eventDay === undefined ? [] : [eventDay])]
+  return days.length > 0 && days.every((day) => prefixOf(day) < today.slice(0, prefixOf(day).length))
+}
+
+const yearOf = ({ createdAt }: NearMemory): number => Number(dayOf(createdAt).slice(0, 4))
+
+/** Why a text may not take the place of memories. */
+const textFault = (given: string, members: ReadonlyArray<ShownMemory>, shown: ShownMemories): string | undefined => {
+  const text = visibleLine(given)
+  const [{ about }] = members as readonly [ShownMemory, ...ReadonlyArray<ShownMemory>]
+  if (text === "") return "it has no text"
+  if (isInstruction(text)) return "it gives orders instead of saying something"
+  if (hasFirstPerson(text)) return "it is not said in the third person"
+  const fault = foreignTo({ about, text, year: yearOf(members.at(-1)!.memory) }, members.map(toldBy), shown)
+  if (fault !== undefined) return `none of the memories tells ${fault}`
+  const told = new Set(members.flatMap((member) => queryTerms(`${member.about} ${member.text}`)))
+  const own = queryTerms(text).find((term) => !stopWords.has(term) && !joining.has(term) && !told.has(term))
+  if (own !== undefined) return `none of the memories says "${own}"`
+  if (isDenying(text) !== members.some((member) => isDenying(member.text))) return "it denies what they state"
+  for (const member of members) {
+    const loss = lossIn(text, member, shown)
+    if (loss !== undefined) return `it loses ${loss}`
+    if (shareIn(text, member) < (shown.isStrict ? strictHeldShareMin : heldShareMin))
+      return "many words of a memory are lost"
+  }
+  return undefined
+}
+
+/** Words of a text that are in none of the memories: what joins them, and what says that a day is over. */
+const joining: ReadonlySet<string> = new Set(
+  tokenize(
+    "also as at both by due during ended for former formerly from over own past since then there took place until was were which while who whose with"
+  )
+)
+
+const isDenying = (text: string): boolean => negatorsIn(writtenOut(text)).length > 0
+
+/** A name, a number or a day of the memory that the text does not have. */
+const lossIn = (text: string, { about, memory, text: told }: ShownMemory, shown: ShownMemories): string | undefined => {
+  const day = dayOf(memory.createdAt)
+  return foreignTo({ about, text: told, year: yearOf(memory) }, [{ texts: [about, text], day, when: undefined }], shown)
+}
+
+/** What a memory says, and on which day. */
+interface Told {
+  readonly texts: ReadonlyArray<string>
+  /** `YYYY-MM-DD` */
+  readonly day: string
+  /** Its event's. */
+  readonly when: string | undefined
+}
+
+const toldBy = ({ about, memory, text }: ShownMemory): Told => ({
+  texts: [about, text],
+  day: dayOf(memory.createdAt),
+  when: memory.when?.slice(0, 10)
+})
+
+/** A name, a number or a day that none of them tells. */
+const foreignTo = (
+  { about, text, year }: { readonly about: string; readonly text: string; readonly year: number },
+  told: ReadonlyArray<Told>,
+  { dates }: ShownMemories
+): string | undefined => {
+  const found = datesInText(text, year)
+  const isTold = (day: string): boolean =>
+    told.some(({ day: saidOn, texts, when }) => {
+      const days = texts.flatMap((one) => datesInText(one, Number(saidOn.slice(0, 4))).dates.flat())
+      return day === when || days.includes(day) || texts.some((one) => dates.isTold(day, one, saidOn))
+    })
+  const stray = found.dates.find((days) => !days.some(isTold))
+  if (stray !== undefined) return `the day ${stray[0]}`
+  const claims = [
+    { property: "subject", text: about },
+    { property: "fact", text: found.rest }
+  ]
+  const texts = told.flatMap((one) => one.texts)
+  const words = new Set(wordsOf(texts.join(" ")).split(" "))
+  // Names have no stems: "Ines" is not "in".
+  const names = found.rest.match(/(?<=\S\s+)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? []
+  const word = inventedWord(claims, makeShownText(texts)) ?? names.find((name) => !words.has(name.toLowerCase()))
+  // Other languages write nouns with a capital.
+  return word === undefined || (isForeign(text) && !/\p{N}/u.test(word)) ? undefined : `"${word}"`
+}
+
+/** How much of a memory's words, beside whom it is about, stands in the text. */
+const shareIn = (text: string, { about, text: told }: ShownMemory): number => {
+  const words = new Set(queryTerms(text))
+  const terms = queryTerms(told.replaceAll(about, "")).filter((term) => !stopWords.has(term))
+  return terms.length === 0 ? 1 : terms.filter((term) => words.has(term)).length / terms.length
+}
+
+const builtin = new Set(["factual_memory", "preference_memory", "temporal_event"])
+
+const textOf = (given: string, members: ReadonlyArray<ShownMemory>, wanted?: "fact"): ConsolidatedText => {
+  const [{ about, memory }, ...others] = members as readonly [ShownMemory, ...ReadonlyArray<ShownMemory>]
+  const isCommon = (field: "kind" | "when") => others.every((one) => one.memory[field] === memory[field])
+  const when = isCommon("when") ? memory.when : undefined
+  const kind = wanted === undefined && isCommon("kind") ? memory.kind : "factual_memory"
+  const type = kind === "preference_memory" ? "preference" : kind === "temporal_event" ? "event" : "fact"
+  const filled = filledMemory({ about, text: visibleLine(given), type }, when?.slice(0, 10), builtin)!
+  return { kind: filled.kind, data: filled.data, when }
+}
