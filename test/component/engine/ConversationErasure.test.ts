@@ -149,6 +149,17 @@ describe("an extraction that was shown memories", () => {
     )
   }
 
+  it.effect("stores nothing in the place of one that another version has replaced", () =>
+    Effect.gen(function* () {
+      const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
+      yield* asking(extracting([1], [first]))
+      const newer = memoryRecord(9, "carried on", { uniqueKey: "one" })
+      const replacing = { shown: [{ id, contentHash: first.contentHash, isReplaced: true }] }
+      yield* asking(extracting([2], [memoryRecord(2, "by a caller", { uniqueKey: "one" })]))
+      expect(yield* asking(extracting([9], [newer], replacing))).toMatchObject({ isStale: true, created: [] })
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
   it.effect("stores what it found while they are there, superseded ones too", () =>
     Effect.gen(function* () {
       const first = memoryRecord(1, "a fact", { uniqueKey: "one" })

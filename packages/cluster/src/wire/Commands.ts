@@ -38,7 +38,9 @@ const conversation = Schema.Struct({
   summary: MaybeText,
   expiresAt: Schema.optional(Schema.Number),
   context: Schema.optional(Schema.Struct({ readAt: Mark, expiresAt: MaybeNumber })),
-  shown: Schema.optional(Schema.Array(Schema.Struct({ id: Text, contentHash: Text }))),
+  shown: Schema.optional(
+    Schema.Array(Schema.Struct({ id: Text, contentHash: Text, isReplaced: Schema.optional(Schema.Boolean) }))
+  ),
   withheld: Schema.optional(Texts),
   awaits: Schema.optional(Reading),
   reads: Schema.optional(Text)

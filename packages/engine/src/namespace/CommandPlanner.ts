@@ -419,7 +419,11 @@ const yieldAfter = (index: number): Effect.Effect<void> =>
 const isStale = Effect.fnUntraced(function* (conversation: ConversationCommit, draft: Draft) {
   const { context, isForced, processed, scope, shown = [] } = conversation
   if (context !== undefined && draft.isErasedSince(scope, context.readAt)) return true
-  for (const { contentHash, id } of shown) if ((yield* draft.find(id))?.record.contentHash !== contentHash) return true
+  for (const { contentHash, id, isReplaced } of shown) {
+    const found = yield* draft.find(id)
+    if (found?.record.contentHash !== contentHash) return true
+    if (isReplaced === true && !draft.isLatest(found)) return true
+  }
   return !isForced && (yield* draft.isProcessed(scope, processed))
 })
 

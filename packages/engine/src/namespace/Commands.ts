@@ -131,6 +131,8 @@ export interface ConversationCommit {
 export interface ShownMemory {
   readonly id: string
   readonly contentHash: string
+  /** The extraction puts a version in its place: the command is also stale if another one did so before. */
+  readonly isReplaced?: boolean | undefined
 }
 
 /** Derived data inherits the expiry and the erasure of its sources. */

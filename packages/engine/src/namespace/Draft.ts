@@ -213,9 +213,7 @@ export class Draft {
 
   /** Whether turns or the summary of the conversation were erased since the mark, or by this group; true when in doubt. */
   isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
-    const isForgotten = this.#group.some(
-      ({ conversation }) => conversation !== undefined && conversation._tag !== "Advance"
-    )
+    const isForgotten = this.#group.some(({ conversation }) => conversation !== undefined && erasesTurns(conversation))
     return this.#erases || isForgotten || this.#store.conversations.isErasedSince(scope, mark)
   }
 
@@ -273,7 +271,7 @@ export class Draft {
   changeConversation(change: ConversationChange): void {
     this.#conversation = change
     this.#changesConversations = true
-    this.#erasesConversations ||= change._tag !== "Advance"
+    this.#erasesConversations ||= erasesTurns(change)
     if (change._tag === "Advance") this.#changeCount += change.processed.length + change.turns.length
   }
 
@@ -378,6 +376,8 @@ export class Draft {
     )
   }
 }
+
+const erasesTurns = (change: ConversationChange): boolean => change._tag !== "Advance" || change.withheld !== undefined
 
 /** The vector of the passage `at` after the first. */
 const vectorOfPassage = (vector: MemoryVector | undefined, at: number): MemoryVector | undefined => {

@@ -165,14 +165,16 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
   kinds: KnownKinds["Service"],
   ids: MemoryIds,
   /** In order. */
-  places: ReadonlyArray<VersionPlace>
+  places: ReadonlyArray<VersionPlace>,
+  /** Keys of messages that are not kept. */
+  withheld: ReadonlySet<string>
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const expiresAt = expiryOf({}, request, nowMillis)
   const stored = new Map<Candidate, string>()
   // A turn that expires must not survive as the neighbour of a memory that does not.
   const lasting = context.map((turn) => ((turn.expiresAt ?? Infinity) < (expiresAt ?? Infinity) ? noTurn : turn))
-  const turns = [...lasting, ...messages]
+  const turns = [...lasting, ...messages].map((turn) => (withheld.has(turn.key ?? "") ? noTurn : turn))
   return yield* Effect.forEach(accepted, ({ candidate, data, schema }, at) =>
     Effect.gen(function* () {
       const sources = candidate.sources.filter((source) => messages[source] !== undefined)
@@ -214,7 +216,7 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
 })
 
 /** Keeps the positions of the other turns. */
-const noTurn: Turn = { role: "user", content: "" }
+const noTurn: ContextTurn = { role: "user", content: "" }
 
 /** Those of the request first; a reader's are made such as a filter can name. */
 const tagsOf = (given: ReadonlyArray<string>, { tags }: Candidate): ReadonlyArray<string> =>

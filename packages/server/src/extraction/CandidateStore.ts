@@ -63,8 +63,8 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   const dropped = extraction.dropped.map((each) => rejection(each, messages, each.reason, each.message))
   const { subjectId } = request
   const places = yield* versionPlaces(parts.host, { namespace, subjectId }, accepted, messages)
-  const records = yield* extractedRecords(accepted, scope, kinds, ids, places)
   const withheld = withheldOf(scope, extraction)
+  const records = yield* extractedRecords(accepted, scope, kinds, ids, places, withheld)
   const candidates = new Map(records.map(({ id }, at) => [id, accepted[at]!.candidate]))
   const wait = waitsFor(request, "vectors") ? "vectors" : "never"
   return yield* embedding.storing(namespace, records, wait, (vectors) =>
@@ -89,7 +89,7 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
         _tag: "StoreMemories",
         memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
         skipsDuplicates: true,
-        conversation: yield* conversationCommit(scope, extraction.summary, withheld),
+        conversation: yield* conversationCommit(scope, extraction, withheld),
         idempotency: token
       })
       if (reply.isStale) return undefined
@@ -139,10 +139,11 @@ const sameMeaning = Effect.fnUntraced(function* (
 
 const conversationCommit = Effect.fnUntraced(function* (
   { before, isAtOnce, marks, messages, reads, request, saidMillis, shown }: ExtractionScope,
-  summary: string | undefined,
+  { candidates, summary }: Extraction,
   withheld: ReadonlySet<string>
 ): Effect.fn.Return<ConversationCommit> {
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
+  const replaced = new Set(candidates.map(({ supersedes }) => supersedes))
   return {
     scope: { subjectId: request.subjectId, threadId: request.threadId },
     processed: marks,
@@ -156,7 +157,7 @@ const conversationCommit = Effect.fnUntraced(function* (
     // One that was made before this was known may tell it.
     summary: withheld.size === 0 ? summary : undefined,
     reads,
-    shown,
+    shown: shown.map((one) => (replaced.has(one.id) ? { ...one, isReplaced: true } : one)),
     ...(withheld.size > 0 && { withheld: [...withheld] }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(before !== undefined && { context: readContextOf(before) })
