@@ -234,6 +234,43 @@ describe("what is known", () => {
     ])
   })
 
+  it("is not superseded by the older words said again, after a reading or a caller has changed it", async () => {
+    await say("again", "I live in Quimper. I have a cat.")
+    model.otherwise = (request) => {
+      const { id } = lines(request, "KNOWN").find(({ text }) => text.includes("cat"))!
+      return answer({
+        memories: [told("The user has a cat named Mog", "called Mog", { op: "replace", id, about: "user" })]
+      })
+    }
+    await say("again", "The cat is called Mog.")
+    model.otherwise = () => answer({ memories: [] })
+    await say("again", "I have a cat.")
+    expect(await held("again")).toContain("The user has a cat named Mog")
+    const vat = () => answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
+    model.otherwise = vat
+    const { body } = await say("restated", "Honey in the oak vat, Alice's.")
+    const data = { subject: "Alice", fact: "Alice keeps the honey in an elm vat" }
+    await alice.call("PATCH", `/v1/memories/${body.created[0].id}`, { body: { data } })
+    await say("restated", "As ever: honey in the oak vat, Alice's.")
+    expect(await held("restated")).toContain("Alice keeps the honey in an elm vat")
+  })
+
+  it("is replaced once: a second reply in its place stands beside the first", async () => {
+    const vats = ["Alice sold the oak vat", "Alice keeps the honey in a copper vat"]
+    for (const remember of ["messages", "extracted"]) {
+      const agentId = `twice-${remember}`
+      model.otherwise = () =>
+        answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
+      await say(agentId, "Honey in the oak vat, Alice's.", { remember })
+      model.otherwise = (request) => {
+        const { id } = lines(request, "KNOWN").find(({ text }) => text.includes("oak"))!
+        return answer({ memories: vats.map((text) => told(text, "sold the oak vat", { op: "replace", id })) })
+      }
+      await say(agentId, "Alice sold the oak vat, honey is in a copper one.", { remember })
+      expect([...(await held(agentId))].toSorted()).toEqual(vats.toSorted())
+    }
+  })
+
   it("is of the subject alone, and what a caller stored is not replaced", async () => {
     const direct = { kind: "factual_memory", data: { subject: "Alice", fact: "Alice keeps bees" } }
     await alice.create("scoped", [direct], { subjectId: "s" })
@@ -298,6 +335,9 @@ describe("a message that its writer asks not to keep", () => {
     model.otherwise = withholding("Quimper", "I live in Quimper")
     await say("kept", "I live in Quimper.")
     expect([await total("kept"), await held("kept")]).toEqual([2, ["The user lives in Quimper"]])
+    model.otherwise = withholding("Quimper", "don't forget that")
+    await say("wished", "Please don't forget that I live in Quimper.")
+    expect(await total("wished")).toBeGreaterThan(0)
   })
 })
 

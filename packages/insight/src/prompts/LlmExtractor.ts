@@ -297,17 +297,21 @@ const settle = ({ dropped, found }: Reading, judgement: Judgement, known: Readon
 }
 
 const extractionOf = ({ dropped, found, withheld }: Reading): Extraction => {
-  const isWithheld = ({ sources }: Candidate) => sources.some((source) => withheld.has(source + 1))
-  const dropAs = (some: ReadonlyArray<Candidate>, reason: DroppedCandidate["reason"], message: string) =>
-    some.map(({ data, kind, sources }) => ({ kind, data, sources, reason, message }))
+  // What takes the place of a candidate carries its words on.
+  const isWithheld = ({ sources, supersedes }: Candidate): boolean =>
+    sources.some((source) => withheld.has(source + 1)) || (typeof supersedes === "object" && isWithheld(supersedes))
   const lasting = found.filter((candidate) => !isWithheld(candidate))
   return {
     candidates: lasting.slice(0, candidatesMax),
     dropped: [
       ...dropped,
-      ...lasting
-        .slice(candidatesMax)
-        .flatMap((one) => dropAs([one], "low_confidence", `only the first ${candidatesMax} of a request are kept`))
+      ...lasting.slice(candidatesMax).map(({ data, kind, sources }) => ({
+        kind,
+        data,
+        sources,
+        reason: "low_confidence" as const,
+        message: `only the first ${candidatesMax} of a request are kept`
+      }))
     ],
     summary: undefined,
     withheld: [...withheld].map((number) => number - 1)
@@ -320,13 +324,13 @@ const knownFor = Effect.fnUntraced(function* ({ found, request }: Reading, { con
   // A short reply is about what was said before it.
   const texts = [...said, [...context.slice(-2), ...pieces].map(({ content }) => content).join("\n")]
   const terms = new Set(texts.flatMap((text) => [...tokenize(text)]))
+  const replaced = new Set(found.map(({ supersedes }) => supersedes))
   const own = found
-    .filter((candidate) => !found.some(({ supersedes }) => supersedes === candidate))
+    .filter((candidate) => isFlat(new Set([candidate.kind])) && !replaced.has(candidate))
     .map((candidate) => ({ ...lineOf(candidate), target: candidate }))
     .filter(({ text }) => tokenize(text).some((term) => terms.has(term)))
     .slice(-ownKnownMax)
   const stored = request.known === undefined ? [] : yield* request.known(texts)
-  const replaced = new Set(found.map(({ supersedes }) => supersedes))
   const known: ReadonlyArray<Known> = [
     ...own,
     ...stored

@@ -48,20 +48,38 @@ export const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
   const candidates = accepted.map(({ candidate }) => candidate)
   const slots = yield* slotKeys(host, scope, candidates, messages)
   const places = new Map<Candidate, VersionPlace>()
+  const taken = new Set<string | Candidate>()
   for (const [at, { candidate, data }] of accepted.entries()) {
     const { kind, supersedes } = candidate
     const replaced =
       typeof supersedes === "string"
         ? yield* host.answer(scope.namespace, { _tag: "Find", id: supersedes })
         : supersedes && places.get(supersedes)
-    const own = slots[at] ?? contentKey(scope.subjectId, kind, data)
+    // Of two that replace the same one the second would end the first.
+    const isFirst = supersedes !== undefined && !taken.has(supersedes)
+    if (supersedes !== undefined) taken.add(supersedes)
+    const key = (isFirst ? replaced?.uniqueKey : undefined) ?? slots[at]
     places.set(candidate, {
-      uniqueKey: isBuiltin(kind) ? (replaced?.uniqueKey ?? own) : undefined,
+      uniqueKey: isBuiltin(kind) ? (key ?? (yield* ownKey(host, scope, kind, data))) : undefined,
       carries: replaced && supersedes,
       endsAt: replaced && ("endsAt" in replaced ? replaced.endsAt : replaced.expiresAt)
     })
   }
   return candidates.map((candidate) => places.get(candidate)!)
+})
+
+/** Under the key of its content there may be a newer version, or what a caller has corrected: neither is superseded by it. */
+const ownKey = Effect.fnUntraced(function* (
+  host: NamespaceHost["Service"],
+  { namespace, subjectId }: SlotScope,
+  kind: string,
+  data: JsonObject
+) {
+  const key = contentKey(subjectId, kind, data)
+  const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey: key })
+  return latest === undefined || contentKey(subjectId, latest.kind, latest.data) === key
+    ? key
+    : sha256Hex(`${key} beside ${latest.id}`)
 })
 
 const nameIn = (data: JsonObject): string | undefined => / name is (.+)$/.exec(String(data["fact"]))?.[1]

@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import type { Candidate, Extraction, ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
+import { isBuiltin } from "@muniment/insight/rules/Candidates"
 import { statementOf } from "./KnownMemories.ts"
 
 export const readBoth = Effect.fn("readBoth")(function* (
@@ -13,24 +14,37 @@ export const readBoth = Effect.fn("readBoth")(function* (
   const early = extractAtOnce === undefined ? undefined : yield* extractAtOnce(asked)
   if (early === undefined) return yield* extract(asked)
   const found = new Map(early.candidates.map((candidate, at) => [`rules ${at}`, candidate]))
-  const own = Array.from(found, ([id, candidate]) => ({ id, ...statementOf(candidate), isOpen: true }))
+  const own = Array.from(found, ([id, candidate]) => ({
+    id,
+    ...statementOf(candidate),
+    isOpen: isBuiltin(candidate.kind)
+  }))
   const known: ExtractionRequest["known"] = (texts) =>
     Effect.map(asked.known?.(texts) ?? Effect.succeed([]), (stored) => [...own, ...stored])
   const extraction = yield* extract({ ...asked, known })
-  const inPlace = (candidate: Candidate): Candidate => {
-    const { supersedes, ...rest } = candidate
-    const replaced = typeof supersedes === "string" ? found.get(supersedes) : undefined
-    return replaced === undefined ? candidate : { ...rest, slot: replaced.slot }
-  }
-  const replaced = new Set(extraction.candidates.map(({ supersedes }) => supersedes))
   const withheld = new Set(extraction.withheld)
-  const isLeft = ([id, { sources }]: readonly [string, Candidate]) =>
-    !replaced.has(id) && !sources.some((source) => withheld.has(source))
+  const isWithheld = ({ sources }: Candidate) => sources.some((source) => withheld.has(source))
+  const replaced = new Set<string>()
+  const inPlace = new Map<Candidate, Candidate>()
+  for (const candidate of extraction.candidates) {
+    const { supersedes, ...rest } = candidate
+    if (typeof supersedes === "object") {
+      const before = inPlace.get(supersedes)
+      if (before !== undefined) inPlace.set(candidate, { ...rest, supersedes: before })
+      continue
+    }
+    const ofRules = supersedes === undefined ? undefined : found.get(supersedes)
+    if (supersedes === undefined || ofRules === undefined) inPlace.set(candidate, candidate)
+    // The words of what is withheld are carried on by nothing; of two in one place the second would end the first.
+    else if (!isWithheld(ofRules))
+      inPlace.set(candidate, { ...rest, slot: replaced.has(supersedes) ? undefined : ofRules.slot })
+    if (supersedes !== undefined) replaced.add(supersedes)
+  }
   return {
     ...extraction,
     candidates: [
-      ...Array.from(found).flatMap((one) => (isLeft(one) ? [one[1]] : [])),
-      ...extraction.candidates.map(inPlace)
+      ...Array.from(found).flatMap(([id, one]) => (replaced.has(id) || isWithheld(one) ? [] : [one])),
+      ...inPlace.values()
     ],
     dropped: [...early.dropped, ...extraction.dropped],
     summary: early.summary
