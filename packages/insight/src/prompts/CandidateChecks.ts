@@ -173,16 +173,16 @@ export const withheldBy = ({ n, quote }: Pick<WireRecord, "n" | "quote">, shown:
   })
 }
 
-/** "Don't keep that", in the languages of most users; a model alone could leave out what it likes. */
+/** "Don't keep that", not "don't forget that", in the languages of most users; a model alone could leave out what it likes. */
 const asksToWithhold = new RegExp(
   [
     String.raw`\b(?:don['’]?t|do not|never|not to|no need to|rather (?:you )?(?:not|didn['’]?t)|shouldn['’]?t|without|stop|avoid)\b[^.!?]{0,60}\b(?:keep|kept|sav|stor|remember|record|writ|not(?:e|ing)\b|log|memori|retain|hold on to)`,
-    String.raw`\boff the record\b|\b(?:forget|delete|erase|wipe|remove|scrub|scrap|strike)\b[^.!?]{0,30}\b(?:this|that|it|what|my|the)\b`,
-    String.raw`\bnicht\b[^.!?]{0,40}(?:speicher|merk|behalt|notier|aufschreib|festhalt)|\b(?:vergiss|lösch)`,
-    String.raw`\bno\b[^.!?]{0,40}(?:guard|recuerd|anot|almacen|registr)|\b(?:olvida|borra)`,
-    String.raw`\bne\b[^.!?]{0,40}(?:gard|retien|not|enregistr|mémoris)|\b(?:oublie|efface)`,
-    String.raw`\bnon\b[^.!?]{0,40}(?:salv|ricord|memorizz|annot|tener|registr)|\b(?:dimentica|cancella)`,
-    String.raw`\bnão\b[^.!?]{0,40}(?:guard|salv|lembr|anot|memoriz|regist)|\b(?:esqueça|esquece|apag)`
+    String.raw`\boff the record\b|(?<!(?:n['’]?t|\bnot|\bnever) )\b(?:forget|delete|erase|wipe|remove|scrub|scrap|strike)\b[^.!?]{0,30}\b(?:this|that|it|what|my|the)\b`,
+    String.raw`\bnicht\b[^.!?]{0,40}(?:speicher|merk|behalt|notier|aufschreib|festhalt)|\b(?:vergiss(?! (?:bitte )?nicht)|lösch)`,
+    String.raw`\bno\b[^.!?]{0,40}(?:guard|recuerd|anot|almacen|registr)|(?<!\bno )\b(?:olvida|borra)`,
+    String.raw`\bne\b[^.!?]{0,40}(?:gard|retien|not|enregistr|mémoris)|(?<!\bn['’])\b(?:oublie|efface)`,
+    String.raw`\bnon\b[^.!?]{0,40}(?:salv|ricord|memorizz|annot|tener|registr)|(?<!\bnon )\b(?:dimentica|cancella)`,
+    String.raw`\bnão\b[^.!?]{0,40}(?:guard|salv|lembr|anot|memoriz|regist)|(?<!\bnão )\b(?:esqueça|esquece|apag)`
   ].join("|"),
   "iu"
 )
@@ -378,8 +378,9 @@ const isOfSame = (
   news: { readonly about: string; readonly text: string }
 ): boolean => {
   if (wordsOf(known.about) === wordsOf(news.about)) return true
-  const told = new Set(tokenize(known.text))
-  return tokenize(news.text).some((term) => told.has(term))
+  const names = new Set([known.about, news.about, "user"].flatMap((name) => [...tokenize(name)]))
+  const told = new Set(queryTerms(known.text))
+  return queryTerms(news.text).some((term) => told.has(term) && !names.has(term))
 }
 
 const indexesOf = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => numbers.map((number) => number - 1)
