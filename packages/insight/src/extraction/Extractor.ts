@@ -111,7 +111,7 @@ export interface DroppedCandidate {
 export interface Extraction {
   readonly candidates: ReadonlyArray<Candidate>
   readonly dropped: ReadonlyArray<DroppedCandidate>
-  /** The earlier summary, updated with these messages; at most `summaryLengthMax` characters. Undefined: as it was. */
+  /** The earlier summary, updated with these messages. Undefined: as it was. */
   readonly summary: string | undefined
   /** Indexes into `messages`, or from the end of `context` (-1 is its last), of those that their writer asked not to keep. */
   readonly withheld?: ReadonlyArray<number> | undefined
@@ -121,8 +121,6 @@ export interface Extraction {
 export interface ReadingEstimate extends TokenCount {
   readonly calls: number
 }
-
-export const summaryLengthMax = 2_000
 
 /** Undefined: nothing is read at once for this account. */
 export type ExtractAtOnce = (request: ExtractionRequest) => Effect.Effect<Extraction | undefined, ModelFailure>

@@ -1,6 +1,7 @@
 /** Summary for the next extraction: the user's name and the people mentioned, one line each. */
-import { summaryLengthMax } from "../extraction/Extractor.ts"
 import type { People } from "./People.ts"
+
+const summaryLengthMax = 2_000
 
 export const peopleOfSummary = (summary: string, people: People): void => {
   for (const line of summary.slice(0, summaryLengthMax).split("\n")) {
