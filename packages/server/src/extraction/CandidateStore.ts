@@ -17,7 +17,7 @@ import type { Extraction } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { MemoryIds } from "../memories/MemoryIds.ts"
-import { expiryOf } from "../memories/MemoryPreparation.ts"
+import { contentKey, expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { isOfTool, turnOf } from "./ConversationMessages.ts"
@@ -107,11 +107,14 @@ const withheldOf = ({ context, messages }: ExtractionScope, { withheld = [] }: E
 const laterVersion = Effect.fnUntraced(function* (
   { host }: Parts,
   { namespace, saidMillis }: ExtractionScope,
-  { uniqueKey }: MemoryRecord
+  { data, kind, subjectId, uniqueKey: own }: MemoryRecord
 ) {
-  if (saidMillis === undefined || uniqueKey === undefined) return undefined
-  const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey })
-  return latest !== undefined && (yield* isLater(host, namespace, latest, saidMillis)) ? latest : undefined
+  if (saidMillis === undefined || own === undefined) return undefined
+  for (const uniqueKey of new Set([own, contentKey(subjectId, kind, data)])) {
+    const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey })
+    if (latest !== undefined && (yield* isLater(host, namespace, latest, saidMillis))) return latest
+  }
+  return undefined
 })
 
 type KnownReason = "duplicate" | "near_duplicate"
