@@ -25,7 +25,7 @@ import { visibleLine, visibleText } from "../text/VisibleText.ts"
 import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
 import type { DateSupport } from "./DateSupport.ts"
-import type { WireMemory, WireRecord } from "./ExtractionPrompt.ts"
+import { type WireMemory, type WireRecord, withinBounds } from "./ExtractionPrompt.ts"
 import { filledMemory } from "./FlatMemory.ts"
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
@@ -69,9 +69,8 @@ export type Judgement =
 
 /** A flat memory. */
 export const judgeMemory = (given: WireMemory, shown: Shown): Judgement => {
-  const wire = { ...given, about: visibleLine(given.about), text: visibleLine(given.text) }
-  const { about, quote, text } = wire
-  const [op, type] = [wire.op ?? "add", wire.type ?? "fact"]
+  const wire = withinBounds(given)
+  const { about, op, quote, text, type } = wire
   const texts = [about, text, quote]
   const placed = placedQuote(quote, wire.n, shown)
   const data: JsonObject = { subject: about, fact: text }
@@ -160,17 +159,30 @@ export const judgeRecord = (wire: WireRecord, shown: Shown): Judgement => {
 /** Numbers of the messages that their writer asked not to keep; empty where no such words stand in a message of theirs. */
 export const withheldBy = ({ n, quote }: Pick<WireRecord, "n" | "quote">, shown: Shown): ReadonlyArray<number> => {
   const placed = placedQuote(quote, n, shown)
-  if (
-    placed === undefined ||
-    placed.message.role !== "user" ||
-    !asksToWithhold.test(sentencesAround(quote, placed.message.content))
-  )
-    return []
+  if (placed === undefined || !isWish(quote, placed, shown)) return []
   const { name } = placed.message
-  return [...new Set([...n, placed.number])].filter((number) => {
-    const message = shown.messages.get(number) ?? shown.context.get(number)
-    return message?.role === "user" && message.name === name
-  })
+  return [...new Set([...n, placed.number])]
+    .filter((number) => {
+      const message = shown.messages.get(number) ?? shown.context.get(number)
+      const isNear = number <= placed.number && number >= placed.number - withheldReach
+      return isNear && message?.role === "user" && message.name === name
+    })
+    .slice(0, withheldMax)
+}
+/** "Don't keep that" is said of what was said shortly before. */
+const withheldReach = 4
+const withheldMax = 3
+
+/** Of the writer's own: not of a text that was pasted, nor of a message that gives orders. */
+const isWish = (quote: string, { message: { content, role }, number }: PlacedQuote, { ordering }: Shown): boolean =>
+  role === "user" &&
+  !ordering.has(number) &&
+  !isFramed(quote, content) &&
+  asksToWithhold.test(sentencesAround(quote, content))
+
+const isFramed = (quote: string, content: string): boolean => {
+  const start = placeOf(quote, content)
+  return framesOf(content).some((frame) => frame.start <= start && start < frame.end)
 }
 
 /** "Don't keep that", not "don't forget that", in the languages of most users; a model alone could leave out what it likes. */
@@ -193,9 +205,7 @@ const weaknessIn = (
   { message: { content }, sources }: PlacedQuote,
   { messages }: Shown
 ): Refusal | undefined => {
-  const start = placeOf(quote, content)
-  if (framesOf(content).some((frame) => frame.start <= start && start < frame.end))
-    return ["unsupported", "it stands in a text that is not the writer's own"]
+  if (isFramed(quote, content)) return ["unsupported", "it stands in a text that is not the writer's own"]
   const sentence = sentencesAround(quote, content)
   const statement = statementsOf(sentence).find((part) => part.includes(quote.trim())) ?? sentence
   const mood = isForeign(content) ? "stated" : moodOf(writtenOut(statement.trim()))

@@ -6,6 +6,8 @@
 import { Schema } from "effect"
 import type { ExtractionRequest } from "../extraction/Extractor.ts"
 import { dayAndTime, dayOnly, spokenMoment } from "../text/LocalMoment.ts"
+import { visibleLine } from "../text/VisibleText.ts"
+import { clippedText } from "./ClippedJson.ts"
 import type { ConversationWindow, Piece } from "./ConversationWindows.ts"
 import { type Fence, fenceExplained } from "./Fence.ts"
 import { isInstruction } from "./InstructionText.ts"
@@ -24,44 +26,59 @@ const memoriesMax = 32
 const namesMax = 24
 const withheldMax = 8
 
-const Sources = Schema.Array(Schema.Finite).check(Schema.isMaxLength(sourcesMax))
-const Quote = Schema.String.check(Schema.isMaxLength(quoteLengthMax))
+const idLengthMax = 40
 
-export const WireMemory = Schema.Struct({
-  /** Default: add. */
-  op: Schema.optionalKey(Schema.NullOr(Schema.Literals(["add", "replace", "end"]))),
-  id: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  about: Schema.String.check(Schema.isMaxLength(aboutLengthMax)),
-  /** Default: fact. */
-  type: Schema.optionalKey(Schema.NullOr(Schema.Literals(["fact", "preference", "plan", "event", "instruction"]))),
-  text: Schema.String.check(Schema.isMaxLength(textLengthMax)),
-  date: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  n: Sources,
-  quote: Quote
-})
-export type WireMemory = typeof WireMemory.Type
+/** What a server imposes is bounded; what is decoded is not, so that one long text does not cost a whole reply. */
+const wireForm = (isBounded: boolean) => {
+  const text = (lengthMax: number) => (isBounded ? Schema.String.check(Schema.isMaxLength(lengthMax)) : Schema.String)
+  const oneOf = <const L extends ReadonlyArray<string>>(options: L): Schema.Codec<string> =>
+    isBounded ? Schema.Literals(options) : Schema.String
+  const listOf = <S extends Schema.Constraint>(item: S, lengthMax: number) => {
+    const list = Schema.Array(item)
+    return isBounded ? list.check(Schema.isMaxLength(lengthMax)) : list
+  }
+  const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+  const source = { n: listOf(Schema.Finite, sourcesMax), quote: text(quoteLengthMax) }
+  const memory = Schema.Struct({
+    /** Default: add. */
+    op: optional(oneOf(ops)),
+    id: optional(text(idLengthMax)),
+    about: text(aboutLengthMax),
+    /** Default: fact. */
+    type: optional(oneOf(types)),
+    text: text(textLengthMax),
+    date: optional(text(idLengthMax)),
+    ...source
+  })
+  /** Of a registered kind; its form is bounded by the kind (`BoundedForm.ts`). */
+  const record = Schema.Struct({ kind: Schema.String, data: Schema.Record(Schema.String, Schema.Json), ...source })
+  // What is absent is empty: small models leave lists out.
+  return Schema.Struct({
+    memories: Schema.optionalKey(listOf(memory, memoriesMax)),
+    records: Schema.optionalKey(listOf(record, memoriesMax)),
+    withhold: Schema.optionalKey(listOf(Schema.Struct(source), withheldMax))
+  })
+}
 
-/** A memory of a registered kind; its form on the wire is bounded by the kind (`BoundedForm.ts`). */
-export const WireRecord = Schema.Struct({
-  kind: Schema.String,
-  data: Schema.Record(Schema.String, Schema.Json),
-  n: Sources,
-  quote: Quote
-})
-export type WireRecord = typeof WireRecord.Type
+const ops = ["add", "replace", "end"] as const
+const types = ["fact", "preference", "plan", "event", "instruction"] as const
 
-export const WireWithheld = Schema.Struct({ n: Sources, quote: Quote })
-
-/** What a kind of list lacks is empty: small models leave lists out. */
-const listOf = <S extends Schema.Constraint>(item: S, lengthMax: number) =>
-  Schema.optionalKey(Schema.Array(item).check(Schema.isMaxLength(lengthMax)))
-
-export const WireExtraction = Schema.Struct({
-  memories: listOf(WireMemory, memoriesMax),
-  records: listOf(WireRecord, memoriesMax),
-  withhold: listOf(WireWithheld, withheldMax)
-})
+export const WireExtraction = wireForm(false)
+export const boundedExtraction = wireForm(true)
 export type WireExtraction = typeof WireExtraction.Type
+export type WireMemory = NonNullable<WireExtraction["memories"]>[number]
+export type WireRecord = NonNullable<WireExtraction["records"]>[number]
+
+/** A memory within the bounds, also of a server that imposes none; an unknown word is the default. */
+export const withinBounds = ({ about, op, quote, text, type, ...rest }: WireMemory) => ({
+  ...rest,
+  about: clippedText(visibleLine(about), aboutLengthMax),
+  text: clippedText(visibleLine(text), textLengthMax),
+  quote: quote.slice(0, quoteLengthMax),
+  op: ops.find((one) => one === op) ?? ("add" as const),
+  type: types.find((one) => one === type) ?? ("fact" as const)
+})
+export type MemoryType = (typeof types)[number]
 
 const instructionsFor = (
   hasRecords: boolean

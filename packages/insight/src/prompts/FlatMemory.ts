@@ -1,6 +1,6 @@
 /** The flat form in which a model writes memories, as data of the built-in kinds that were asked for. */
 import type { JsonObject } from "@muniment/domain/Memory"
-import type { WireMemory } from "./ExtractionPrompt.ts"
+import type { MemoryType, WireMemory } from "./ExtractionPrompt.ts"
 
 export interface FilledMemory {
   readonly kind: string
@@ -17,7 +17,7 @@ export const isFlat = (kinds: ReadonlySet<string>): boolean => [fact, preference
 
 /** `day`: a date that the messages tell. Undefined: it has none of the forms that were asked for. */
 export const filledMemory = (
-  { about, text, type }: Pick<WireMemory, "about" | "text"> & { readonly type: NonNullable<WireMemory["type"]> },
+  { about, text, type }: Pick<WireMemory, "about" | "text"> & { readonly type: MemoryType },
   day: string | undefined,
   kinds: ReadonlySet<string>
 ): FilledMemory | undefined => {

@@ -50,6 +50,7 @@ import {
   namesShown,
   repairPrompt,
   WireExtraction,
+  boundedExtraction,
   type WireMemory
 } from "./ExtractionPrompt.ts"
 import { drawFence, type Fence } from "./Fence.ts"
@@ -374,7 +375,7 @@ const wireFor = (isFlatAsked: boolean, kinds: ReadonlyArray<PromptKind>): typeof
 }
 
 const shapeOf = (isFlatAsked: boolean, kinds: ReadonlyArray<PromptKind>): JsonSchema => {
-  const { properties } = jsonSchemaOf(WireExtraction) as { readonly properties: Readonly<Record<string, ListShape>> }
+  const { properties } = jsonSchemaOf(boundedExtraction) as { readonly properties: Readonly<Record<string, ListShape>> }
   const { memories, records, withhold } = properties
   const item = records!.items
   const recordOf = ({ kind }: PromptKind): JsonSchema => ({
