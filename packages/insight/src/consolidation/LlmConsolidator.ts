@@ -7,13 +7,8 @@
 import { Effect, Layer } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { readStatement } from "../answers/MemoryStatement.ts"
-import {
-  type Consolidated,
-  type ConsolidationRequest,
-  Consolidator,
-  type NearMemory
-} from "../consolidation/Consolidator.ts"
-import { clippedText, leafTexts } from "./ClippedJson.ts"
+import { type Consolidated, type ConsolidationRequest, Consolidator, type NearMemory } from "./Consolidator.ts"
+import { clippedText, leafTexts } from "../prompts/ClippedJson.ts"
 import { judgeChange, type ShownMemories, type ShownMemory } from "./ConsolidationChecks.ts"
 import {
   consolidationPrompt,
@@ -22,10 +17,10 @@ import {
   consolidationTokensMax,
   WireConsolidation
 } from "./ConsolidationPrompt.ts"
-import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
-import { drawFence } from "./Fence.ts"
-import { isInstruction } from "./InstructionText.ts"
-import type { ExtractionChecks } from "./LlmExtractor.ts"
+import { type DateSupport, makeDateSupport } from "../prompts/DateSupport.ts"
+import { drawFence } from "../prompts/Fence.ts"
+import { isInstruction } from "../prompts/InstructionText.ts"
+import type { ExtractionChecks } from "../prompts/LlmExtractor.ts"
 
 /** Characters of a memory in the prompt; of a longer one nothing is changed. */
 const textLengthMax = 400

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { dayAndTime, dayOnly } from "../text/LocalMoment.ts"
-import { type Fence, fenceExplained } from "./Fence.ts"
+import { type Fence, fenceExplained } from "../prompts/Fence.ts"
 
 /** Version of the text below, recorded in traces; increase it with every change. */
 export const consolidationPromptVersion = 1
