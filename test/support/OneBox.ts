@@ -7,7 +7,7 @@ const backups = "`muniment backup` copies the files of one machine; a node refus
 const bytes = "looks for erased words in the files of one machine; those of a cluster: `ReplicatedStore.test.ts`"
 const changed = "changes `control.db` while the service is stopped, as time would"
 const moves = "moves the directory of one machine into a cluster of its own, and back"
-const processes = "one process is what is tested: its start, its end, its exit code"
+const processes = "one process is what is tested: its start, its end, its log, its exit code"
 
 /** Below `test/integration`. */
 export const oneBoxFiles: Readonly<Record<string, string>> = {
@@ -25,6 +25,7 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
   "erasure.test.ts": bytes,
   "first-build.test.ts": "opens a directory of the first build",
   "loop-slices.test.ts": "measures one process from inside",
+  "local-model.long.test.ts": processes,
   "migrate-large.test.ts": moves,
   "migrate.test.ts": moves,
   "readiness.test.ts": processes,
