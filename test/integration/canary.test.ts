@@ -290,6 +290,9 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.series": () => [["/admin/series"], ["/admin/series?window=month"]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
   "admin.reembed": () => [["/admin/reembed"]],
+  "consolidations.list": ({ agentId }) => [["/admin/consolidations"], [`/admin/consolidations?account=${agentId}`]],
+  "consolidations.run": ({ agentId }) => [["/admin/consolidations", { body: { account: agentId, dryRun: true } }]],
+  "consolidations.undo": ({ agentId }) => [[`/admin/consolidations/${agentId}/undo`]],
   "admin.reread": ({ agentId }) => [["/admin/reread", { body: { account: agentId, dryRun: true } }]]
 }
 

@@ -371,7 +371,6 @@ const failures: ReadonlyArray<readonly [string, ReadonlyArray<ModelReply>]> = [
   ["drips", times(8, { kind: "drip", value: {}, everyMillis: 400 })],
   ["is cut off", times(8, { kind: "cut", value: {} })],
   ["is reset", times(8, { kind: "reset" })],
-  ["ends at the length bound", times(8, { kind: "length", text: '{"memories": [' })],
   ["is refused by the model", times(8, { kind: "refusal" })],
   ["is no JSON", times(8, text("I would rather not."))],
   ["has the wrong shape", times(8, answer({ memories: "none" }))],

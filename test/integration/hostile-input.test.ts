@@ -32,11 +32,13 @@ const holdings = async () => {
 
 const empty = { agents: [], schemas: [] }
 
-/** How the daily job is to be run, what a key of one's own may do, which messages are sent again. */
+/** How a job is to be run, what a key of one's own may do, which messages are sent or read again. */
 const mayBeEmpty = new Set([
   "money.runJobs",
   "keys.createKey",
   "webhooks.resendWebhooks",
+  "admin.reread",
+  "consolidations.run",
   "hooks.repeatDeliveries",
   "hooks.changeHook"
 ])

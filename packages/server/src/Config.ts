@@ -93,7 +93,7 @@ const llm = Config.all({
     Config.option,
     Config.map(Option.getOrUndefined)
   ),
-  /** Of what it reads and answers: strict ones refuse what is only doubtful, for weak models. */
+  /** For weak models: strict ones take what a sentence states alone, and leave answers to quotes. */
   checks: Config.Literals(["normal", "strict"], "MUNIMENT_LLM_CHECKS").pipe(Config.withDefault("normal")),
   /** Budget of each account and UTC day, and of all accounts together. */
   tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.withDefault(5_000_000)),

@@ -55,6 +55,11 @@ export const totalsOf = (results: ReadonlyArray<TrialResult>): TrialTotals => {
 const worthOf = ({ falsehoods, held, right, wrong }: TrialTotals): number =>
   held + right - costOfWrong * (falsehoods + wrong)
 
+/** One slip is no weakness. */
+const isWeak = ({ falsehoods, held, right, wrong }: TrialTotals): boolean =>
+  wrong + falsehoods > (held + right) * shareOfSlipsMax
+const shareOfSlipsMax = 0.1
+
 export const adviceOf = (tried: TriedModel): TrialAdvice => {
   const byModel = totalsOf(tried.byModel)
   if (worthOf(byModel) <= worthOf(totalsOf(tried.byRules))) {
@@ -78,7 +83,7 @@ export const adviceOf = (tried: TriedModel): TrialAdvice => {
         slots !== callSettings({ ...config, concurrency: undefined }).concurrency && {
           MUNIMENT_LLM_CONCURRENCY: String(slots)
         }),
-      ...((isStrict || byModel.wrong + byModel.falsehoods > 0) && { MUNIMENT_LLM_CHECKS: "strict" })
+      ...((isStrict || isWeak(byModel)) && { MUNIMENT_LLM_CHECKS: "strict" })
     },
     notes: notesOf(tried)
   }

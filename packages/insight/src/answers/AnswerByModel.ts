@@ -26,14 +26,8 @@ import { readQuestion } from "./Question.ts"
 import { readQuotes } from "./Quote.ts"
 import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
-export interface AnswerChecks {
-  /** For weak models (`AnswerCheck.ts`). */
-  readonly isStrict: boolean
-}
-
 export const answerByModel = Effect.fn("AnswerByModel.answer")(function* (
-  request: AnswerRequest,
-  { isStrict }: AnswerChecks = { isStrict: false }
+  request: AnswerRequest
 ): Effect.fn.Return<WrittenAnswer, ModelFailure, StructuredModel> {
   // Without evidence the model is not asked.
   if (request.evidence.length === 0) return unanswered("model")
@@ -48,8 +42,7 @@ export const answerByModel = Effect.fn("AnswerByModel.answer")(function* (
     quotes,
     numbered,
     nowMillis: request.nowMillis,
-    dates: dateSupport(),
-    isStrict
+    dates: dateSupport()
   })
   const ask = (text: string) =>
     model.generate({

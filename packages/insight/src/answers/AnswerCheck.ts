@@ -3,9 +3,7 @@
  * sentence that stands must not carry another one along, nor a memory that is cited elsewhere.
  *
  * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
- * citation states in the same words, and what is said of somebody else. A strict check, for weak models, takes for a fault
- * what is right too often with strong ones: other words, an uncited message that may have changed the matter, an answer
- * without the form that is asked for. Figures: README.md, Answers.
+ * citation states in the same words, and what is said of somebody else. Figures: README.md, Answers.
  */
 import { isForeign } from "@muniment/engine/text/ForeignText"
 import { stopWords } from "@muniment/engine/text/StopWords"
@@ -19,11 +17,9 @@ import { numberWords } from "../prompts/NumberWords.ts"
 import { inventedWord, makeShownText } from "../prompts/Support.ts"
 import { tellsDay } from "../prompts/ToldDays.ts"
 import type { WireAnswer } from "./AnswerPrompt.ts"
-import { changesOf } from "./ChangedSince.ts"
 import { type Identities, readIdentities } from "./Identities.ts"
 import type { Question } from "./Question.ts"
 import type { Quote } from "./Quote.ts"
-import { hasPartAsked } from "./QuoteConditions.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { type Source, sourceOf } from "./CitedSource.ts"
 import { whoseElse } from "./WhoseWords.ts"
@@ -37,27 +33,20 @@ export interface Checked {
   readonly numbered: ReadonlyArray<Evidence>
   readonly nowMillis: number | undefined
   readonly dates: DateSupport
-  readonly isStrict: boolean
 }
 
 /** The faults of a reply, in words for the model. */
-export const answerCheck = ({ asked, dates, isStrict, nowMillis, numbered, quotes }: Checked) => {
+export const answerCheck = ({ asked, dates, nowMillis, numbered, quotes }: Checked) => {
   const sources = numbered.map((memory) => sourceOf(memory, quotes))
   const identities = readIdentities(quotes.map(({ statement }) => statement))
   const units = new Set(sources.flatMap(({ texts }) => texts.flatMap(unitsIn)))
-  const context: Context = { asked, identities, people: peopleOf(identities, asked), units, nowMillis, dates, isStrict }
-  return ({ sentences }: WireAnswer): ReadonlyArray<string> => {
-    const all = sentences.map(({ citations, text }, at) => {
+  const context: Context = { asked, identities, people: peopleOf(identities, asked), units, nowMillis, dates }
+  return ({ sentences }: WireAnswer): ReadonlyArray<string> =>
+    sentences.flatMap(({ citations, text }, at) => {
       const cited = [...new Set(citations)].flatMap((number) => sources[number - 1] ?? [])
       const found = sentencesOf(text).flatMap((sentence) => sentenceFaults(sentence, cited, context))
-      return { cited, faults: found.map((fault) => `sentence ${at + 1}: ${fault}`) }
+      return found.map((fault) => `sentence ${at + 1}: ${fault}`)
     })
-    const faults = all.flatMap((one) => one.faults)
-    if (!isStrict) return faults
-    const cited = all.flatMap((one) => one.cited)
-    const whole = sentences.map(({ text }) => text).join(" ")
-    return [...faults, ...partFaults(asked, whole, cited), ...newerFaults(asked, cited, sources, quotes)]
-  }
 }
 
 interface Context {
@@ -69,7 +58,6 @@ interface Context {
   readonly units: ReadonlySet<string>
   readonly nowMillis: number | undefined
   readonly dates: DateSupport
-  readonly isStrict: boolean
 }
 
 const peopleOf = ({ byRelation, speakers, user }: Identities, { names }: Question): ReadonlySet<string> =>
@@ -80,11 +68,11 @@ const sentenceFaults = (text: string, cited: ReadonlyArray<Source>, context: Con
   if (cited.every(({ quote }) => quote !== undefined && asksOnly(quote.statement.text)))
     return ["what it cites only asks"]
   if (/^(?:yes|no)[.,!]?$/i.test(text)) return []
-  const { asked, identities, isStrict } = context
+  const { asked, identities } = context
   const claim = text.replace(/^(?:yes|no)\b[,.;:!]?\s*/i, "")
   const stray = strayDay(text, cited, context)
   const invented = inventedIn(claim, cited, context)
-  const other = whoseElse(claim, cited, { asked, identities, isStrict })
+  const other = whoseElse(claim, cited, { asked, identities })
   return [
     ...(stray === undefined
       ? []
@@ -98,7 +86,6 @@ const sentenceFaults = (text: string, cited: ReadonlyArray<Source>, context: Con
       ? ["it denies what a memory that it cites states, or states what it denies"]
       : []),
     ...(other === undefined ? [] : [other]),
-    ...(isStrict && !asked.isOfAssistant && cited.every(isOfAssistant) ? ["only the assistant says so"] : []),
     ...wordFaults(claim, cited, context)
   ]
 }
@@ -147,24 +134,8 @@ const isUnit = (word: string, text: string, units: ReadonlySet<string>): boolean
 const unitsIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/(\p{L}+) ?\p{N}|\p{N} ?(\p{L}+)/gu)].flatMap(([, before, behind]) => before ?? behind ?? [])
 
-const isOfAssistant = ({ quote }: Source): boolean => quote?.statement.speaker?.role === "assistant"
-
-/** What is asked for has a form: a day, a place, a reason. */
-const partFaults = (asked: Question, answer: string, cited: ReadonlyArray<Source>): ReadonlyArray<string> => {
-  const quotes = cited.flatMap(({ quote }) => quote ?? [])
-  return isForeign(answer) ||
-    quotes.length === 0 ||
-    quotes.some((quote) => hasPartAsked(asked, quote, `${answer} ${quote.text}`))
-    ? []
-    : ["it does not say what was asked for"]
-}
-
 /** What of its words is the model's own. The claim of a question for yes or no is none of the asker's words. */
-const wordFaults = (
-  text: string,
-  cited: ReadonlyArray<Source>,
-  { asked, isStrict, people }: Context
-): ReadonlyArray<string> => {
+const wordFaults = (text: string, cited: ReadonlyArray<Source>, { asked, people }: Context): ReadonlyArray<string> => {
   if (wordsIn(text).length === 0) return hasNumber(text) ? [] : ["it says nothing"]
   if (isTranslated(asked.text, cited)) return []
   const told = new Set(cited.flatMap(({ texts }) => texts.flatMap((one) => [...tokenize(one)])))
@@ -178,12 +149,8 @@ const wordFaults = (
     )
   })
   if (bare !== undefined) return [`of "${bare}" no word is in the memories that it cites`]
-  const news = wordsIn(text).filter(isOwn)
-  return isStrict && news.filter((term) => !told.has(term)).length > OWN_WORDS_SHARE_MAX * news.length
-    ? ["many of its words are in none of the memories that it cites"]
-    : []
+  return []
 }
-const OWN_WORDS_SHARE_MAX = 0.5
 
 /** "Allergic" and "allergy" have no stem in common. */
 const beginningOf = (term: string): string => term.slice(0, 5)
@@ -198,23 +165,3 @@ const hasNumber = (text: string): boolean =>
 /** The answer is in the language of the question, and the memories are in another. */
 const isTranslated = (question: string, cited: ReadonlyArray<Source>): boolean =>
   cited.every(({ texts }) => texts.some((one) => isForeign(one)) !== isForeign(question))
-
-/** A later message may have changed what the answer passes on, and the answer does not cite it. */
-const newerFaults = (
-  asked: Question,
-  cited: ReadonlyArray<Source>,
-  sources: ReadonlyArray<Source>,
-  quotes: ReadonlyArray<Quote>
-): ReadonlyArray<string> => {
-  const used = new Set(cited.map(({ memory }) => memory))
-  const newer = new Set(
-    cited
-      .flatMap(({ quote }) => (quote === undefined ? [] : changesOf(asked, quote, quotes)))
-      .map(({ memory }) => memory)
-  )
-  return sources.flatMap(({ memory }, at) =>
-    newer.has(memory) && !used.has(memory)
-      ? [`memory ${at + 1} was said later and may have changed it; it is not cited`]
-      : []
-  )
-}

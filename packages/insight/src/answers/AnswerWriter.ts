@@ -5,7 +5,6 @@
 import { Context, Effect, Layer } from "effect"
 import type { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
-import type { AnswerChecks } from "./AnswerByModel.ts"
 import { makeModelAnswers } from "./ModelAnswers.ts"
 import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
 
@@ -21,6 +20,8 @@ export class AnswerWriter extends Context.Service<
   })
 
   /** By the model; when it fails, the memories are quoted. */
-  static readonly layerWithModel = (checks: AnswerChecks): Layer.Layer<AnswerWriter, never, StructuredModel> =>
-    Layer.effect(this, makeModelAnswers(checks))
+  static readonly layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
+    this,
+    makeModelAnswers
+  )
 }

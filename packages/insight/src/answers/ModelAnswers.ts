@@ -7,15 +7,15 @@
  */
 import { Effect } from "effect"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
-import { answerByModel, type AnswerChecks } from "./AnswerByModel.ts"
+import { answerByModel } from "./AnswerByModel.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 /** Implements `AnswerWriter.layerWithModel`. */
-export const makeModelAnswers = Effect.fnUntraced(function* (checks: AnswerChecks) {
+export const makeModelAnswers = Effect.gen(function* () {
   const model = yield* StructuredModel
   const write = Effect.fn("ModelAnswers.write")(function* (request: AnswerRequest) {
-    return yield* answerByModel(request, checks).pipe(
+    return yield* answerByModel(request).pipe(
       Effect.provideService(StructuredModel, model),
       Effect.map((answer) => groundedIn(request.evidence, answer)),
       // Logged by its reason only: a provider's message may quote the prompt.

@@ -14,14 +14,12 @@ import type { Question } from "./Question.ts"
 interface Asked {
   readonly asked: Question
   readonly identities: Identities
-  /** All that is said of others, not of relatives alone. */
-  readonly isStrict: boolean
 }
 
 export const whoseElse = (
   sentence: string,
   cited: ReadonlyArray<Source>,
-  { asked, identities, isStrict }: Asked
+  { asked, identities }: Asked
 ): string | undefined => {
   const named = withRelations(new Set([...tokenize(sentence), ...tokenize(asked.text)]), identities)
   const own = queryTerms(sentence).filter((term) => !stopWords.has(term) && !asked.names.flat().includes(term))
@@ -35,9 +33,7 @@ export const whoseElse = (
     if ((subject !== "owned" && subject !== "other") || subjectTerms.size === 0) return false
     if (!subjectTerms.isDisjointFrom(named) || /\b(?:I|me|my|we|us|our)\b(?!\s+\p{L}+\s+(?:is|has|was)\b)/u.test(text))
       return false
-    return (
-      isStrict || (subject === "owned" && !subjectTerms.isDisjointFrom(relatives) && named.isDisjointFrom(relatives))
-    )
+    return subject === "owned" && !subjectTerms.isDisjointFrom(relatives) && named.isDisjointFrom(relatives)
   }
   if (carrying.length > 0 && carrying.every(isOfOthers)) {
     return `"${carrying[0]!.text}" is said of somebody else, and the sentence does not say so`

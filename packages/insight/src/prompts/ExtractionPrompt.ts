@@ -20,7 +20,7 @@ export const extractionTokensMax = 2_000
 
 const aboutLengthMax = 80
 const textLengthMax = 400
-const quoteLengthMax = 240
+const quoteLengthMax = 120
 const sourcesMax = 8
 const memoriesMax = 32
 const namesMax = 24

@@ -97,11 +97,10 @@ export const LlmExtractor = {
             isStrict,
             found: [],
             dropped: [],
-            withheld: new Set(),
-            repliesCount: 0
+            withheld: new Set()
           }
           for (const part of parts) yield* readPart(reading, part)
-          return reading.repliesCount === 0 ? yield* cutOff : extractionOf(reading)
+          return extractionOf(reading)
         })
         return {
           name: model.name,
@@ -166,7 +165,6 @@ interface Reading {
   readonly dropped: Array<DroppedCandidate>
   /** Numbers of messages. */
   readonly withheld: Set<number>
-  repliesCount: number
 }
 
 /** A line of KNOWN with what it stands for. */
@@ -214,7 +212,6 @@ const readPart = (reading: Reading, part: Part): Effect.Effect<void, ModelFailur
         )
       )
     if (reply === undefined) return
-    reading.repliesCount += 1
     const shown = yield* shownTo(reading, part, known)
     const faulty = yield* keep(reading, reply, shown, known)
     if (faulty.length === 0) return
@@ -249,13 +246,8 @@ const readHalves = (reading: Reading, part: Part): Effect.Effect<void, ModelFail
     : Effect.forEach(halves, (window) => readPart(reading, { ...part, window }), { discard: true })
 }
 
-const cutOff = new ModelFailure({
-  reason: "truncated",
-  message: "the language model's reply reached the maximum length at each message, however few it was shown"
-})
-
 const unreadable = Effect.logWarning(
-  "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it"
+  "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
 )
 
 interface Faulty {

@@ -40,7 +40,8 @@ export const extractorChoice = (
   const checks = { isStrict: settings.checks === "strict" }
   const byModel = Layer.mergeAll(
     LlmExtractor.layer(checks),
-    AnswerWriter.layerWithModel(checks),
+    // A weak model claims what it likes: its answers were wrong where quotes claimed nothing.
+    checks.isStrict ? AnswerWriter.layerExtractive : AnswerWriter.layerWithModel,
     consolidation.isOn ? LlmConsolidator.layer(checks) : Consolidator.layerNone
   ).pipe(
     Layer.provide(

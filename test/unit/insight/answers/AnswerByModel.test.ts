@@ -20,12 +20,8 @@ const ask = (
   reply: Reply,
   seen: Array<SeenRequest> = [],
   given: ReadonlyArray<Evidence> = evidence,
-  question = "Where does Alice live?",
-  isStrict = true
-) =>
-  answerByModel({ account: "acc_1", question, evidence: given }, { isStrict }).pipe(
-    Effect.provide(scriptedModel(reply, seen))
-  )
+  question = "Where does Alice live?"
+) => answerByModel({ account: "acc_1", question, evidence: given }).pipe(Effect.provide(scriptedModel(reply, seen)))
 /** A sentence, and the numbers of its memories. */
 const says = (text: string, ...citations: ReadonlyArray<number>) => ({ known: "yes", sentences: [{ text, citations }] })
 const unknown = { answer: nothingKnown, citations: [], grounded: false, method: "model" }
@@ -71,26 +67,24 @@ describe("an answer by a model", () => {
       expect(yield* grounded("Alice lives in Seattle.", where)).toBe(true)
       expect(yield* grounded("Alice does not live in Seattle.", where)).toBe(false)
       expect(yield* grounded("Alice lives alone and hates everybody in Seattle.", where)).toBe(false)
-      expect(yield* grounded("Alice hates Seattle.", "Does Alice hate Seattle?")).toBe(false)
       expect(yield* grounded("Alice eats meat.", "Does Alice eat meat?", "Alice never eats meat")).toBe(false)
       expect(yield* grounded("Alice never eats meat.", "Does Alice eat meat?", "Alice never eats meat")).toBe(true)
     })
   )
 
-  it.effect("cites no message that only asks, and no advice of an assistant as a fact of the person", () =>
+  it.effect("cites no message that only asks", () =>
     Effect.gen(function* () {
-      const said = (role: string, text: string): Evidence => ({
+      const said = (text: string): Evidence => ({
         id: "m",
         kind: "conversation_message",
-        data: { role, text, sentAt: "2026-01-06T19:00:00Z" },
+        data: { role: "user", text, sentAt: "2026-01-06T19:00:00Z" },
         createdAt: 0,
         relevance: 0.8
       })
-      const asked = (role: string, text: string) =>
-        ask(() => says("The rent is 950 a month.", 1), [], [said(role, text)], "How much is the rent?")
-      expect((yield* asked("user", "The rent is 950 a month.")).grounded).toBe(true)
-      expect(yield* asked("user", "Is the rent 950 a month?")).toEqual(unknown)
-      expect(yield* asked("assistant", "The rent is 950 a month.")).toEqual(unknown)
+      const asked = (text: string) =>
+        ask(() => says("The rent is 950 a month.", 1), [], [said(text)], "How much is the rent?")
+      expect((yield* asked("The rent is 950 a month.")).grounded).toBe(true)
+      expect(yield* asked("Is the rent 950 a month?")).toEqual(unknown)
     })
   )
 
@@ -121,42 +115,6 @@ describe("an answer by a model", () => {
       expect((yield* asked("Caroline went to a support group on 7 May 2023.", 1)).citations).toEqual(["Caroline"])
       expect(yield* asked("Caroline went to a support group on 7 May 2023.", 2)).toEqual(unknown)
       expect(yield* asked("Caroline went to a support group on 6 May 2023.", 1)).toEqual(unknown)
-    })
-  )
-
-  it.effect("does not pass on a value that a newer message may have changed", () =>
-    Effect.gen(function* () {
-      const said = (id: string, text: string, day: number): Evidence => ({
-        id,
-        kind: "conversation_message",
-        data: { role: "user", text, sentAt: `2026-03-0${day}T19:00:00Z` },
-        createdAt: 0,
-        relevance: 0.8 / day
-      })
-      const given = [
-        said("older", "The swimming class costs 12 euros.", 1),
-        said("newer", "They put it up to 15 now.", 4),
-        said("other", "The swimming class is fun, we learn the crawl.", 2)
-      ]
-      const asked = (answer: string, ...citations: ReadonlyArray<number>) =>
-        ask(() => says(answer, ...citations), [], given, "What does the swimming class cost?")
-      expect((yield* asked("The swimming class costs 15.", 3)).citations).toEqual(["newer"])
-      expect((yield* asked("It was 12 euros, they put it up to 15 now.", 1, 3)).grounded).toBe(true)
-      for (const [answer, ...citations] of [
-        ["The swimming class costs 12 euros.", 1],
-        ["The swimming class costs 12 euros.", 1, 2]
-      ] as const) {
-        expect(yield* asked(answer, ...citations), citations.join()).toEqual(unknown)
-      }
-    })
-  )
-
-  it.effect("without the part that was asked is the sentence for nothing known", () =>
-    Effect.gen(function* () {
-      const given = [memory("mem_a", "Alice has a blue car")]
-      const reply = () => says("Alice has a blue car.", 1)
-      expect(yield* ask(reply, [], given, "Why does Alice have a car?")).toEqual(unknown)
-      expect((yield* ask(reply, [], given, "What does Alice have?")).grounded).toBe(true)
     })
   )
 

@@ -21,7 +21,7 @@ const scripted = (answer: Effect.Effect<unknown, ModelFailure>): Layer.Layer<Str
 
 const written = (answer: Effect.Effect<unknown, ModelFailure>) =>
   AnswerWriter.use((writer) => writer.write(request)).pipe(
-    Effect.provide(AnswerWriter.layerWithModel({ isStrict: false }).pipe(Layer.provide(scripted(answer))))
+    Effect.provide(AnswerWriter.layerWithModel.pipe(Layer.provide(scripted(answer))))
   )
 
 describe("answers with a model", () => {
