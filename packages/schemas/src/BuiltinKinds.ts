@@ -67,6 +67,9 @@ export const factKinds: ReadonlyArray<BuiltinKind> = [
   }
 ]
 
+const factKindNames = new Set(factKinds.map(({ name }) => name))
+export const isFactKind = (kind: string): boolean => factKindNames.has(kind)
+
 /** One message of a conversation, word for word. Stored by requests with `conversation`, never extracted. */
 const messageKind: BuiltinKind = {
   name: conversationMessageKind,

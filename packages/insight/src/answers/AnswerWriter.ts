@@ -3,9 +3,7 @@
  * a short answer that says nothing beyond them.
  */
 import { Context, Effect, Layer } from "effect"
-import type { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
-import { makeModelAnswers } from "./ModelAnswers.ts"
 import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
 
 export class AnswerWriter extends Context.Service<
@@ -18,10 +16,4 @@ export class AnswerWriter extends Context.Service<
   static readonly layerExtractive = Layer.succeed(this, {
     write: ({ question, evidence }: AnswerRequest) => Effect.sync(() => extractiveAnswer(question, evidence))
   })
-
-  /** By the model; when it fails, the memories are quoted. */
-  static readonly layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
-    this,
-    makeModelAnswers
-  )
 }

@@ -5,14 +5,14 @@
  * Invariant: whatever the model returns, citations are ids of the evidence, each once, and an answer without a citation
  * is `nothingKnown`.
  */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { answerByModel } from "./AnswerByModel.ts"
+import { AnswerWriter } from "./AnswerWriter.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
-/** Implements `AnswerWriter.layerWithModel`. */
-export const makeModelAnswers = Effect.gen(function* () {
+const makeModelAnswers = Effect.gen(function* () {
   const model = yield* StructuredModel
   const write = Effect.fn("ModelAnswers.write")(function* (request: AnswerRequest) {
     return yield* answerByModel(request).pipe(
@@ -29,6 +29,9 @@ export const makeModelAnswers = Effect.gen(function* () {
   })
   return { write } as const
 })
+
+/** By the model; when it fails, the memories are quoted. */
+export const layerOfModel = Layer.effect(AnswerWriter, makeModelAnswers)
 
 /** Enforces the invariant: keeps valid citations; without one the answer is `nothingKnown`. */
 export const groundedIn = (evidence: ReadonlyArray<Evidence>, written: WrittenAnswer): WrittenAnswer => {

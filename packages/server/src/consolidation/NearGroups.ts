@@ -17,7 +17,7 @@ import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { ConsolidationHistory, ConsolidationMark } from "@muniment/control/jobs/ConsolidationLog"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
-import { isBuiltin } from "@muniment/insight/rules/Candidates"
+import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 
 /** New memories of one look; the next one goes on behind them. */
 const newMax = 24
@@ -81,7 +81,7 @@ interface Parts {
 const isConsolidated = ({ isLatest, kind, origin, sources, uniqueKey }: MemoryVersion): boolean =>
   isLatest &&
   origin === "extraction" &&
-  isBuiltin(kind) &&
+  isFactKind(kind) &&
   uniqueKey !== undefined &&
   backingSources(sources).length > 0
 

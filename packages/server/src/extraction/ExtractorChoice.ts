@@ -7,14 +7,11 @@ import { Limits } from "@muniment/domain/Limits"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import type { Extractor } from "@muniment/insight/extraction/Extractor"
-import { LlmConsolidator } from "@muniment/insight/consolidation/LlmConsolidator"
-import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import type { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import { timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
-import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { chargedTokens } from "./ChargedTokens.ts"
 import {
   type ConsolidationSettings,
@@ -37,20 +34,16 @@ export const extractorChoice = (
     const rules = Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive, Consolidator.layerNone)
     return Layer.unwrap(Effect.as(demandConsolidator(settings, consolidation), rules))
   }
-  const checks = { isStrict: settings.checks === "strict" }
-  const byModel = Layer.mergeAll(
-    LlmExtractor.layer(checks),
-    // A weak model claims what it likes: its answers were wrong where quotes claimed nothing.
-    checks.isStrict ? AnswerWriter.layerExtractive : AnswerWriter.layerWithModel,
-    consolidation.isOn ? LlmConsolidator.layer(checks) : Consolidator.layerNone
-  ).pipe(
-    Layer.provide(
-      Layer.unwrap(
-        Effect.map(languageModelOf(provider, settings, consolidation.tokensPerDay), (config) =>
-          StructuredModel.layer(config)
-        )
-      )
-    ),
+  // Loaded where a model is configured alone.
+  const readers = Effect.map(
+    Effect.all([
+      languageModelOf(provider, settings, consolidation.tokensPerDay),
+      Effect.promise(() => import("./ModelReaders.ts"))
+    ]),
+    ([config, { modelReaders }]) =>
+      modelReaders(config, { isStrict: settings.checks === "strict", consolidates: consolidation.isOn })
+  )
+  const byModel = Layer.unwrap(readers).pipe(
     Layer.provide(chargedTokens({ input: settings.inputCreditsPer1000, output: settings.outputCreditsPer1000 }))
   )
   const whom = Option.getOrElse(settings.accounts, () => (takesPayments ? "paid" : "all"))

@@ -12,7 +12,7 @@ import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import type { KnownMemory } from "@muniment/insight/extraction/Extractor"
-import { isBuiltin } from "@muniment/insight/rules/Candidates"
+import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { saidMillis } from "../search/SaidTimes.ts"
 
@@ -80,7 +80,7 @@ export const makeKnownMemories = Effect.gen(function* () {
         // What a caller stored or corrected stays, and a sentence takes no record's place.
         const isOpen =
           origin === "extraction" &&
-          isBuiltin(memory.kind) &&
+          isFactKind(memory.kind) &&
           uniqueKey !== undefined &&
           backingSources(sources).length > 0 &&
           !(yield* isLater(host, namespace, memory, endMillis))

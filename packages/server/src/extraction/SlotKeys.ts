@@ -11,7 +11,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, Slot } from "@muniment/insight/extraction/Extractor"
-import { isBuiltin } from "@muniment/insight/rules/Candidates"
+import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { contentKey } from "../memories/MemoryPreparation.ts"
 import type { ValidCandidate, VersionPlace } from "./CandidateJudge.ts"
@@ -60,7 +60,7 @@ export const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
     if (supersedes !== undefined) taken.add(supersedes)
     const key = (isFirst ? replaced?.uniqueKey : undefined) ?? slots[at]
     places.set(candidate, {
-      uniqueKey: isBuiltin(kind) ? (key ?? (yield* ownKey(host, scope, kind, data))) : undefined,
+      uniqueKey: isFactKind(kind) ? (key ?? (yield* ownKey(host, scope, kind, data))) : undefined,
       carries: replaced && supersedes,
       endsAt: replaced && ("endsAt" in replaced ? replaced.endsAt : replaced.expiresAt)
     })

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { Candidate, Extraction, ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
-import { isBuiltin } from "@muniment/insight/rules/Candidates"
+import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { statementOf } from "./KnownMemories.ts"
 
 export const readBoth = Effect.fn("readBoth")(function* (
@@ -17,7 +17,7 @@ export const readBoth = Effect.fn("readBoth")(function* (
   const own = Array.from(found, ([id, candidate]) => ({
     id,
     ...statementOf(candidate),
-    isOpen: isBuiltin(candidate.kind)
+    isOpen: isFactKind(candidate.kind)
   }))
   const known: ExtractionRequest["known"] = (texts) =>
     Effect.map(asked.known?.(texts) ?? Effect.succeed([]), (stored) => [...own, ...stored])

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import fc from "fast-check"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import { layerOfModel } from "@muniment/insight/answers/ModelAnswers"
 import { nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { groundedIn } from "@muniment/insight/answers/ModelAnswers"
 import { ModelFailure, type ModelFailureReason, StructuredModel } from "@muniment/models/llm/StructuredModel"
@@ -21,7 +22,7 @@ const scripted = (answer: Effect.Effect<unknown, ModelFailure>): Layer.Layer<Str
 
 const written = (answer: Effect.Effect<unknown, ModelFailure>) =>
   AnswerWriter.use((writer) => writer.write(request)).pipe(
-    Effect.provide(AnswerWriter.layerWithModel.pipe(Layer.provide(scripted(answer))))
+    Effect.provide(layerOfModel.pipe(Layer.provide(scripted(answer))))
   )
 
 describe("answers with a model", () => {
