@@ -8,7 +8,7 @@
 import { Effect } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { clippedText } from "../prompts/ClippedJson.ts"
-import { type DateSupport, makeDateSupport } from "../prompts/DateSupport.ts"
+import { dateSupport } from "../prompts/DateSupport.ts"
 import { drawFence } from "../prompts/Fence.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { visibleLine } from "../text/VisibleText.ts"
@@ -62,10 +62,6 @@ export const answerByModel = Effect.fn("AnswerByModel.answer")(function* (
   if (!claims(second) || obeys(second) || faultsIn(second).length > 0) return unanswered("model")
   return writtenAnswer(second, numbered)
 })
-
-let support: DateSupport | undefined
-/** Takes a while to make. */
-const dateSupport = (): DateSupport => (support ??= makeDateSupport())
 
 const claims = ({ known, sentences }: WireAnswer): boolean =>
   known === "yes" && sentences.some(({ text }) => text !== "")

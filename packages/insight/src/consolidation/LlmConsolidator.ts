@@ -17,7 +17,7 @@ import {
   consolidationTokensMax,
   WireConsolidation
 } from "./ConsolidationPrompt.ts"
-import { type DateSupport, makeDateSupport } from "../prompts/DateSupport.ts"
+import { type DateSupport, dateSupport } from "../prompts/DateSupport.ts"
 import { drawFence } from "../prompts/Fence.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import type { ExtractionChecks } from "../prompts/LlmExtractor.ts"
@@ -30,7 +30,7 @@ export const LlmConsolidator = {
     Layer.effect(
       Consolidator,
       Effect.gen(function* () {
-        const parts: Parts = { model: yield* StructuredModel, dates: makeDateSupport(), isStrict }
+        const parts: Parts = { model: yield* StructuredModel, dates: dateSupport(), isStrict }
         return { consolidate: (request) => consolidate(parts, request) }
       })
     )

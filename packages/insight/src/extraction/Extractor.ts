@@ -63,7 +63,7 @@ export interface ExtractionRequest {
   /** The memories that lie nearest to these texts; read by a model, which says what has changed of them. */
   readonly known?: ((texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<KnownMemory>>) | undefined
   /** Whom the memories of the subject are about, latest first; read by a model. */
-  readonly names?: ReadonlyArray<string> | undefined
+  readonly names?: Effect.Effect<ReadonlyArray<string>> | undefined
   /** What the operator and the caller want remembered and left out, in their words; read by a model. */
   readonly instructions?: ReadonlyArray<string> | undefined
   /** Fails as `overloaded` if others are still read after this time, milliseconds; default: the extractor's own bound. */

@@ -58,7 +58,11 @@ interface Words {
   readonly relative: (offset: number, unit: "day" | "week" | "month" | "year") => ReadonlyArray<string>
 }
 
-/** Takes about 40 ms; made once for each extractor. */
+let support: DateSupport | undefined
+/** Made once, when first needed. */
+export const dateSupport = (): DateSupport => (support ??= makeDateSupport())
+
+/** Takes about 40 ms. */
 export const makeDateSupport = (): DateSupport => {
   const words = makeWords()
   return {

@@ -112,14 +112,16 @@ export interface KnownLine {
 
 export const extractionPrompt = (
   fence: Fence,
-  request: Pick<ExtractionRequest, "conversationDate" | "speakerName" | "names" | "instructions">,
+  request: Pick<ExtractionRequest, "conversationDate" | "speakerName" | "instructions">,
   {
     kinds,
     known,
+    names,
     window
   }: {
     readonly kinds: ReadonlyArray<PromptKind>
     readonly known: ReadonlyArray<KnownLine>
+    readonly names: ReadonlyArray<string>
     readonly window: ConversationWindow
   }
 ): string => {
@@ -133,7 +135,7 @@ export const extractionPrompt = (
       "KINDS",
       kinds.map(({ line }) => line)
     ),
-    ...section("PERSON", peopleOf(request)),
+    ...section("PERSON", peopleOf(request.speakerName, names)),
     ...section(
       "KNOWN",
       known.map((line) => ({ ...line }))
@@ -145,15 +147,14 @@ export const extractionPrompt = (
 }
 
 /** A name that gives orders is no name. */
-export const namesShown = ({ names = [] }: Pick<ExtractionRequest, "names">): ReadonlyArray<string> =>
+export const namesShown = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
   names.filter((name) => name.length <= aboutLengthMax && !isInstruction(name)).slice(0, namesMax)
 
-const peopleOf = (request: Pick<ExtractionRequest, "speakerName" | "names">) => {
-  const { speakerName } = request
-  const names = namesShown(request)
+const peopleOf = (speakerName: string | undefined, names: ReadonlyArray<string>) => {
+  const known = namesShown(names)
   const isNamed = speakerName !== undefined && !isInstruction(speakerName)
-  return isNamed || names.length > 0
-    ? [{ ...(isNamed && { user: speakerName }), ...(names.length > 0 && { known: names }) }]
+  return isNamed || known.length > 0
+    ? [{ ...(isNamed && { user: speakerName }), ...(known.length > 0 && { known }) }]
     : []
 }
 

@@ -41,7 +41,7 @@ import {
   halvesOf,
   writtenTokensPerMessage
 } from "./ConversationWindows.ts"
-import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
+import { type DateSupport, dateSupport } from "./DateSupport.ts"
 import {
   extractionPrompt,
   extractionPromptVersion,
@@ -83,16 +83,19 @@ export const LlmExtractor = {
       Effect.gen(function* () {
         const model = yield* StructuredModel
         const rules = yield* makeRuleExtractor()
-        const dates = makeDateSupport()
+        const dates = dateSupport()
         const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
           yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
           const parts = partsOf(request)
           if (parts.length > callsPerExtractionMax) return yield* tooLong
           const fence = yield* drawFence
-          if (parts.length > 1) yield* model.afford(parts.map((part) => askedFor(request, part, fence, [])))
+          const names = request.names === undefined ? [] : yield* request.names
+          if (parts.length > 1)
+            yield* model.afford(parts.map((part) => askedFor(request, part, fence, { known: [], names })))
           const reading: Reading = {
             model,
             request,
+            names,
             dates,
             isStrict,
             found: [],
@@ -139,7 +142,7 @@ const partsOf = (request: ExtractionRequest): ReadonlyArray<Part> => {
 const estimateOf = (request: ExtractionRequest, fence: Fence): ReadingEstimate => {
   const parts = partsOf(request)
   const inputTokens = parts.map((part) => {
-    const { prompt, schema, system } = askedFor(request, part, fence, [])
+    const { prompt, schema, system } = askedFor(request, part, fence, { known: [], names: [] })
     return estimatedTokens([system, prompt, JSON.stringify(jsonSchemaOf(schema)), " ".repeat(knownRoom(part.window))])
   })
   const pieces = parts.reduce((sum, { window }) => sum + window.pieces.length, 0)
@@ -159,6 +162,8 @@ const tooLong = new ModelFailure({
 interface Reading {
   readonly model: StructuredModel["Service"]
   readonly request: ExtractionRequest
+  /** Whom memories are about. */
+  readonly names: ReadonlyArray<string>
   readonly dates: DateSupport
   readonly isStrict: boolean
   readonly found: Array<Candidate>
@@ -181,7 +186,7 @@ const askedFor = (
   request: ExtractionRequest,
   { flatKinds, kinds, window }: Part,
   fence: Fence,
-  known: ReadonlyArray<Known>
+  { known, names }: { readonly known: ReadonlyArray<Known>; readonly names: ReadonlyArray<string> }
 ): Asked => ({
   account: request.account,
   purpose: "extraction",
@@ -189,6 +194,7 @@ const askedFor = (
   prompt: extractionPrompt(fence, request, {
     kinds,
     window,
+    names,
     known: known.map(({ target, text }, at) => ({ ...(target !== undefined && { id: idOf(at) }), text }))
   }),
   schema: wireFor(flatKinds.length > 0, kinds),
@@ -200,10 +206,10 @@ const idOf = (at: number): string => `k${at + 1}`
 
 const readPart = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> =>
   Effect.gen(function* () {
-    const { model, request } = reading
+    const { model, names, request } = reading
     const known = yield* knownFor(reading, part.window)
     const fence = yield* drawFence
-    const asked = askedFor(request, part, fence, known)
+    const asked = askedFor(request, part, fence, { known, names })
     const reply = yield* model
       .generate(asked)
       .pipe(
@@ -389,7 +395,7 @@ interface ListShape {
 const plainWire = sentAs(WireExtraction, shapeOf(true, []))
 
 const shownTo = Effect.fnUntraced(function* (
-  { dates, isStrict, request }: Reading,
+  { dates, isStrict, names: subjects, request }: Reading,
   { flatKinds, kinds, window }: Part,
   known: ReadonlyArray<Known>
 ): Effect.fn.Return<Shown> {
@@ -423,7 +429,12 @@ const shownTo = Effect.fnUntraced(function* (
       )
     ),
     knownTexts,
-    everything: makeShownText([...believed, ...knownTexts, ...known.map(({ about }) => about), ...namesShown(request)]),
+    everything: makeShownText([
+      ...believed,
+      ...knownTexts,
+      ...known.map(({ about }) => about),
+      ...namesShown(subjects)
+    ]),
     dates,
     isStrict
   }

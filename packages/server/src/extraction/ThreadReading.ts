@@ -273,7 +273,7 @@ const extracted = Effect.fnUntraced(function* <E, A>(
     conversationDate,
     turnMillisMax,
     instructions: told([parts.instructions, (yield* parts.accounts.byId(account))?.instructions, request.instructions]),
-    names: namespace === undefined ? [] : yield* helped(known.names(namespace, subjectId)),
+    names: namespace === undefined ? none : helped(known.names(namespace, subjectId)),
     known: (texts) =>
       namespace === undefined
         ? none

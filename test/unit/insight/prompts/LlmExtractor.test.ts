@@ -9,6 +9,7 @@ import { jsonSchemaOf } from "@muniment/models/llm/WireSchema"
 import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import fc from "fast-check"
 import { sectionOf } from "../../../support/FencedPrompt.ts"
+import { told as fact } from "../../../support/ToldMemory.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 import { repetitions } from "../../../support/Repetitions.ts"
 
@@ -27,15 +28,6 @@ const extract = (request: ExtractionRequest, reply: Reply, seen: Array<SeenReque
     Effect.provide(Layer.provide(LlmExtractor.layer({ isStrict }), scriptedModel(reply, seen)))
   )
 
-const fact = (text: string, quote: string, more: object = {}) => ({
-  op: "add",
-  about: "Alice",
-  type: "fact",
-  text,
-  n: [1],
-  quote,
-  ...more
-})
 const home = fact("Alice lives in Seattle", "live in Seattle")
 const reasonsOf = ({ candidates, dropped }: Extraction) => [candidates.length, ...dropped.map(({ reason }) => reason)]
 const reasons = (request: ExtractionRequest, memory: unknown, isStrict = false) =>
