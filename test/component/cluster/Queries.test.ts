@@ -86,6 +86,7 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
     { facet: "subjects", filter: {}, contains: "S", order: "newest", limit: 1 }
   ],
   VectorsOf: [{ places }],
+  Around: filters.map((filter) => ({ places, eachSide: 2, filter })),
   Counts: [{}],
   Indexes: [{}],
   VersionsAt: [{ places }],

@@ -66,6 +66,7 @@ const queries = {
     limit: count
   }),
   VectorsOf: Schema.TaggedStruct("VectorsOf", { places: Schema.Array(Place) }),
+  Around: Schema.TaggedStruct("Around", { places: Schema.Array(Place), eachSide: count, filter: Filter }),
   Counts: Schema.TaggedStruct("Counts", {}),
   Indexes: Schema.TaggedStruct("Indexes", {}),
   VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place) }),
@@ -132,6 +133,7 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
     distinct: count
   }),
   VectorsOf: Schema.ReadonlyMap(Text, Vector),
+  Around: Schema.Array(Schema.Struct({ id: Text, before: Schema.Array(Place), after: Schema.Array(Place) })),
   Counts: Schema.Struct({
     live: count,
     latest: count,

@@ -36,6 +36,7 @@ export type ImageQuery =
   | ListPlaces
   | Facet
   | VectorsOf
+  | Around
   | Counts
   | Indexes
 
@@ -67,6 +68,7 @@ export interface Answers {
   readonly ListPlaces: { readonly places: ReadonlyArray<ListedMemory>; readonly total: number }
   readonly Facet: FoundValues
   readonly VectorsOf: ReadonlyMap<string, MemoryVector>
+  readonly Around: ReadonlyArray<PlacesAround>
   readonly Counts: NamespaceCounts
   readonly Indexes: ReadonlyArray<IndexState>
   readonly VersionsAt: ReadonlyArray<MemoryVersion>
@@ -175,6 +177,23 @@ export interface FacetValue {
 export interface VectorsOf {
   readonly _tag: "VectorsOf"
   readonly places: ReadonlyArray<MemoryPlace>
+}
+
+/** The messages around some in their conversations; says nothing of those that the filter hides or that are gone. */
+export interface Around {
+  readonly _tag: "Around"
+  readonly places: ReadonlyArray<MemoryPlace>
+  /** The nearest visible ones before each, and after it. */
+  readonly eachSide: number
+  readonly filter: MemoryFilter
+}
+
+export interface PlacesAround {
+  /** Id of the message that they are around. */
+  readonly id: string
+  /** In the order of the conversation. */
+  readonly before: ReadonlyArray<MemoryPlace>
+  readonly after: ReadonlyArray<MemoryPlace>
 }
 
 export interface Counts {

@@ -19,6 +19,7 @@ import type {
   QueryVectors,
   NamespacePlan,
   Answers,
+  Around,
   Candidates,
   Cosines,
   CountMatching,
@@ -27,6 +28,7 @@ import type {
   InsertedVersions,
   NamespaceCounts,
   NamespaceQuery,
+  PlacesAround,
   RecordWithoutVector,
   StrictCandidates,
   Terms
@@ -232,6 +234,17 @@ export class NamespaceReader {
       if (values !== undefined) vectors.set(id, { model, values })
     }
     return vectors
+  }
+
+  around({ eachSide, filter, places }: Around, nowMillis: number): ReadonlyArray<PlacesAround> {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const placeAt = (slot: number): MemoryPlace => ({ id: table.row(slot)!.id, slot })
+    return places.flatMap(({ id, slot }) => {
+      if (table.row(slot)?.id !== id || !allowed.has(slot)) return []
+      const { after, before } = table.turnsAround(slot, eachSide, (one) => allowed.has(one))
+      return [{ id, before: before.map(placeAt), after: after.map(placeAt) }]
+    })
   }
 
   inserted(afterSeq: number, limit: number, nowMillis: number): Effect.Effect<InsertedVersions, StoreError> {

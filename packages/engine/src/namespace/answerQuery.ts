@@ -12,6 +12,7 @@ const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
   "ListPlaces",
   "Facet",
   "VectorsOf",
+  "Around",
   "Counts",
   "Indexes"
 ] satisfies ReadonlyArray<ImageQuery["_tag"]>)
@@ -42,6 +43,8 @@ export const answerFromImage = (
       return reader.facet(query, nowMillis)
     case "VectorsOf":
       return reader.vectorsOf(query.places, nowMillis)
+    case "Around":
+      return reader.around(query, nowMillis)
     case "Counts":
       return reader.counts(nowMillis)
     case "Indexes":

@@ -201,6 +201,16 @@ export class MemoryTable {
     return this.#messages.get(scopeText(scope))
   }
 
+  /** Slots of the `eachSide` messages before and after one in its conversation, among those that `isSeen`. */
+  turnsAround(slot: number, eachSide: number, isSeen: (slot: number) => boolean) {
+    const row = this.#rows[slot]
+    const place = row === undefined ? undefined : placeOf(row)
+    const order = this.#orderAt[slot]
+    return place === undefined || order === undefined
+      ? { before: [], after: [] }
+      : order.seenAround(place, eachSide, isSeen)
+  }
+
   /** Slots of the short messages around a short one, which share their words with it. */
   messagesAround(slot: number): ReadonlyArray<number> {
     const row = this.#rows[slot]

@@ -49,6 +49,22 @@ export class MessageOrder {
     return found
   }
 
+  /** Slots of the nearest `eachSide` messages before a place, oldest first, and after it, among those that `isSeen`. */
+  seenAround(place: MessagePlace, eachSide: number, isSeen: (slot: number) => boolean) {
+    const start = this.#firstFrom(place)
+    const before: Array<number> = []
+    for (let at = start - 1; at >= 0 && before.length < eachSide; at--) {
+      const { slot } = this.#places[at]!
+      if (isSeen(slot)) before.unshift(slot)
+    }
+    const after: Array<number> = []
+    for (let at = start + 1; at < this.#places.length && after.length < eachSide; at++) {
+      const { slot } = this.#places[at]!
+      if (isSeen(slot)) after.push(slot)
+    }
+    return { before, after }
+  }
+
   /** The messages at positions `from` to `to`, and up to `margin` more on each side, in order. */
   around(from: number, to: number, margin: number): ReadonlyArray<MessagePlace> {
     const start = this.#firstFrom({ slot: -1, position: from, createdSeq: -Infinity })

@@ -1,0 +1,46 @@
+/**
+ * The turns around messages in their conversations, oldest first: what was said just before a hit, and just after it.
+ *
+ * Invariants: shows only what `visible` lets through and what has not expired; says nothing of a message that the caller
+ * does not see, nor of a memory that is no message of a conversation.
+ */
+import { Effect } from "effect"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { type NamespacePlace, versionsAt } from "@muniment/engine/search/readNamespaces"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+
+export interface Turns {
+  readonly before: ReadonlyArray<MemoryVersion>
+  readonly after: ReadonlyArray<MemoryVersion>
+}
+
+export interface TurnsAsked {
+  /** Where the messages are: candidates of search hits are such places. */
+  readonly places: ReadonlyArray<NamespacePlace>
+  /** The nearest visible turns before each message, and after it. */
+  readonly eachSide: number
+  /** What the caller sees of a namespace: `anyOf` of a bound key or of grants; no restriction: `{}`. */
+  readonly visible: (namespace: NamespaceKey) => MemoryFilter
+}
+
+/** By id of the message. */
+export const turnsAround = Effect.fn("TurnsAround.of")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  { eachSide, places, visible }: TurnsAsked
+) {
+  const found = new Map<string, Turns>()
+  for (const [tag, here] of Map.groupBy(places, ({ namespace }) => namespace)) {
+    const key = namespaces.find((one) => one.tag === tag)
+    if (key === undefined) continue
+    const around = yield* host.answer(key, { _tag: "Around", places: here, eachSide, filter: visible(key) })
+    const beside = around.flatMap(({ after, before }) => [...before, ...after])
+    const distinct = new Map(beside.map((place) => [place.id, { ...place, namespace: tag }]))
+    const versions = yield* versionsAt(host, [key], [...distinct.values()])
+    const versionsOf = (ids: ReadonlyArray<{ readonly id: string }>) => ids.flatMap(({ id }) => versions.get(id) ?? [])
+    for (const { after, before, id } of around) found.set(id, { before: versionsOf(before), after: versionsOf(after) })
+  }
+  return found as ReadonlyMap<string, Turns>
+})
