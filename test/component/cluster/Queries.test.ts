@@ -109,7 +109,8 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   Events: [
     { after: -1, limit: 100 },
     { after: 1, limit: 1 }
-  ]
+  ],
+  Names: filters.map((filter) => ({ filter }))
 }
 type QueryOf<T extends NamespaceQuery["_tag"]> = Extract<NamespaceQuery, { readonly _tag: T }>
 

@@ -83,7 +83,8 @@ const queries = {
   PendingReadings: Schema.TaggedStruct("PendingReadings", { limit: count, after: Schema.optional(Schema.Number) }),
   Pending: Schema.TaggedStruct("Pending", {}),
   IsCommitted: Schema.TaggedStruct("IsCommitted", { idempotencyKey: Text }),
-  Events: Schema.TaggedStruct("Events", { after: Schema.Number, limit: count })
+  Events: Schema.TaggedStruct("Events", { after: Schema.Number, limit: count }),
+  Names: Schema.TaggedStruct("Names", { filter: Filter })
 } satisfies { readonly [T in Tag]: Schema.Codec<QueryOf<T>, unknown> }
 
 const candidate = Schema.Struct({
@@ -191,6 +192,20 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
     through: Schema.Number,
     floor: Schema.Number,
     born: Schema.Number
+  }),
+  Names: Schema.Struct({
+    subjects: Schema.Array(MaybeText),
+    namings: Schema.Array(
+      Schema.Struct({
+        name: Text,
+        relation: Schema.optional(Text),
+        of: Schema.optional(Text),
+        isAlias: Schema.optional(Schema.Boolean),
+        at: Schema.Number,
+        seq: Schema.Number
+      })
+    ),
+    speaking: Texts
   })
 }
 

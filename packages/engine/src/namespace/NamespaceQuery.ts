@@ -8,6 +8,7 @@
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { FacetName, FacetOrder, MemoryFilter } from "@muniment/domain/Search"
 import type { PlacedCandidate } from "./SearchCandidate.ts"
+import type { ToldNaming } from "../people/NamingTable.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { FoundCosines } from "../ranking/Fusion.ts"
@@ -29,6 +30,7 @@ export type NamespaceQuery = ImageQuery | RecordQuery | Events
 
 /** Answered from the image in memory, at once. */
 export type ImageQuery =
+  | Names
   | Terms
   | Candidates
   | Cosines
@@ -60,6 +62,7 @@ export type RecordQuery =
 
 /** The answer of each query. */
 export interface Answers {
+  readonly Names: FoundNames
   readonly Terms: FoundTerms
   readonly Candidates: NamespaceCandidates
   readonly StrictCandidates: NamespaceCandidates
@@ -89,6 +92,20 @@ export interface Answers {
 }
 
 export type AnswerOf<Q extends NamespaceQuery> = Answers[Q["_tag"]]
+
+/** What the visible memories tell of who is who; nothing where they are of several subjects. */
+export interface Names {
+  readonly _tag: "Names"
+  readonly filter: MemoryFilter
+}
+
+export interface FoundNames {
+  /** Subjects of the visible memories, two at most; undefined: of those without one. */
+  readonly subjects: ReadonlyArray<string | undefined>
+  readonly namings: ReadonlyArray<ToldNaming>
+  /** Names, or the role, of those who speak as users. */
+  readonly speaking: ReadonlyArray<string>
+}
 
 /** First round of a search: document counts of its terms over the visible memories, and which speakers it may name. */
 export interface Terms {

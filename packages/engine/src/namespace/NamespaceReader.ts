@@ -23,9 +23,11 @@ import type {
   Candidates,
   Cosines,
   CountMatching,
+  FoundNames,
   FoundTerms,
   IndexState,
   InsertedVersions,
+  Names,
   NamespaceCounts,
   NamespaceQuery,
   PlacesAround,
@@ -61,6 +63,14 @@ import type { StoreError } from "../store/StoreError.ts"
 /** Hits of the search that `IndexState` plans. */
 const resultsPlanned = 10
 
+/** The subjects that a filter names; undefined: it names none, or not all. */
+const subjectsNamed = ({ anyOf, hasNoSubject, subjectId }: Names["filter"]) => {
+  if (subjectId !== undefined || hasNoSubject === true) return [subjectId]
+  return anyOf?.every((part) => part.subjectId !== undefined) === true
+    ? new Set(anyOf.map((part) => part.subjectId))
+    : undefined
+}
+
 export class NamespaceReader {
   readonly #store: OpenNamespace
   readonly #state: NamespaceState
@@ -83,6 +93,15 @@ export class NamespaceReader {
       ...query,
       filter: { ...others, within } satisfies TableFilter
     }))
+  }
+
+  names({ filter }: Names, nowMillis: number): FoundNames {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const subjects = table.subjectsIn(allowed, subjectsNamed(filter))
+    if (subjects.length !== 1) return { subjects, namings: [], speaking: [] }
+    const namings = this.#state.namings.of(subjects[0], (slot) => allowed.has(slot))
+    return { subjects, namings, speaking: table.hasMessages ? table.usersIn(allowed) : [] }
   }
 
   terms({ atMillis, filter, names, terms }: Terms): FoundTerms {

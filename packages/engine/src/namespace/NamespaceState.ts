@@ -1,16 +1,18 @@
 /**
- * The image of a namespace in memory: rows, words and vectors, and the free slots.
+ * The image of a namespace in memory: rows, words, vectors and names, and the free slots.
  *
  * Invariant: equals the committed file. It is loaded from it, changed only after a commit and in one synchronous
  * step, and dropped when in doubt.
  */
 import { Effect } from "effect"
-import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import { knownRecords } from "./KnownRecords.ts"
 import { NamespaceVectors, type IndexSettings } from "./NamespaceVectors.ts"
 import type { SegmentSource } from "./SegmentKeeper.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
 import { Bitmap } from "../bitmap/Bitmap.ts"
+import { mayTellNames, namingsOf } from "../people/Namings.ts"
+import { NamingTable } from "../people/NamingTable.ts"
 import { LexicalIndex } from "../ranking/LexicalIndex.ts"
 import type { MemoryChange, StoredRecord } from "../store/Commit.ts"
 import { rowOfRecord } from "../store/MemoryRow.ts"
@@ -19,6 +21,7 @@ import { toStoreError, type StoreError } from "../store/StoreError.ts"
 
 export class NamespaceState {
   readonly table = new MemoryTable()
+  readonly namings = new NamingTable()
   readonly lexical: LexicalIndex
   readonly vectors: NamespaceVectors
   readonly #freeSlots: Array<number> = []
@@ -79,17 +82,18 @@ export class NamespaceState {
     if (isOfRecord(change)) knownRecords.forget(this.table.row(change.slot))
     switch (change._tag) {
       case "Put":
-        this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
+        this.#replace(change.slot, seq, change.record)
         this.lexical.put(change.slot, change.columns)
         if (change.vector === undefined) this.vectors.remove(change.slot, seq)
         else this.vectors.embed(change.slot, seq, change.vector)
         return
       case "Patch":
-        this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
+        this.#replace(change.slot, seq, change.record)
         this.lexical.put(change.slot, change.columns)
         return
       case "Remove":
         this.table.remove(change.slot)
+        this.namings.remove(change.slot)
         this.lexical.remove(change.slot)
         this.vectors.remove(change.slot, seq)
         this.#freeSlots.push(change.slot)
@@ -114,6 +118,12 @@ export class NamespaceState {
     }
   }
 
+  #replace(slot: number, seq: number, record: MemoryRecord): void {
+    const row = rowOfRecord(slot, this.table.row(slot)?.createdSeq ?? seq, record)
+    this.table.replace(row)
+    this.namings.put(row, namingsOf(record))
+  }
+
   #read(store: OpenNamespace): Effect.Effect<void, StoreError> {
     const taken = new Bitmap()
     const take = (slot: number) => {
@@ -128,8 +138,14 @@ export class NamespaceState {
       taken.set(row.slot)
       this.table.insert(row)
     })
+    const data = store.eachData((slot, text) => {
+      const row = this.table.row(slot)
+      if (row !== undefined && mayTellNames(text))
+        this.namings.put(row, namingsOf({ kind: row.kind, data: JSON.parse(text) }))
+    })
     return passages.pipe(
       Effect.andThen(rows),
+      Effect.andThen(data),
       Effect.andThen(Effect.sync(() => taken.forEach(take))),
       Effect.andThen(this.vectors.load(store))
     )

@@ -5,6 +5,7 @@ import type { NamespaceReader } from "./NamespaceReader.ts"
 import { type StoreError, toStoreError } from "../store/StoreError.ts"
 
 const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
+  "Names",
   "Terms",
   "Candidates",
   "Cosines",
@@ -29,6 +30,8 @@ export const answerFromImage = (
   nowMillis: number
 ): Answers[ImageQuery["_tag"]] => {
   switch (query._tag) {
+    case "Names":
+      return reader.names(query, nowMillis)
     case "Terms":
       return reader.terms(query)
     case "Candidates":

@@ -23,6 +23,7 @@ import type {
   StrictCandidates
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
+import { nobody, type People, peopleOf } from "../people/People.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
@@ -128,6 +129,11 @@ export class MemorySearch extends Context.Service<
       filter: MemoryFilter,
       page: ListedPage
     ) => Effect.Effect<MemoryPage, ReadError>
+    /** Who is who among the memories of one subject: of the filter, or the only one that there is. */
+    readonly people: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: Pick<MemoryQuery, "filter" | "scopeOf">
+    ) => Effect.Effect<People, ReadError>
     readonly facet: (namespaces: ReadonlyArray<NamespaceKey>, query: FacetQuery) => Effect.Effect<FacetPage, ReadError>
     /** Vectors of hits by memory id; leaves out memories that have no vector yet. */
     readonly vectorsOf: (
@@ -142,6 +148,7 @@ export class MemorySearch extends Context.Service<
       search: (namespaces, query) => search(host, namespaces, query),
       countMatching: (namespaces, query) => countMatching(host, namespaces, query),
       list: (namespaces, filter, page) => list(host, namespaces, { filter, ...page }),
+      people: (namespaces, query) => people(host, namespaces, query),
       facet: (namespaces, query) => facet(host, namespaces, query),
       vectorsOf: (namespaces, hits) => {
         const places = hits.map(({ ranked }) => ranked.candidate)
@@ -265,6 +272,23 @@ const list = traced("MemorySearch.list")(function* (
     total: parts.reduce((sum, part) => sum + part.total, 0),
     next: places.length > limit ? page[limit - 1] : undefined
   }
+})
+
+/** By agent and subject alone: a name that was told in another thread is theirs here. */
+const people = traced("MemorySearch.people")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  { filter: { hasNoSubject, subjectId }, scopeOf }: Pick<MemoryQuery, "filter" | "scopeOf">
+) {
+  const parts = yield* askAll(host, namespaces, (key) => ({
+    _tag: "Names",
+    filter: { hasNoSubject, subjectId, anyOf: scopeOf?.(key) }
+  }))
+  if (new Set(parts.flatMap(({ subjects }) => subjects)).size !== 1) return nobody
+  return peopleOf(
+    parts.flatMap(({ namings }) => namings),
+    [...new Set(parts.flatMap(({ speaking }) => speaking))]
+  )
 })
 
 /** Values of several agents are summed; each agent gives those of its own that come first. */

@@ -13,6 +13,7 @@ import { Bitmap } from "../../bitmap/Bitmap.ts"
 import type { LiveMemories } from "../StorageMeter.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
+import { messageTraits } from "../../text/MessageText.ts"
 import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { MessageOrder, placeOf } from "./MessageOrder.ts"
@@ -21,6 +22,9 @@ import { VersionChain } from "./VersionChain.ts"
 
 /** Outdated entries allowed in the expiry queue, beyond twice the live rows. */
 const outdatedExpiriesMax = 1_024
+
+/** With more speakers than this a namespace is no chat of a few people. */
+const speakersMax = 64
 
 export interface VersionLinks {
   readonly isLatest: boolean
@@ -48,6 +52,8 @@ export class MemoryTable {
   readonly #tags = new Map<string, SlotSet>()
   /** Messages by the name of their speaker. */
   readonly #speakers = new Map<string, SlotSet>()
+  /** Messages with the role `user`. */
+  readonly #byUsers = new SlotSet()
   /** Further passages of long messages: by the slot of the message, and each by its own slot. */
   readonly #passagesOf = new Map<number, ReadonlyArray<PassageRow>>()
   readonly #passages = new Map<number, PassageRow>()
@@ -297,6 +303,23 @@ export class MemoryTable {
     return found
   }
 
+  /** Names, or the role, of those who speak as users among `allowed`; nobody where a namespace has very many speakers. */
+  usersIn(allowed: Bitmap): ReadonlyArray<string> {
+    if (this.#speakers.size > speakersMax) return []
+    const said = this.#byUsers.restrict(allowed.clone())
+    return this.speakersIn(said, () => true)
+  }
+
+  /** Subjects of the memories among `allowed`; undefined: those without one. Ends with the second one. */
+  subjectsIn(allowed: Bitmap, candidates: Iterable<string | undefined> = this.#subjects.keys()) {
+    const found: Array<string | undefined> = []
+    for (const subject of candidates) {
+      if (this.#subjects.get(subject)?.intersects(allowed) === true) found.push(subject)
+      if (found.length === 2) break
+    }
+    return found
+  }
+
   get hasMessages(): boolean {
     return this.#speakers.size > 0
   }
@@ -383,7 +406,11 @@ export class MemoryTable {
     this.#setFilter(this.#subjects, row.subjectId, slot, member)
     if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, slot, member)
     for (const tag of row.tags) this.#setFilter(this.#tags, tag, slot, member)
-    if (row.message !== undefined) this.#setFilter(this.#speakers, row.message.speaker, slot, member)
+    if (row.message === undefined) return
+    this.#setFilter(this.#speakers, row.message.speaker, slot, member)
+    if ((row.message.traits & messageTraits.isByUser) === 0) return
+    if (member) this.#byUsers.add(slot)
+    else this.#byUsers.remove(slot)
   }
 
   #setFilter<V extends string | undefined>(sets: Map<V, SlotSet>, value: V, slot: number, member: boolean): void {

@@ -155,6 +155,10 @@ export class LoggedNamespace implements OpenNamespace {
     return Effect.andThen(this.#line.followAll, this.#file.eachRow(visit))
   }
 
+  eachData(visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.eachData(visit))
+  }
+
   eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
     return Effect.andThen(this.#line.followAll, this.#file.eachPassage(visit))
   }

@@ -90,6 +90,10 @@ export class NamespaceFile implements OpenNamespace {
     return this.#eachChunk(rowsSql, (row) => visit(rowOf(row)), everySlot)
   }
 
+  eachData(visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
+    return this.#eachChunk(dataSql, ([slot, data]) => visit(Number(slot), String(data)), everySlot)
+  }
+
   eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
     return this.#eachChunk(passagesSql, (row) => visit(passageOf(row)), everySlot)
   }
@@ -338,4 +342,5 @@ const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT co
   + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory
      WHERE vector.model = ?1 AND passage.model IS NOT ?1) AS missing`
 
+const dataSql = "SELECT slot, data FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
 const recordsOfSlots = recordsSql("json_each(?) AS wanted CROSS JOIN memory", "memory.slot = wanted.value")
