@@ -108,7 +108,7 @@ const measured = async (
   const found = widthOf(set, peer, truthOf(set, peerDepth))
   const contestants: ReadonlyArray<Contestant> = [
     ...asked.flatMap(({ allowed, verified: { k } }): ReadonlyArray<Contestant> => [
-      { name: "auto", run: (turn) => strict.index.search(queries[turn % queries.length]!, k, allowed) },
+      { name: "auto", run: (turn) => strict.searchByDefault(queries[turn % queries.length]!, k, allowed) },
       { name: "strict", run: (turn) => strict.search(queries[turn % queries.length]!, k, allowed) }
     ]),
     { name: "peer", run: (turn) => peer.search(queries[turn % queries.length]!, peerDepth, found.width) }
@@ -138,7 +138,7 @@ const ratioOf = (left: ReadonlyArray<number>, right: ReadonlyArray<number>): num
 const verified = (set: VectorSet, strict: StrictIndex, k: number, allowed: Bitmap | undefined) => {
   const truth = truthOf(set, k, allowed)
   const answers = queriesOf(set).map((query) => strict.search(query, k, allowed))
-  const auto = queriesOf(set).map((query) => strict.index.search(query, k, allowed).slots)
+  const auto = queriesOf(set).map((query) => strict.searchByDefault(query, k, allowed))
   const read = answers.map((answer) => answer.read)
   return {
     autoRecall: recallOf(truth, auto),

@@ -75,12 +75,16 @@ const costTable = (all: ReadonlyArray<DistributionFigures>): ReportTable => ({
 })
 
 export const strictGoals = (all: ReadonlyArray<DistributionFigures>): ReadonlyArray<Goal> => [
-  leastRecall("strict", all, ({ strictRecall }) => strictRecall),
-  leastRecall("auto", all, ({ autoRecall }) => autoRecall)
+  leastRecall("strict", recallGoal, all, ({ strictRecall }) => strictRecall),
+  leastRecall("auto", autoRecallGoal, all, ({ autoRecall }) => autoRecall)
 ]
+
+/** Of the default search, on sets that are made against it. */
+const autoRecallGoal = 0.97
 
 const leastRecall = (
   mode: string,
+  wanted: number,
   all: ReadonlyArray<DistributionFigures>,
   recallOf: (row: DistributionFigures["rows"][number]) => number
 ): Goal => {
@@ -92,7 +96,7 @@ const leastRecall = (
   return {
     name: `recall@10 of ${mode}, least of the sets`,
     bound: "at least",
-    wanted: recallGoal,
+    wanted,
     found: least?.recall,
     unit: "",
     note: least?.name ?? ""

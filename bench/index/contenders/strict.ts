@@ -6,10 +6,12 @@
 import { join } from "node:path"
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from "node:sqlite"
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { Limits } from "@muniment/domain/Limits"
 import { innerProduct } from "@muniment/engine/namespace/exactCosines"
 import type { StoredVector } from "@muniment/engine/store/NamespaceStore"
 import { vectorBytes, vectorOf } from "@muniment/engine/store/sqlite/memoryColumns"
 import { rowSum } from "@muniment/engine/store/sqlite/rowSums"
+import { openFrom } from "@muniment/engine/vectors/arena/ScoreNoise"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { costs, kernels } from "./ours.ts"
@@ -41,15 +43,29 @@ export class StrictIndex {
 
   search(query: Float32Array, k: number, allowed: Bitmap | undefined): StrictAnswer {
     const { plan, slots } = this.index.searchStrict(query, { certain: k, kept: k }, allowed)
-    const ranked = this.#vectors
+    const ranked = this.#ranked(query, slots)
+    return { slots: ranked.slice(0, k), read: ranked.length, isCertified: plan.isCertified }
+  }
+
+  /** As the service searches by default: what 8-bit scores leave open is ranked by the vectors of the file. */
+  searchByDefault(query: Float32Array, k: number, allowed: Bitmap | undefined): ArrayLike<number> {
+    const { scores, slots } = this.index.search(query, k, allowed)
+    const from = openFrom(scores, k, query.length)
+    if (from === undefined) return slots
+    const more = this.index.search(query, Math.max(k, Limits.searchCandidatesMax), allowed)
+    return this.#ranked(
+      query,
+      more.slots.filter((_, at) => more.scores[at]! >= from)
+    ).slice(0, k)
+  }
+
+  /** Best first by the vectors of the file. */
+  #ranked(query: Float32Array, slots: Int32Array): ReadonlyArray<number> {
+    return this.#vectors
       .read(slots)
       .map(({ slot, values }) => ({ slot, score: innerProduct(query, values) }))
       .sort((left, right) => right.score - left.score || right.slot - left.slot)
-    return {
-      slots: ranked.slice(0, k).map(({ slot }) => slot),
-      read: ranked.length,
-      isCertified: plan.isCertified
-    }
+      .map(({ slot }) => slot)
   }
 
   /** Reads come from a connection with an empty cache, as after an open; the system still has the file's pages. */

@@ -74,6 +74,7 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
     { ...searched, certain: 1 },
     { ...searched, certain: 2, candidatesMax: 1 }
   ],
+  ExactCosinesAt: [{ places, vectors: searched.vectors }],
   Cosines: [{ ...searched, fusion }],
   CountMatching: [{ ...searched, fusion: { scoreBound: 0, termCount: 0, modelId: undefined } }],
   ListPlaces: [

@@ -72,6 +72,35 @@ describe("a search with strict recall", () => {
   )
 })
 
+describe("a default search among near-duplicates", () => {
+  it.effect("tells the best apart by their float32 vectors, over all agents", () =>
+    Effect.gen(function* () {
+      yield* stored
+      for (const query of queriesOf(set)) {
+        const { hits } = yield* found(query, { isStrict: false })
+        expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
+        const best = hits[0]!.ranked.candidate
+        expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
+      }
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("reads no vectors where 8-bit scores tell the best apart", () =>
+    Effect.gen(function* () {
+      // One of each cluster, and a vector of the first: the next nearest is far from it.
+      const host = yield* NamespaceHost
+      const distant = all.filter((at) => at % 50 < 3)
+      yield* host.ask(keys[0]!, creating(distant.filter((at) => at % 2 === 0).map(memory)))
+      const [query] = [rowOf(set, 1)]
+      const { hits } = yield* found(query, { isStrict: false })
+      const best = hits[0]!.ranked.candidate
+      const exact = innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length))))
+      expect(best.cosine).not.toBe(exact)
+      expect(best.cosine).toBeCloseTo(exact, 3)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})
+
 describe("of more memories with one and the same vector than a search ranks", () => {
   const [vector] = queriesOf(set)
   const equals = Limits.searchCandidatesMax + 20

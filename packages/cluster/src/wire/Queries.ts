@@ -50,6 +50,7 @@ const queries = {
     candidatesMax: Schema.optional(count),
     certain: count
   }),
+  ExactCosinesAt: Schema.TaggedStruct("ExactCosinesAt", { places: Schema.Array(Place), vectors: Vectors }),
   Cosines: Schema.TaggedStruct("Cosines", { ...searched, fusion: Scored }),
   CountMatching: Schema.TaggedStruct("CountMatching", { ...searched, fusion: Scored }),
   ListPlaces: Schema.TaggedStruct("ListPlaces", {
@@ -123,6 +124,7 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   }),
   Candidates: foundCandidates,
   StrictCandidates: foundCandidates,
+  ExactCosinesAt: Schema.ReadonlyMap(count, Schema.Number),
   Cosines: Schema.Struct({ best: Doubles, hasWords: Schema.Boolean }),
   CountMatching: count,
   ListPlaces: Schema.Struct({

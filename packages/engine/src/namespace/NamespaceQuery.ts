@@ -45,6 +45,7 @@ export type ImageQuery =
 /** Answered from the file. */
 export type RecordQuery =
   | StrictCandidates
+  | ExactCosinesAt
   | VersionsAt
   | Find
   | LatestOf
@@ -66,6 +67,7 @@ export interface Answers {
   readonly Terms: FoundTerms
   readonly Candidates: NamespaceCandidates
   readonly StrictCandidates: NamespaceCandidates
+  readonly ExactCosinesAt: ReadonlyMap<number, number>
   readonly Cosines: FoundCosines
   readonly CountMatching: number
   readonly ListPlaces: { readonly places: ReadonlyArray<ListedMemory>; readonly total: number }
@@ -140,6 +142,13 @@ export interface Candidates {
 export interface StrictCandidates extends Omit<Candidates, "_tag"> {
   readonly _tag: "StrictCandidates"
   readonly certain: number
+}
+
+/** Cosines of the float32 vectors in the file, by slot of the passage or memory; leaves out what has gone. */
+export interface ExactCosinesAt {
+  readonly _tag: "ExactCosinesAt"
+  readonly places: ReadonlyArray<MemoryPlace>
+  readonly vectors: QueryVectors
 }
 
 /** What relevance reads of all visible memories, for `CountMatching`. */

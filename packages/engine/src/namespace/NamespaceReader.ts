@@ -32,6 +32,7 @@ import type {
   NamespaceQuery,
   PlacesAround,
   RecordWithoutVector,
+  ExactCosinesAt,
   StrictCandidates,
   Terms
 } from "./NamespaceQuery.ts"
@@ -167,6 +168,17 @@ export class NamespaceReader {
           return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.#store.key.tag)
         })
         return { candidates, plans }
+      })
+    })
+  }
+
+  exactCosinesAt({ places, vectors }: ExactCosinesAt): Effect.Effect<ReadonlyMap<number, number>, StoreError> {
+    return Effect.suspend(() => {
+      const { table } = this.#state
+      const current = places.flatMap(({ id, slot, unit = slot }) => (table.rowAt(unit)?.id === id ? [unit] : []))
+      return Effect.map(this.#store.vectors(current), (stored) => {
+        const cosines = exactCosines(stored, vectors)
+        return new Map([...cosines].map(([unit, { cosine }]) => [unit, cosine]))
       })
     })
   }

@@ -53,6 +53,13 @@ export class SearchCandidate implements PlacedCandidate {
     this.#passage = passage
   }
 
+  static withCosine(candidate: PlacedCandidate, cosine: number): PlacedCandidate {
+    // Of another node it has fields instead of a row.
+    if (!(candidate instanceof SearchCandidate)) return { ...candidate, cosine }
+    const { lexicalScore: score, matchedTerms, modelId, namespace, row, unit } = candidate
+    return new SearchCandidate(unit, row, candidate.#passage, { score, matchedTerms }, cosine, modelId, namespace)
+  }
+
   get id(): string {
     return this.row.id
   }

@@ -63,6 +63,8 @@ export const answerFromFile = (
   switch (query._tag) {
     case "StrictCandidates":
       return reader.strictCandidates(query)
+    case "ExactCosinesAt":
+      return reader.exactCosinesAt(query)
     case "VersionsAt":
       return reader.versions(query.places)
     case "Find":

@@ -123,10 +123,10 @@ const isBetterPassage = (one: Scored<Candidate>, other: Scored<Candidate>): bool
   (one.order === other.order && (one.candidate.passage?.start ?? 0) < (other.candidate.passage?.start ?? 0))
 
 /** The candidates that are among the best by words or by meaning. */
-const shortlist = <C extends Candidate>(
+export const shortlist = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
   { modelId }: ScoredQuery,
-  candidatesMax: number
+  candidatesMax: number = Limits.searchCandidatesMax
 ): ReadonlyArray<C> => {
   const isComparable = ({ cosine }: C) => modelId !== undefined && cosine !== undefined
   if (candidates.length <= candidatesMax)

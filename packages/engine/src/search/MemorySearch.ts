@@ -36,6 +36,7 @@ import {
   type Page,
   type Ranked,
   type Scored,
+  shortlist,
   withCosines
 } from "../ranking/Fusion.ts"
 import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
@@ -43,6 +44,7 @@ import { correctedFirst } from "./correctedFirst.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.ts"
+import { scoredAgain } from "./scoredAgain.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
@@ -180,6 +182,10 @@ const search = traced("MemorySearch.search")(function* (
         : { _tag: "Candidates", ...asked }
     })
   )
+  const found = looked.flatMap((part) => part.candidates)
+  // A single namespace has already cut its lists, but for those of a strict search.
+  const listed = looked.length === 1 && query.isStrict !== true ? found : shortlist(found, fusion, query.candidates)
+  const candidates = query.isStrict === true ? listed : yield* scoredAgain(host, namespaces, listed, query)
   const plans = looked.flatMap((part) => part.plans)
   // A map has thousands of candidates: what is done with them takes a turn of its own.
   const isLarge = query.limit > recordsPerTurn
@@ -189,16 +195,11 @@ const search = traced("MemorySearch.search")(function* (
   const wanted = isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit
   const fused = yield* timed(
     "fusion",
-    fuseInTurns(
-      looked.flatMap((part) => part.candidates),
-      fusion,
-      {
-        limit: query.oncePerMessage === true ? 2 * wanted : wanted,
-        minRelevance: query.minRelevance,
-        // A single namespace has already cut its lists, but for those of a strict search.
-        candidatesMax: looked.length === 1 && query.isStrict !== true ? Infinity : query.candidates
-      }
-    )
+    fuseInTurns(candidates, fusion, {
+      limit: query.oncePerMessage === true ? 2 * wanted : wanted,
+      minRelevance: query.minRelevance,
+      candidatesMax: Infinity
+    })
   )
   const page = fused.slice(0, wanted)
   // Only what stands beside messages can repeat them.
@@ -207,11 +208,11 @@ const search = traced("MemorySearch.search")(function* (
   const places = shown.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places))
   if (isLarge) yield* Effect.yieldNow
-  const found = shown.flatMap((one): ReadonlyArray<MemoryHit> => {
+  const read = shown.flatMap((one): ReadonlyArray<MemoryHit> => {
     const memory = memories.get(one.candidate.id)
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
-  const ranked = oncePerMessage(found, wanted)
+  const ranked = oncePerMessage(read, wanted)
   const asked = { text: query.text, filterFor: (key: NamespaceKey) => filterFor(query, key) }
   const ordered = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
   const hits =

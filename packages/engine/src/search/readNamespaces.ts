@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { NamespaceHost, ReadError } from "../host/NamespaceHost.ts"
-import type { AnswerOf, MemoryPlace, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
+import type { AnswerOf, MemoryPlace, NamespaceQuery, QueryVectors } from "../namespace/NamespaceQuery.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
@@ -68,6 +68,20 @@ export const vectorsAt = Effect.fnUntraced(function* (
     if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
     const vectors = yield* host.answer(key, { _tag: "VectorsOf", places: portion })
     for (const [id, vector] of vectors) found.set(id, vector)
+  }
+  return found
+})
+
+/** Cosines of float32 vectors, by namespace and slot; leaves out what has gone or is of another model. */
+export const cosinesAt = Effect.fnUntraced(function* (
+  host: Host,
+  namespaces: ReadonlyArray<NamespaceKey>,
+  places: ReadonlyArray<NamespacePlace>,
+  vectors: QueryVectors
+) {
+  const found = new Map<string, ReadonlyMap<number, number>>()
+  for (const { key, portion } of portionsOf(namespaces, places)) {
+    found.set(key.tag, yield* host.answer(key, { _tag: "ExactCosinesAt", places: portion, vectors }))
   }
   return found
 })
