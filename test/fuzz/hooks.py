@@ -34,6 +34,17 @@ schemathesis.openapi.format(
         st.text(max_size=8), st.text(max_size=8) | st.integers(-9, 9) | st.booleans() | st.none(), min_size=1, max_size=3
     ).map(json.dumps),
 )
+WHERE = st.recursive(
+    st.dictionaries(
+        st.from_regex(r"\A(data|metadata)\.[a-z]{1,8}\Z"),
+        st.text(max_size=8) | st.integers(-9, 9) | st.fixed_dictionaries({"gte": st.integers(-9, 9), "exists": st.booleans()}),
+        min_size=1,
+        max_size=2,
+    ),
+    lambda one: st.fixed_dictionaries({"or": st.lists(one, min_size=1, max_size=2)}) | st.fixed_dictionaries({"not": one}),
+    max_leaves=3,
+)
+schemathesis.openapi.format("where-filter", WHERE.map(json.dumps))
 schemathesis.openapi.format(
     "webhook-url", st.from_regex(r"\Ahttps://[a-z]{1,8}\.example\.com/[a-z]{0,8}\Z")
 )
@@ -65,6 +76,7 @@ def before_call(context, case, **_):
         query["from"], query["to"] = query["to"], query["from"]
     if isinstance(case.body, dict) and "/memories" in case.operation.path:
         choose_kinds(case.body)
+        choose_where(case.body)
     if isinstance(case.body, dict) and case.body.get("uniqueOn"):
         case.body["uniqueOn"] = ["kind"]
     if case.operation.path == "/v1/memories/lookup":
@@ -138,6 +150,17 @@ DATA_OF_ANY_KIND = LOOKUP["key"] | {
     "role": "user",
     "text": "fuzzed",
 }
+
+
+def choose_where(body):
+    """The names in a condition are fields of data; the document has objects of any names."""
+    for place in (body, body.get("filters"), *(one.get("filters") for one in list_of(body, "queries"))):
+        if isinstance(place, dict) and isinstance(place.get("where"), dict):
+            place["where"] = {"data.city": {"exists": True}}
+
+
+def list_of(body, name):
+    return [one for one in body.get(name) or [] if isinstance(one, dict)] if isinstance(body.get(name), list) else []
 
 
 def choose_kinds(body):

@@ -39,9 +39,13 @@ const inUrl: Readonly<Record<string, string>> = {
   eventDateFrom: "2999-01-01",
   eventDateTo: "1999-01-01",
   include: "messages",
-  data: '{"subject":"nobody-has-this"}'
+  data: '{"subject":"nobody-has-this"}',
+  where: '{"data.subject":"nobody-has-this"}'
 }
-const inBody: Readonly<Record<string, unknown>> = { tags: ["nobody-has-this"] }
+const inBody: Readonly<Record<string, unknown>> = {
+  tags: ["nobody-has-this"],
+  where: { "data.subject": "nobody-has-this" }
+}
 
 describe.each([
   ["GET /v1/memories", "/v1/memories?", ListParameters],

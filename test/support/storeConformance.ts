@@ -8,7 +8,8 @@ import fc from "fast-check"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
-import { hasValues } from "@muniment/engine/namespace/DataMatches"
+import { conditionOf, conditionOfData, isMatch } from "@muniment/domain/Where"
+import { whereCases } from "./whereCases.ts"
 import {
   NamespaceStore,
   type OpenNamespace,
@@ -146,11 +147,16 @@ export const storeConformance = (
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         const records = fc.sample(dataOf, { numRuns: 400, seed: 1 }).map((data, at) => memoryRecord(at, "", { data }))
-        const filters = fc.sample(filterOf, { numRuns: 100, seed: 2 })
+        const names = ["city", "age", "likes", "toString", "a\u0000", 'a"b']
+        const wheres = whereCases(["data"], names, scalar)
+        const filters = [
+          ...fc.sample(filterOf, { numRuns: 100, seed: 2 }).map(conditionOfData),
+          ...fc.sample(wheres, { numRuns: 200, seed: 3 }).map(({ where }) => conditionOf(where))
+        ]
         const find = Effect.fnUntraced(function* (file: OpenNamespace) {
           for (const wanted of filters) {
             const found = yield* file.slotsOfData({ from: 100, to: 300 }, wanted)
-            const right = records.flatMap(({ data }, at) => (hasValues(data, wanted) ? [at] : []))
+            const right = records.flatMap((record, at) => (isMatch(wanted, record) ? [at] : []))
             expect(found.every((slot) => slot >= 100 && slot < 300)).toBe(true)
             expect(found).toEqual(expect.arrayContaining(right.filter((slot) => slot >= 100 && slot < 300)))
           }

@@ -17,7 +17,12 @@ export type Answer<Name extends EndpointName> = Endpoints[Name]["answer"]
 export type Memory = Answer<"get">["memory"]
 
 /** Query parameters of an endpoint; `never` when it has none. */
-export type Query<Name extends EndpointName> = Endpoints[Name]["query"]
+export type Query<Name extends EndpointName> = WithObjects<Endpoints[Name]["query"]>
+
+/** What a URL has as the JSON of an object may be given as the object. */
+type WithObjects<Parameters> = [Parameters] extends [never]
+  ? never
+  : { readonly [Key in keyof Parameters]: Parameters[Key] | (Key extends "data" | "where" ? object : never) }
 
 /** JSON body of an endpoint; `never` when it has none. */
 export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["body"]>

@@ -226,7 +226,7 @@ const failure = (code: string, message: string, cause: unknown, payment: Payment
 const queryText = (query: object | undefined): string => {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined) parameters.set(name, String(value))
+    if (value !== undefined) parameters.set(name, typeof value === "object" ? JSON.stringify(value) : String(value))
   }
   const text = parameters.toString()
   return text === "" ? "" : `?${text}`

@@ -105,6 +105,11 @@ export const Limits = {
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
   dataFieldsMax: 8,
+  /** A condition: `and`, `or` and `not` inside each other, tests and their values in all, names of a path. */
+  whereDepthMax: 5,
+  whereTestsMax: 32,
+  whereValuesMax: 256,
+  wherePathMax: 8,
   dataPageMemories: 256,
   dataSlotsPerTurn: 4_096,
   dataTextRowsMin: 128,

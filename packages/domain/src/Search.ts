@@ -7,6 +7,8 @@ import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { IsoInstant, Moment, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
+import type { JsonObject } from "./Memory.ts"
+import { WhereFilter, WhereFilterText } from "./Where.ts"
 
 /** What a memory must satisfy to be seen; absent fields do not restrict. */
 export interface MemoryFilter {
@@ -24,6 +26,8 @@ export interface MemoryFilter {
   readonly include?: typeof Include.Type | undefined
   /** Each of these fields of the data has the value, or is a list that has it. */
   readonly data?: DataFilter | undefined
+  /** Conditions on data and metadata: what `WhereFilter` lets through. */
+  readonly where?: JsonObject | undefined
   /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
   readonly hasNoSubject?: boolean | undefined
   /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
@@ -108,6 +112,7 @@ const filterParameters = {
   kind: Schema.optionalKey(KindFilter),
   tags: Schema.optionalKey(TagsText),
   data: Schema.optionalKey(DataFilterText),
+  where: Schema.optionalKey(WhereFilterText),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
   includeSuperseded: Schema.optionalKey(
@@ -178,7 +183,8 @@ export const SearchBody = Schema.Struct({
       TagsText
     ])
   ),
-  data: Schema.optionalKey(Schema.Union([DataFilter, DataFilterText]))
+  data: Schema.optionalKey(Schema.Union([DataFilter, DataFilterText])),
+  where: Schema.optionalKey(Schema.Union([WhereFilter, WhereFilterText]))
 }).annotate({
   examples: [{ query: "Where does Alice live?", agentId: "assistant", tags: ["travel"], limit: 5 }]
 })
@@ -250,7 +256,8 @@ const bodyFilters = {
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   kind: Schema.optionalKey(KindFilter),
-  tags: Schema.optionalKey(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.tagFiltersMax)))
+  tags: Schema.optionalKey(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.tagFiltersMax))),
+  where: Schema.optionalKey(WhereFilter)
 } satisfies Partial<Record<keyof MemoryFilter, Schema.Top>>
 
 /** Body of POST /memories/batch/search. */

@@ -39,7 +39,9 @@ const filters = [
     include: "messages" as const,
     hasNoSubject: false,
     anyOf: [{ threadId: "t" }, { anyOf: [{}] }]
-  }
+  },
+  { data: { city: "Oslo" } },
+  { data: { city: "Oslo" }, where: { not: { "data.z": { in: [1, "a"] }, "data.a": null } } }
 ]
 
 const searched = {

@@ -60,10 +60,31 @@ const filterFields = {
   hasNoSubject: Schema.optional(Schema.Boolean)
 }
 
-export const Filter: Wire<MemoryFilter> = Schema.Struct({
+const filterOnWire = Schema.Struct({
   ...filterFields,
+  /** JSON of `data` and `where`. */
+  conditions: optionalText,
   anyOf: Schema.optional(Schema.Array(Schema.suspend((): Wire<MemoryFilter> => Filter)))
 })
+
+/** A node that does not know `conditions` finds nothing, where it would else show or delete more than was asked for. */
+const noData = { "\0conditions": true } as const
+
+export const Filter: Wire<MemoryFilter> = filterOnWire.pipe(
+  Schema.decodeTo(
+    Schema.declare((given): given is MemoryFilter => typeof given === "object" && given !== null),
+    SchemaTransformation.transform({
+      decode: ({ conditions, ...filter }): MemoryFilter =>
+        conditions === undefined
+          ? filter
+          : { ...filter, data: undefined, ...(JSON.parse(conditions) as Pick<MemoryFilter, "data" | "where">) },
+      encode: ({ where, ...filter }: MemoryFilter): typeof filterOnWire.Type =>
+        where === undefined
+          ? filter
+          : { ...filter, data: noData, conditions: JSON.stringify({ data: filter.data, where }) }
+    })
+  )
+)
 
 /** As text: the binary form of a record of any keys has them in another order. */
 const Data: Wire<JsonObject> = Schema.fromJsonString(JsonObject)

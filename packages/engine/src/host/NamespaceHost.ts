@@ -19,7 +19,13 @@ import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegist
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
 import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
-import { answerFromFile, answerFromImage, answerResolved, isImageQuery, readsData } from "../namespace/answerQuery.ts"
+import {
+  answerFromFile,
+  answerFromImage,
+  answerResolved,
+  isImageQuery,
+  filtersByData
+} from "../namespace/answerQuery.ts"
 import type { AnswerOf, Answers, Events, ImageQuery, NamespaceQuery, RecordQuery } from "../namespace/NamespaceQuery.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
@@ -204,7 +210,7 @@ class Host {
 
   #answer(key: NamespaceKey, query: NamespaceQuery): Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> {
     if (query._tag === "Events") return this.#events(key, query)
-    if (readsData(query))
+    if (filtersByData(query))
       return this.#readRecords(key, (reader, nowMillis) =>
         Effect.flatMap(reader.resolved<ImageQuery | RecordQuery>(query), (resolved) =>
           answerResolved(reader, resolved, nowMillis)

@@ -1,5 +1,5 @@
 /**
- * Memories whose data has certain values (contract: Search, `data`). Data is in the file, not in the image: where the other
+ * Memories whose data has certain values (contract: Search, `data` and `where`). Data is in the file, not in the image: where the other
  * filters leave many, the file leaves out those whose text cannot have the values, and the rest is read in pages, between
  * which other fibers run.
  *
@@ -8,8 +8,8 @@
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import type { JsonObject } from "@muniment/domain/Memory"
-import type { DataFilter, MemoryFilter } from "@muniment/domain/Search"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { type Condition, conditionOf, conditionOfData, isMatch } from "@muniment/domain/Where"
 import { Bitmap } from "../bitmap/Bitmap.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
@@ -24,7 +24,7 @@ export class DataMatches {
   /** By filter, of the state after `#seq`. */
   readonly #known = new Map<string, Bitmap>()
   #seq = 0
-  /** By values, of the rows that were looked at for them. */
+  /** By condition, of the rows that were looked at for it. */
   readonly #verdicts = new Map<string, Verdicts>()
 
   constructor(store: OpenNamespace, state: NamespaceState) {
@@ -33,14 +33,16 @@ export class DataMatches {
   }
 
   /** Slots of the memories and of their passages; live ones only, and maybe more than the other filters leave later. */
-  of({ data, ...others }: MemoryFilter & { readonly data: DataFilter }): Effect.Effect<Bitmap, StoreError> {
+  of(filter: MemoryFilter): Effect.Effect<Bitmap, StoreError> {
+    const { data: _data, where: _where, ...others } = filter
+    const condition = dataConditionOf(filter)
     return Effect.gen({ self: this }, function* () {
       if (this.#seq !== this.#state.lastSeq) this.#known.clear()
       const seq = (this.#seq = this.#state.lastSeq)
-      const key = JSON.stringify([others, data])
+      const key = JSON.stringify([others, condition])
       const known = this.#known.get(key)
       if (known !== undefined) return known
-      const found = yield* this.#find(others, data)
+      const found = yield* this.#find(others, condition)
       if (this.#seq === seq && this.#state.lastSeq === seq) {
         if (this.#known.size >= Limits.dataMatchesKept) this.#known.clear()
         this.#known.set(key, found)
@@ -49,10 +51,10 @@ export class DataMatches {
     })
   }
 
-  #find(others: MemoryFilter, data: DataFilter): Effect.Effect<Bitmap, StoreError> {
+  #find(others: MemoryFilter, condition: Condition): Effect.Effect<Bitmap, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#state
-      const verdicts = this.#verdictsOf(data)
+      const verdicts = this.#verdictsOf(condition)
       const found: Array<MemoryRow> = []
       for (const slots of slotsByTurn(table.allowed(others))) {
         const unknown: Array<MemoryRow> = []
@@ -63,8 +65,8 @@ export class DataMatches {
           if (verdict === true) found.push(row)
           else if (verdict === undefined) unknown.push(row)
         }
-        const unread = yield* this.#withText(unknown, data, verdicts)
-        found.push(...(yield* this.#read(unread, data, verdicts)))
+        const unread = yield* this.#withText(unknown, condition, verdicts)
+        found.push(...(yield* this.#read(unread, condition, verdicts)))
         yield* Effect.yieldNow
       }
       const matching = new Bitmap()
@@ -81,12 +83,12 @@ export class DataMatches {
   /** -> The rows whose stored text may have the values; all of them where a look at the text would not pay. */
   #withText(
     unknown: ReadonlyArray<MemoryRow>,
-    data: DataFilter,
+    condition: Condition,
     verdicts: Verdicts
   ): Effect.Effect<ReadonlyArray<MemoryRow>, StoreError> {
     if (unknown.length < Limits.dataTextRowsMin) return Effect.succeed(unknown)
     const range = { from: unknown[0]!.slot, to: unknown.at(-1)!.slot + 1 }
-    return Effect.map(this.#store.slotsOfData(range, data), (slots) => {
+    return Effect.map(this.#store.slotsOfData(range, condition), (slots) => {
       const mayHave = new Set(slots)
       for (const row of unknown) if (!mayHave.has(row.slot)) verdicts.set(row, false)
       return unknown.filter(({ slot }) => mayHave.has(slot))
@@ -96,7 +98,7 @@ export class DataMatches {
   /** -> The rows whose data has the values. */
   #read(
     unread: ReadonlyArray<MemoryRow>,
-    data: DataFilter,
+    condition: Condition,
     verdicts: Verdicts
   ): Effect.Effect<ReadonlyArray<MemoryRow>, StoreError> {
     return Effect.gen({ self: this }, function* () {
@@ -106,9 +108,9 @@ export class DataMatches {
         for (const { record, slot } of yield* this.#store.records([...page.keys()])) {
           const row = page.get(slot)
           if (row?.id !== record.id) continue
-          const isMatch = hasValues(record.data, data)
-          verdicts.set(row, isMatch)
-          if (isMatch) found.push(row)
+          const verdict = isMatch(condition, record)
+          verdicts.set(row, verdict)
+          if (verdict) found.push(row)
         }
         yield* Effect.yieldNow
       }
@@ -116,8 +118,8 @@ export class DataMatches {
     })
   }
 
-  #verdictsOf(data: DataFilter): Verdicts {
-    const key = JSON.stringify(data)
+  #verdictsOf(condition: Condition): Verdicts {
+    const key = JSON.stringify(condition)
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     if (this.#verdicts.size >= Limits.dataMatchesKept) this.#verdicts.clear()
@@ -139,9 +141,13 @@ const slotsByTurn = (allowed: Bitmap): ReadonlyArray<ReadonlyArray<number>> => {
   return [...turns.values()]
 }
 
-/** Each named field has the value, or is a list that has it. */
-export const hasValues = (data: JsonObject, wanted: DataFilter): boolean =>
-  Object.entries(wanted).every(([name, value]) => {
-    const own = Object.hasOwn(data, name) ? data[name] : undefined
-    return Array.isArray(own) ? own.includes(value) : own === value
-  })
+/** Whether a filter needs data, which is in the file. */
+export const readsData = ({ data, where }: MemoryFilter): boolean => data !== undefined || where !== undefined
+
+const dataConditionOf = ({ data, where }: MemoryFilter): Condition => {
+  const of = [
+    ...(data === undefined ? [] : [conditionOfData(data)]),
+    ...(where === undefined ? [] : [conditionOf(where)])
+  ]
+  return of.length === 1 ? of[0]! : { _tag: "All", of }
+}

@@ -56,7 +56,7 @@ import type {
   ScopedReading,
   StoredMessages
 } from "../store/Conversations.ts"
-import { DataMatches } from "./DataMatches.ts"
+import { DataMatches, readsData } from "./DataMatches.ts"
 import type { TableFilter } from "./table/MemoryTable.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -88,9 +88,9 @@ export class NamespaceReader {
 
   /** The query without the filter by data, but with the slots that it lets through. */
   resolved<Q extends NamespaceQuery>(query: Q): Effect.Effect<Q, StoreError> {
-    if (!("filter" in query) || query.filter.data === undefined) return Effect.succeed(query)
-    const { data, ...others } = query.filter
-    return Effect.map(this.#dataMatches.of({ ...others, data }), (within) => ({
+    if (!("filter" in query) || !readsData(query.filter)) return Effect.succeed(query)
+    const { data: _data, where: _where, ...others } = query.filter
+    return Effect.map(this.#dataMatches.of(query.filter), (within) => ({
       ...query,
       filter: { ...others, within } satisfies TableFilter
     }))

@@ -1,5 +1,6 @@
 /** Answers the queries of `NamespaceQuery.ts` by a namespace's reader. */
 import { Effect } from "effect"
+import { readsData } from "./DataMatches.ts"
 import type { Answers, ImageQuery, NamespaceQuery, RecordQuery } from "./NamespaceQuery.ts"
 import type { NamespaceReader } from "./NamespaceReader.ts"
 import { type StoreError, toStoreError } from "../store/StoreError.ts"
@@ -21,7 +22,7 @@ const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
 export const isImageQuery = (query: NamespaceQuery): query is ImageQuery => imageTags.has(query._tag)
 
 /** Whether its filter needs data, which is in the file. */
-export const readsData = (query: NamespaceQuery): boolean => "filter" in query && query.filter.data !== undefined
+export const filtersByData = (query: NamespaceQuery): boolean => "filter" in query && readsData(query.filter)
 
 /** Throws `StoreError`s. */
 export const answerFromImage = (

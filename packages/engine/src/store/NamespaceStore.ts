@@ -9,7 +9,7 @@
 import { Context, type Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { DataFilter } from "@muniment/domain/Search"
+import type { Condition } from "@muniment/domain/Where"
 import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
@@ -121,10 +121,10 @@ export interface OpenNamespace {
   /** In the order of `slots`; slots without a row are left out. */
   readonly records: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredRecord>, StoreError>
   /**
-   * Slots of a range whose data may have the values of the filter: all that have them, and few others. What is left out
-   * is compared with no hash.
+   * Slots of a range whose data may be as the condition says: all that are, and few others. What is left out is compared
+   * with no hash.
    */
-  readonly slotsOfData: (range: SlotRange, wanted: DataFilter) => Effect.Effect<ReadonlyArray<number>, StoreError>
+  readonly slotsOfData: (range: SlotRange, wanted: Condition) => Effect.Effect<ReadonlyArray<number>, StoreError>
   readonly slotOf: (id: string) => Effect.Effect<number | undefined, StoreError>
   /** Slots with this content and subject (undefined: no subject), live or not, the last inserted first. */
   readonly slotsOfContent: (

@@ -53,6 +53,8 @@ class Filters:
     thread_id: str | None = None
     kind: str | None = None
     tags: Sequence[str] | None = None
+    #: Conditions on data and metadata.
+    where: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, DataFilter, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
+import { WhereFilter } from "@muniment/domain/Where"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
@@ -42,6 +43,7 @@ const SearchArguments = Schema.Struct({
   data: Schema.optionalKey(
     DataFilter.annotate({ description: "Each of these fields of the data has the value, or is a list that has it." })
   ),
+  where: Schema.optionalKey(WhereFilter),
   tags: Schema.optionalKey(
     Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^[^,]+$/, { expected: "a text without commas" })))
       .check(Schema.isMaxLength(Limits.tagFiltersMax))
@@ -183,7 +185,7 @@ const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
 const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_batch_delete",
   title: "Delete many memories",
-  description: `Remove memories for good: up to ${Limits.batchIdsMax} by \`ids\`, or all that match every filter given (agentId, subjectId, threadId, kind, tags); with their older versions. Try it with \`dryRun\` first and tell the user how many there are.`,
+  description: `Remove memories for good: up to ${Limits.batchIdsMax} by \`ids\`, or all that match every filter given (agentId, subjectId, threadId, kind, tags, where); with their older versions. Try it with \`dryRun\` first and tell the user how many there are.`,
   hints: { isReadOnly: false, isDestructive: true, isIdempotent: true },
   inputSchema: batchDeleteInputSchema,
   outputSchema: batchDeletedOutput,

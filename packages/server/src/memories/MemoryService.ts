@@ -443,7 +443,8 @@ const revivedOf = ({ host }: Parts, beneath: ReadonlyArray<OfNamespace>) =>
 const revivedIn = (revived: ReadonlyArray<string>) => (revived.length > 0 ? { revived } : {})
 
 /** Whether such filters may match one version of a memory and not another: all have the agent, subject and kind. */
-const splitsChains = ({ tags, threadId }: MemoryFilter): boolean => tags !== undefined || threadId !== undefined
+const splitsChains = ({ tags, threadId, where }: MemoryFilter): boolean =>
+  tags !== undefined || threadId !== undefined || where !== undefined
 
 /** Of the memories that match: their other versions, or without `all` those that may become the latest. */
 const chainsOf = Effect.fnUntraced(function* (
@@ -452,16 +453,9 @@ const chainsOf = Effect.fnUntraced(function* (
   filter: MemoryFilter,
   versions: typeof RemovedVersions.Type
 ) {
-  const matching: Array<string> = []
-  const every = { ...filter, includeSuperseded: true }
-  for (let after: ListedPage["after"]; ;) {
-    const page = yield* list(parts, caller, every, { after, limit: Limits.listPageMax })
-    matching.push(
-      ...page.memories.flatMap(({ id, supersededBy, supersedes }) => ((supersedes ?? supersededBy) ? [id] : []))
-    )
-    if (page.next === undefined) break
-    after = page.next
-  }
+  const matching = (yield* allMatching(parts, caller, filter)).flatMap(({ id, supersededBy, supersedes }) =>
+    (supersedes ?? supersededBy) ? [id] : []
+  )
   const chains: Array<OfNamespace> = []
   for (const [key, here] of byNamespace(parts, caller, matching)) {
     const find = findIn(parts, key)
@@ -471,8 +465,27 @@ const chainsOf = Effect.fnUntraced(function* (
   return chains
 })
 
+/** Memories that match, with all versions. */
+const allMatching = Effect.fnUntraced(function* (parts: Parts, caller: Identity, filter: MemoryFilter) {
+  const matching: Array<Pick<MemoryVersion, "id" | "supersededBy" | "supersedes">> = []
+  const every = { ...filter, includeSuperseded: true }
+  for (let after: ListedPage["after"]; ;) {
+    const page = yield* list(parts, caller, every, { after, limit: Limits.listPageMax })
+    matching.push(...page.memories.map(({ id, supersededBy, supersedes }) => ({ id, supersededBy, supersedes })))
+    if (page.next === undefined) return matching
+    after = page.next
+  }
+})
+
 const removeMatching = Effect.fnUntraced(function* (parts: Parts, caller: Identity, filter: MemoryFilter) {
   let removed = 0
+  // Data is read outside of the actor: what matches when it is read goes.
+  if (filter.where !== undefined) {
+    const ids = (yield* allMatching(parts, caller, filter)).map(({ id }) => id)
+    for (const [key, here] of byNamespace(parts, caller, ids))
+      removed += yield* removeInParts(parts, key, here, { expected: undefined, idempotency: undefined })
+    return removed
+  }
   for (const key of visibleIn(parts, caller, filter)) {
     for (const part of changeable(caller, filter)) {
       removed += yield* parts.host.removeAll(key, { _tag: "RemoveMatching", filter: part })

@@ -19,6 +19,7 @@ import {
   searchLimitText,
   type SearchMode
 } from "@muniment/domain/Search"
+import { whereOf } from "@muniment/domain/Where"
 
 /** Owners whose memories are searched; the same for all queries of one call. */
 export interface SearchReach {
@@ -137,6 +138,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     kind: query.kind,
     tags,
     data: typeof query.data === "string" ? dataFilterOf(query.data) : query.data,
+    where: typeof query.where === "string" ? whereOf(query.where) : query.where,
     eventFrom: query.eventDateFrom === undefined ? undefined : instantIn(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded,

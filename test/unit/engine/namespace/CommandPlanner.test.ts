@@ -13,6 +13,7 @@ const everyFilter: Required<MemoryFilter> = {
   includeSuperseded: true,
   include: "messages",
   data: { city: "Oslo" },
+  where: { "data.city": "Oslo" },
   hasNoSubject: true,
   anyOf: [{}]
 }

@@ -32,7 +32,7 @@ export interface VersionLinks {
   readonly supersededBy: string | undefined
 }
 
-/** A filter by data is given as the slots that `DataMatches` found. */
+/** A filter by data or metadata is given as the slots that `DataMatches` found. */
 export type TableFilter = MemoryFilter & { readonly within?: Bitmap | undefined }
 
 export class MemoryTable {
@@ -259,9 +259,9 @@ export class MemoryTable {
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
   searchable(filter: TableFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { data, include = "all", kind, subjectId, threadId, within, ...unknown } = rest
+    const { data, include = "all", kind, subjectId, threadId, where, within, ...unknown } = rest
     requireNone(unknown)
-    if (data !== undefined) throw new Error("the filter by data is not resolved")
+    if (data !== undefined || where !== undefined) throw new Error("the filter by data is not resolved")
     let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
       [kind, this.#kinds],

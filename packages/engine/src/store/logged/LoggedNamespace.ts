@@ -8,7 +8,7 @@
  */
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { DataFilter } from "@muniment/domain/Search"
+import type { Condition } from "@muniment/domain/Where"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
 import type { EventPage } from "../MemoryEvents.ts"
@@ -122,7 +122,7 @@ export class LoggedNamespace implements OpenNamespace {
     })
   }
 
-  slotsOfData(range: SlotRange, wanted: DataFilter): Effect.Effect<ReadonlyArray<number>, StoreError> {
+  slotsOfData(range: SlotRange, wanted: Condition): Effect.Effect<ReadonlyArray<number>, StoreError> {
     return Effect.suspend(() => {
       const held = this.#line.overlay.slotsIn(range)
       const stored = this.#noticing(this.#file.slotsOfData(range, wanted))

@@ -10,19 +10,19 @@ import { rmSync } from "node:fs"
 import type { SQLOutputValue } from "node:sqlite"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { DataFilter } from "@muniment/domain/Search"
+import type { Condition } from "@muniment/domain/Where"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import {
   DamagedColumn,
-  dataCondition,
   passageOf,
   passagesSql,
   recordOf,
   recordsSql,
   rowOf,
   rowsSql,
+  textCondition,
   vectorOf,
   vectorsOfSlots,
   vectorsSql
@@ -205,11 +205,11 @@ export class NamespaceFile implements OpenNamespace {
     })
   }
 
-  slotsOfData({ from, to }: SlotRange, wanted: DataFilter): Effect.Effect<ReadonlyArray<number>, StoreError> {
+  slotsOfData({ from, to }: SlotRange, wanted: Condition): Effect.Effect<ReadonlyArray<number>, StoreError> {
     return guarded(() => {
-      const { condition, values } = dataCondition(wanted)
+      const { sql, values } = textCondition(wanted)
       const rows = this.#database
-        .prepare(`SELECT slot FROM memory WHERE slot >= ? AND slot < ? AND ${condition}`)
+        .prepare(`SELECT slot FROM memory WHERE slot >= ? AND slot < ? AND (${sql})`)
         .allArrays(from, to, ...values)
       return rows.map(([slot]) => Number(slot))
     })

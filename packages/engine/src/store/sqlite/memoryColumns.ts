@@ -4,7 +4,7 @@
  */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
-import type { DataFilter } from "@muniment/domain/Search"
+import type { Condition, FieldCondition } from "@muniment/domain/Where"
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
 import { memorySumColumns, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
@@ -57,15 +57,47 @@ const withSums = "LEFT JOIN fulltext_length ON fulltext_length.slot ="
 export const recordsSql = (from: string, where: string): string =>
   `SELECT ${rowColumns}, fulltext_length.sum, memory.data FROM ${from} ${withSums} memory.slot WHERE ${where}`
 
+interface TextCondition {
+  readonly sql: string
+  readonly values: ReadonlyArray<string>
+}
+
+/** Says nothing: every text may fulfil it. */
+const anyText: TextCondition = { sql: "1", values: [] }
+
+/** Longer lists of values are looked for by the name of the field alone. */
+const valuesLookedForMax = 8
+
 /**
- * What the stored text of data with the values of a filter fulfils, and the parameters of it. Both texts are of
- * `JSON.stringify`, so a field with a value reads alike in both.
+ * What the stored text of data that is as a condition says fulfils, and the parameters of it. Both texts are of
+ * `JSON.stringify`, so a field with a value reads alike in both, at any depth.
  */
-export const dataCondition = (wanted: DataFilter) => {
-  const fields = Object.entries(wanted).map(([name, value]) => [JSON.stringify(name), JSON.stringify(value)] as const)
+export const textCondition = (condition: Condition): TextCondition => {
+  switch (condition._tag) {
+    case "All":
+    case "Any": {
+      const parts = condition.of.map(textCondition)
+      const joined = parts.map(({ sql }) => `(${sql})`).join(condition._tag === "All" ? " AND " : " OR ")
+      return { sql: joined, values: parts.flatMap(({ values }) => values) }
+    }
+    // What may fulfil the condition may as well not.
+    case "Not":
+      return anyText
+    case "Field":
+      return condition.of === "data" ? textOfField(condition) : anyText
+  }
+}
+
+const textOfField = ({ path, test, value }: FieldCondition): TextCondition => {
+  const name = JSON.stringify(path.at(-1))
+  if (test === "ne" || (test === "exists" && value === false)) return anyText
+  const wanted = test === "eq" ? [value] : test === "in" && Array.isArray(value) ? value : []
+  if (wanted.length === 0 || wanted.length > valuesLookedForMax)
+    return { sql: "instr(data, ?) > 0", values: [`${name}:`] }
+  const texts = wanted.map((one) => JSON.stringify(one))
   return {
-    condition: fields.map(() => "instr(data, ?) > 0 AND (instr(data, ?) > 0 OR instr(data, ?) > 0)").join(" AND "),
-    values: fields.flatMap(([name, value]) => [value, `${name}:${value}`, `${name}:[`])
+    sql: texts.map(() => "instr(data, ?) > 0 AND (instr(data, ?) > 0 OR instr(data, ?) > 0)").join(" OR "),
+    values: texts.flatMap((text) => [text, `${name}:${text}`, `${name}:[`])
   }
 }
 
