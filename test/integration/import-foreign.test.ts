@@ -43,6 +43,7 @@ const fileOf = (name: string, text: string): string => {
 }
 
 interface Memory {
+  readonly id: string
   readonly kind: string
   readonly data: Readonly<Record<string, string>>
   readonly context: { readonly when?: string; readonly tags: ReadonlyArray<string>; readonly threadId?: string }
@@ -67,12 +68,12 @@ const cases: ReadonlyArray<readonly [format: string, text: string, messages: Rea
       [
         { role: "user", content: 'I moved to "Lisbon" {today}.', timestamp: second(0), thread_id: "t" },
         { role: "assistant", content: [{ type: "text", text: "Nice!" }], timestamp: second(1), thread_id: "t" },
-        { role: "tool", content: "42", timestamp: second(2), thread_id: "t" }
+        { role: "narrator", content: "42", timestamp: second(2), thread_id: "t" }
       ]
         .map((one) => JSON.stringify(one))
         .join("\n"),
       [`user ${second(0)} I moved to "Lisbon" {today}.`, `assistant ${second(1)} Nice!`],
-      "skipped 1: the role tool"
+      "skipped 1: the role narrator"
     ],
     [
       "chatgpt",
@@ -138,8 +139,12 @@ const cases: ReadonlyArray<readonly [format: string, text: string, messages: Rea
         ],
         episodes: [{ uuid: "p", content: "I work at Acme now", role_type: "user", created_at: second(1) }]
       }),
-      [`Kim ${second(0)} Kim works at Acme`, `user ${second(1)} I work at Acme now`],
-      "skipped 1: a fact that is no longer valid"
+      [
+        `Kim ${second(0)} Kim works at Acme`,
+        `Kim ${second(1)} Until ${second(1).slice(0, 10)}: Kim worked at Beta`,
+        `user ${second(1)} I work at Acme now`
+      ],
+      "skipped 1: a node without a summary"
     ],
     [
       "csv",
@@ -147,10 +152,10 @@ const cases: ReadonlyArray<readonly [format: string, text: string, messages: Rea
         "\uFEFFid;role;content;timestamp;thread_id",
         `1;user;"I moved to ""Lisbon"";\nit is warm";${second(0)};t`,
         `2;assistant;5" of rain;${second(1)};t`,
-        `3;tool;42;${second(2)};t`
+        `3;narrator;42;${second(2)};t`
       ].join("\r\n"),
       [`user ${second(0)} I moved to "Lisbon";\nit is warm`, `assistant ${second(1)} 5" of rain`],
-      "skipped 1: the role tool"
+      "skipped 1: the role narrator"
     ]
   ]
 
@@ -161,20 +166,29 @@ describe.each(cases)("an export of %s", (format, text, expected, skipped) => {
   it("keeps texts, roles and dates, says what it leaves out, and adds nothing when repeated", async () => {
     const file = fileOf(`${format}.json`, text)
     const dry = await importing(format, format, file, "--dry-run")
-    expect(dry).toMatchObject({
-      code: 0,
-      err: expect.stringContaining(`${expected.length} memories would be imported`)
-    })
+    const versions = format === "zep" ? 1 : 0
+    const count = expected.length + versions
+    expect(dry).toMatchObject({ code: 0, err: expect.stringContaining(`${count} memories would be imported`) })
     expect((await memoriesOf(format)).total).toBe(0)
     const first = await importing(format, format, file)
-    expect(first).toMatchObject({ code: 0, err: expect.stringContaining(`${expected.length} memories imported`) })
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining(`${count} memories imported`) })
     expect(first.err).toContain(skipped)
     const { memories } = await memoriesOf(format)
     expect(memories.map(saidOf).toSorted()).toEqual([...expected].toSorted())
     const again = await importing(format, format, file)
-    expect(again.err).toContain(`0 memories imported into operator, ${expected.length} were there already`)
+    expect(again.err).toContain(`0 memories imported into operator, ${count} were there already`)
     expect((await memoriesOf(format)).total).toBe(expected.length)
   })
+})
+
+it("a fact that is no longer valid is the history of the memory that says so", async () => {
+  const { memories } = await memoriesOf("zep")
+  const { id } = memories.find(({ data }) => data["fact"]?.startsWith("Until"))!
+  const superseded = (await server.call("GET", "/v1/memories?agentId=zep&includeSuperseded=true", { key: operatorKey }))
+    .body
+  const earlier = superseded.memories.find(({ data }: Memory) => data["fact"] === "Kim worked at Beta")
+  expect(earlier.context).toMatchObject({ isLatest: false, when: second(0) })
+  expect(superseded.memories.find((one: Memory) => one.id === id).metadata.supersedes).toBe(earlier.id)
 })
 
 describe("a folder of notes", () => {

@@ -134,10 +134,19 @@ describe("import", () => {
     const run = await importFile(messages, accepted, "--from", "messages", "--json")
     expect(run.isSuccess, run.err).toBe(true)
     const { leftOut, ...told } = JSON.parse(run.out)
-    expect(told).toEqual({ account: "bob", imported: 1, skipped: 0, refused: [] })
+    expect(told).toMatchObject({
+      account: "bob",
+      imported: 1,
+      skipped: 0,
+      refused: [],
+      from: "messages",
+      memories: 1,
+      kinds: { conversation_message: 1 },
+      unkeptFields: {}
+    })
     expect(Object.values(leftOut)).toEqual([1])
     const rehearsed = await importFile(messages, accepted, "--from", "messages", "--json", "--dry-run")
-    expect(JSON.parse(rehearsed.out)).toEqual({ account: "bob", dryRun: true, memories: 1, leftOut })
+    expect(JSON.parse(rehearsed.out)).toMatchObject({ account: "bob", dryRun: true, memories: 1, leftOut })
     expect(rehearsed.requests).toEqual([])
   })
 

@@ -9,48 +9,37 @@ import { type ImportOutcome, makeImportBatches } from "../ImportBatches.ts"
 import { type Columns, columnsOf } from "../importers/csvItems.ts"
 import { foreignFormats, type ForeignFormat } from "../importers/foreignFormats.ts"
 import type { ImportOwner } from "../importers/ForeignItems.ts"
-import { noteLines } from "../importers/markdownNotes.ts"
-import { readForeign, skippedText } from "../importers/readForeign.ts"
+import { importFiles } from "../importers/ImportFiles.ts"
+import { type ForeignReading, readForeign, readingText } from "../importers/readForeign.ts"
+import { type RecognisedFiles, recogniseFormat } from "../importers/recogniseFormat.ts"
 import { pathFlag } from "../PathFlag.ts"
 import { makeProgress } from "../Progress.ts"
-import { flags } from "./flags.ts"
+import { flags, optionalText } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
 
 type DuplicateRule = "return" | "store"
-
-interface ForeignInput {
-  readonly from: ForeignFormat
-  readonly owner: ImportOwner
-  readonly input: string
-  readonly columns: Columns
-}
 
 export const importMemories = Command.make(
   "import",
   {
     account: flags.account,
-    input: pathFlag("in", "File to read, of markdown a folder; - is standard input").pipe(Flag.withAlias("i")),
-    from: Flag.Literals("from", ["muniment", ...foreignFormats]).pipe(
+    input: pathFlag("in", "File, folder or zip to read; - is standard input").pipe(Flag.withAlias("i")),
+    from: Flag.Literals("from", ["muniment", "auto", ...foreignFormats]).pipe(
       Flag.withDefault("muniment"),
-      Flag.withDescription(
-        "What wrote the file: muniment; messages (JSONL of chat messages); chatgpt or claude (conversations.json); mem0; zep; markdown (a folder of notes, as of Obsidian); csv"
-      )
+      Flag.withDescription("What wrote it; auto looks for what it is, and says so")
     ),
-    agent: Flag.String("agent").pipe(
-      Flag.withDefault("imported"),
-      Flag.withDescription("With --from another product: whose memories they become")
+    agent: optionalText(
+      "agent",
+      "With --from another product: whose memories they become; by default as the export says, else imported"
     ),
-    subject: Flag.String("subject").pipe(
-      Flag.withDescription("With --from another product: whom they are about"),
-      Flag.optional
-    ),
+    subject: optionalText("subject", "With --from another product: whom they are about; by default as the export says"),
     columns: Flag.String("columns").pipe(
       Flag.withDefault(""),
       Flag.withDescription("With --from csv: what columns mean, such as text=body,role=author,time=written")
     ),
     dryRun: Flag.Boolean("dry-run").pipe(
       Flag.withDefault(false),
-      Flag.withDescription("With --from another product: read and count, store nothing")
+      Flag.withDescription("With --from another product: count, show the first five, store nothing")
     ),
     onDuplicate: Flag.Literals("on-duplicate", ["return", "store"]).pipe(
       Flag.withDefault("store"),
@@ -59,52 +48,105 @@ export const importMemories = Command.make(
     json: flags.json
   },
   Effect.fn("import")(function* ({ account, agent, columns, dryRun, from, input, json, onDuplicate, subject }) {
-    if (from === "muniment") {
+    if (from === "muniment" || (from === "auto" && (yield* isOwnExport(input)))) {
       if (dryRun) return yield* new CommandFailed({ reason: "--dry-run is for --from another product." })
       const outcome = yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel")
-      return yield* finish({ outcome, leftOut: new Map() }, account, json)
+      return yield* finish(outcome, account, json)
     }
     const nowMillis = yield* Clock.currentTimeMillis
-    const owner = { account, agentId: agent, subjectId: Option.getOrUndefined(subject), nowMillis }
-    const meanings = yield* columnsOf(columns)
-    const foreign = { from, owner, input, columns: meanings }
-    if (dryRun) {
-      const text = from === "markdown" ? yield* noteLines(input) : Stream.decodeText((yield* source(input)).bytes)
-      const reading = yield* readForeign(from, owner, meanings, text, () => Effect.void)
-      if (json) {
-        const report = { account, dryRun, memories: reading.records, leftOut: Object.fromEntries(reading.skipped) }
-        return yield* Console.log(JSON.stringify(report))
-      }
-      yield* Console.error(skippedText(reading.skipped))
-      return yield* Console.error(`${reading.records} memories would be imported into ${account}.`)
-    }
-    const imported = yield* withOperator((operator) => importForeign(operator, foreign, onDuplicate), "withModel")
-    yield* finish(imported, account, json)
+    const agentId = Option.getOrUndefined(agent)
+    const owner = { account, agentId, subjectId: Option.getOrUndefined(subject), nowMillis }
+    yield* importForeign({ columns: yield* columnsOf(columns), dryRun, from, input, json, onDuplicate, owner })
   })
 ).pipe(
   Command.withDescription("Read an export into an account; ids that are there are skipped"),
   Command.withExamples([
     { command: "muniment import --account alice --in alice.jsonl", description: "Restore a backup" },
     {
-      command: "muniment import --account alice --from chatgpt --in conversations.json --dry-run",
+      command: "muniment import --account alice --from auto --in export.zip --dry-run",
       description: "What would become of the export of another product"
     }
   ])
 )
 
-interface Imported {
-  readonly outcome: ImportOutcome
-  /** Elements of another product's export that no memory was made of, by reason. */
-  readonly leftOut: ReadonlyMap<string, number>
+interface ForeignImport {
+  readonly from: ForeignFormat | "auto"
+  readonly input: string
+  readonly owner: ImportOwner
+  readonly columns: Columns
+  readonly dryRun: boolean
+  readonly json: boolean
+  readonly onDuplicate: DuplicateRule
 }
 
-const finish = Effect.fnUntraced(function* ({ leftOut, outcome }: Imported, account: string, json: boolean) {
+const importForeign = Effect.fnUntraced(function* ({
+  columns,
+  dryRun,
+  from,
+  input,
+  json,
+  onDuplicate,
+  owner
+}: ForeignImport) {
+  const { account } = owner
+  const found = yield* recogniseFormat(from, yield* importFiles(input), columns, input)
+  if (!json) yield* Console.error(recognisedText(found))
+  if (dryRun) {
+    const reading = yield* readForeign(found, owner, columns, () => Effect.void)
+    if (json) return yield* Console.log(JSON.stringify({ account, dryRun, ...reportOf(found, reading) }))
+    for (const record of reading.first) yield* Console.log(JSON.stringify(record, undefined, 2))
+    yield* Console.error(readingText(reading))
+    return yield* Console.error(`${reading.records} memories would be imported into ${account}.`)
+  }
+  const { outcome, reading } = yield* withOperator(
+    Effect.fnUntraced(function* (operator: Operator) {
+      const batches = yield* makeImportBatches(operator, account, onDuplicate)
+      const read = yield* readForeign(found, owner, columns, batches.add).pipe(
+        Effect.tap(() => batches.flush),
+        Effect.tapError(() => interrupted(batches.outcome, account))
+      )
+      return { outcome: batches.outcome, reading: read }
+    }),
+    "withModel"
+  )
+  yield* finish(outcome, account, json, { found, reading })
+}, Effect.scoped)
+
+interface ForeignReport {
+  readonly found: RecognisedFiles
+  readonly reading: ForeignReading
+}
+
+const recognisedText = ({ files, format, passedOver }: RecognisedFiles): string => {
+  const paths = files.slice(0, pathsShownMax).map(({ path }) => path)
+  const more = files.length > paths.length ? ` and ${files.length - paths.length} more` : ""
+  const beside = passedOver === 0 ? "" : `; ${passedOver} files beside them are not read`
+  return `Reading as ${format}: ${paths.join(", ")}${more}${beside}.`
+}
+const pathsShownMax = 5
+
+const reportOf = ({ files, format }: RecognisedFiles, { first, kinds, records, skipped, unkept }: ForeignReading) => ({
+  from: format,
+  files: files.map(({ path }) => path),
+  memories: records,
+  kinds: Object.fromEntries(kinds),
+  leftOut: Object.fromEntries(skipped),
+  unkeptFields: Object.fromEntries(unkept),
+  first
+})
+
+const finish = Effect.fnUntraced(function* (
+  outcome: ImportOutcome,
+  account: string,
+  json: boolean,
+  foreign?: ForeignReport
+) {
   const { badRuns, imported, skipped } = outcome
   if (json) {
-    const report = { account, imported, skipped, leftOut: Object.fromEntries(leftOut), refused: badRuns }
-    yield* Console.log(JSON.stringify(report))
+    const { first: _, ...report } = foreign === undefined ? { first: [] } : reportOf(foreign.found, foreign.reading)
+    yield* Console.log(JSON.stringify({ account, imported, skipped, leftOut: {}, refused: badRuns, ...report }))
   } else {
-    if (leftOut.size > 0) yield* Console.error(skippedText(leftOut))
+    if (foreign !== undefined) yield* Console.error(readingText(foreign.reading))
     yield* Console.error(summaryOf(outcome, account))
   }
   if (outcome.badCount > 0) return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
@@ -127,20 +169,6 @@ const importAll = Effect.fnUntraced(function* (
   return batches.outcome
 }, Effect.scoped)
 
-const importForeign = Effect.fnUntraced(function* (
-  operator: Operator,
-  { columns, from, input, owner }: ForeignInput,
-  onDuplicate: DuplicateRule
-) {
-  const batches = yield* makeImportBatches(operator, owner.account, onDuplicate)
-  const text = from === "markdown" ? yield* noteLines(input) : yield* textOf(input)
-  const { skipped } = yield* readForeign(from, owner, columns, text, batches.add).pipe(
-    Effect.tap(() => batches.flush),
-    Effect.tapError(() => interrupted(batches.outcome, owner.account))
-  )
-  return { outcome: batches.outcome, leftOut: skipped }
-}, Effect.scoped)
-
 /** The text of the input, with a bar for how much is read. */
 const textOf = Effect.fnUntraced(function* (input: string) {
   const progress = yield* makeProgress("Importing")
@@ -156,11 +184,23 @@ const interrupted = (outcome: ImportOutcome, account: string) =>
   outcome.imported === 0
     ? Effect.void
     : Console.error(`Interrupted. ${summaryOf(outcome, account)} Repeat the command to go on.`)
+
 const source = Effect.fnUntraced(function* (input: string) {
   if (input === "-") return { bytes: (yield* Stdio.Stdio).stdin, totalBytes: 0 }
   const files = yield* FileSystem.FileSystem
-  const { size } = yield* files.stat(input)
+  if (!(yield* files.exists(input))) return yield* new CommandFailed({ reason: `There is no file ${input}.` })
+  const { size, type } = yield* files.stat(input)
+  if (type === "Directory")
+    return yield* new CommandFailed({ reason: `${input} is a folder: say with --from what wrote it, or --from auto.` })
   return { bytes: files.stream(input), totalBytes: Number(size) }
+})
+
+/** Its first line says so. */
+const isOwnExport = Effect.fnUntraced(function* (input: string) {
+  const files = yield* FileSystem.FileSystem
+  if (input === "-" || !(yield* files.exists(input)) || (yield* files.stat(input)).type !== "File") return false
+  const head = yield* Stream.runHead(Stream.decodeText(files.stream(input, { bytesToRead: 64 })))
+  return head._tag === "Some" && /^\s*\{\s*"muniment"\s*:\s*"export"/.test(head.value)
 })
 
 const summaryOf = ({ imported, skipped, badRuns }: ImportOutcome, account: string): string =>

@@ -3,14 +3,18 @@
  * reason why it is left out. So an import can be repeated after any interruption: what is there is skipped.
  */
 import { createHash } from "node:crypto"
+import { type MessageRole, messageRoles } from "@muniment/domain/Conversation"
+import { encodeBase32 } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { encodeBase32 } from "@muniment/domain/Ids"
+import { pieces } from "./pieces.ts"
 
 /** Whose memories they become. */
 export interface ImportOwner {
   readonly account: string
-  readonly agentId: string
+  /** Undefined: as the export says, else `imported`. */
+  readonly agentId: string | undefined
+  /** Undefined: as the export says. */
   readonly subjectId: string | undefined
   readonly nowMillis: number
 }
@@ -22,6 +26,7 @@ export interface ForeignMessage {
   readonly at: unknown
   readonly threadId: string
   readonly name?: unknown
+  readonly subjectId?: unknown
 }
 
 export interface ForeignFact {
@@ -30,82 +35,131 @@ export interface ForeignFact {
   readonly fact: unknown
   readonly at: unknown
   readonly tags?: ReadonlyArray<unknown>
+  readonly agentId?: unknown
   readonly subjectId?: unknown
   readonly threadId?: unknown
+  readonly expiresAt?: unknown
+  /** The fact held until then; what took its place, if anything, is a memory of its own. */
+  readonly until?: unknown
+  /** More properties of its data. */
+  readonly more?: Readonly<Record<string, unknown>>
+  /** Fields of the element that have a value and no place in a memory. */
+  readonly unkept?: ReadonlyArray<string>
 }
 
-/** `skipped`: why it is left out. */
-export type ForeignItem = { readonly record: object } | { readonly skipped: string }
+export type ForeignItem = Kept | Skipped
 
-const roles: Readonly<Record<string, string>> = {
-  user: "user",
-  human: "user",
-  assistant: "assistant",
-  ai: "assistant",
-  system: "system"
+interface Kept {
+  readonly record: { readonly kind: string; readonly uniqueKey?: string }
+  readonly unkept?: ReadonlyArray<string>
 }
 
-export const messageItem = (
-  owner: ImportOwner,
-  { at, id, name, role, text, threadId }: ForeignMessage
-): ForeignItem => {
-  const said = roles[String(role).toLowerCase()]
-  if (said === undefined) return { skipped: `the role ${String(role)}` }
-  if (typeof text !== "string" || text.trim() === "") return { skipped: "a message without text" }
-  if (text.length > Limits.messageLengthMax)
-    return { skipped: `a message of more than ${Limits.messageLengthMax} characters` }
+interface Skipped {
+  /** Why it is left out. */
+  readonly skipped: string
+  /** It is of no form that this product writes. */
+  readonly isUnknown?: true
+}
+
+export const unknownItem = (reason: string): Skipped => ({ skipped: reason, isUnknown: true })
+
+const agentDefault = "imported"
+
+/** Long texts become several messages. */
+export const messageItems = (owner: ImportOwner, message: ForeignMessage): ReadonlyArray<ForeignItem> => {
+  const { at, id, name, role, subjectId, text, threadId } = message
+  const said = roleOf(role)
+  if (said === undefined)
+    return [unknownItem(role === undefined ? "a message without role" : `the role ${String(role)}`)]
+  if (typeof text !== "string" || text.trim() === "") return [{ skipped: "a message without text" }]
   const millis = millisOf(at)
-  if (millis === undefined && at !== undefined && at !== null) return { skipped: "a date that cannot be read" }
+  if (millis === undefined && isGiven(at)) return [{ skipped: "a date that cannot be read" }]
   const thread = identifierOf(threadId)
   const sentAt = millis === undefined ? undefined : new Date(millis).toISOString()
-  return {
-    record: {
-      ...base(owner, `${threadId}\0${id}`, millis),
-      ...(thread !== undefined && { threadId: thread }),
-      kind: conversationMessageKind,
-      data: {
-        role: said,
-        ...(typeof name === "string" && name.trim() !== "" && { name }),
-        text,
-        ...(sentAt !== undefined && { sentAt })
-      },
-      tags: [],
-      origin: "conversation",
-      sources: [{ key: digestOf(`${threadId}\0${id}`).toString("hex"), id: id.slice(0, Limits.identifierLengthMax) }]
+  return pieces(text, Limits.messageLengthMax).map((piece, part) => {
+    const own = part === 0 ? `${threadId}\0${id}` : `${threadId}\0${id}\0${part}`
+    return {
+      record: {
+        ...base(owner, own, millis, { subjectId }),
+        ...(thread !== undefined && { threadId: thread }),
+        kind: conversationMessageKind,
+        data: {
+          role: said,
+          ...(typeof name === "string" && name.trim() !== "" && { name }),
+          text: piece,
+          ...(sentAt !== undefined && { sentAt })
+        },
+        tags: [],
+        origin: "conversation",
+        sources: [{ key: digestOf(own).toString("hex"), id: id.slice(0, Limits.identifierLengthMax) }]
+      }
     }
-  }
+  })
 }
 
-export const factItem = (owner: ImportOwner, fact: ForeignFact): ForeignItem => {
-  if (typeof fact.fact !== "string" || fact.fact.trim() === "") return { skipped: "a memory without text" }
-  const millis = millisOf(fact.at)
-  if (millis === undefined && fact.at !== undefined && fact.at !== null)
-    return { skipped: "a date that cannot be read" }
-  const subjectId = identifierOf(fact.subjectId)
+export const factItems = (owner: ImportOwner, fact: ForeignFact): ReadonlyArray<ForeignItem> => {
+  const { agentId, at, expiresAt, id, more, subject, subjectId, until } = fact
+  if (typeof fact.fact !== "string" || fact.fact.trim() === "") return [{ skipped: "a memory without text" }]
+  const [millis, endsMillis, untilMillis] = [millisOf(at), millisOf(expiresAt), millisOf(until)]
+  for (const [given, read] of [
+    [at, millis],
+    [expiresAt, endsMillis],
+    [until, untilMillis]
+  ]) {
+    if (read === undefined && isGiven(given)) return [{ skipped: "a date that cannot be read" }]
+  }
+  if (endsMillis !== undefined && endsMillis <= owner.nowMillis) return [{ skipped: "a memory that has expired" }]
   const threadId = identifierOf(fact.threadId)
-  return {
-    record: {
-      ...base(owner, fact.id, millis),
-      ...(subjectId !== undefined && { subjectId }),
-      ...(threadId !== undefined && { threadId }),
-      kind: "factual_memory",
-      data: { subject: fact.subject, fact: fact.fact },
-      tags: (fact.tags ?? []).filter((tag) => typeof tag === "string"),
-      origin: "direct"
-    }
+  const { tags, unkept } = tagsOf(fact.tags ?? [])
+  const record = {
+    ...base(owner, id, millis, { agentId, subjectId }),
+    ...(threadId !== undefined && { threadId }),
+    kind: "factual_memory",
+    data: { subject, fact: fact.fact, ...more },
+    tags,
+    origin: "direct",
+    ...(endsMillis !== undefined && { expiresAt: endsMillis })
   }
+  const left = [...(fact.unkept ?? []), ...unkept]
+  if (untilMillis === undefined || untilMillis > owner.nowMillis) return [{ record, unkept: left }]
+  // Two versions of one memory: what held, and that it holds no more, so that the first one is its history.
+  const uniqueKey = digestOf(`import\0${record.id}`).toString("hex")
+  const day = new Date(untilMillis).toISOString().slice(0, 10)
+  const ended = {
+    ...record,
+    ...base(owner, `${id}\0until`, untilMillis, { agentId, subjectId }),
+    data: { ...record.data, fact: `Until ${day}: ${fact.fact}` },
+    uniqueKey
+  }
+  return [{ record: { ...record, uniqueKey }, unkept: left }, { record: ended }]
 }
 
-const base = ({ account, agentId, nowMillis, subjectId }: ImportOwner, id: string, millis: number | undefined) => ({
-  id: memoryIdFor(account, agentId, id),
-  agentId,
-  ...(subjectId !== undefined && { subjectId }),
-  mentions: [],
-  ...(millis !== undefined && { when: new Date(millis).toISOString() }),
-  confidence: 1,
-  createdAt: millis ?? nowMillis,
-  updatedAt: millis ?? nowMillis
-})
+/** What the agent is asked to do from now on. */
+export const instructionItems = (
+  owner: ImportOwner,
+  instruction: Omit<ForeignFact, "subject">
+): ReadonlyArray<ForeignItem> => factItems(owner, { ...instruction, subject: "instructions" })
+
+interface Place {
+  readonly agentId?: unknown
+  readonly subjectId?: unknown
+}
+
+/** The agent and the subject of the command go before those of the export. */
+const base = (owner: ImportOwner, id: string, millis: number | undefined, place: Place) => {
+  const agentId = owner.agentId ?? identifierOf(place.agentId) ?? agentDefault
+  const subjectId = owner.subjectId ?? identifierOf(place.subjectId)
+  return {
+    id: memoryIdFor(owner.account, agentId, id),
+    agentId,
+    ...(subjectId !== undefined && { subjectId }),
+    mentions: [],
+    ...(millis !== undefined && { when: new Date(millis).toISOString() }),
+    confidence: 1,
+    createdAt: millis ?? owner.nowMillis,
+    updatedAt: millis ?? owner.nowMillis
+  }
+}
 
 /** One tag for all that an account's agent imports, so that the service keeps one alias; the rest is of the element. */
 const memoryIdFor = (account: string, agentId: string, id: string): string => {
@@ -120,14 +174,43 @@ const memoryIdFor = (account: string, agentId: string, id: string): string => {
   return `mem_${encodeBase32(time | version | high | variant | low | BigInt(tag))}`
 }
 
-const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
+export const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Seconds or milliseconds since 1970, or a date as text. */
-const millisOf = (at: unknown): number | undefined => {
+const roleOf = (role: unknown): MessageRole | undefined => {
+  const name = String(role).toLowerCase()
+  return Object.hasOwn(messageRoles, name) ? messageRoles[name as keyof typeof messageRoles] : undefined
+}
+
+/** Those that a filter can name; the others are counted. */
+const tagsOf = (given: ReadonlyArray<unknown>) => {
+  const tags = new Set<string>()
+  const unkept = new Set<string>()
+  for (const one of given) {
+    const tag = typeof one === "string" ? one.replaceAll(",", " ").replaceAll(/\s+/g, " ").trim() : ""
+    if (tag === "") continue
+    if ([...tag].length > Limits.tagLengthMax) unkept.add(`a tag of more than ${Limits.tagLengthMax} characters`)
+    else if (tags.size === Limits.tagsPerMemoryMax) unkept.add(`tags after the first ${Limits.tagsPerMemoryMax}`)
+    else tags.add(tag)
+  }
+  return { tags: [...tags], unkept: [...unkept] }
+}
+
+/** Seconds or milliseconds since 1970, also as text, or a date as text. */
+export const millisOf = (at: unknown): number | undefined => {
+  if (typeof at === "string" && /^\s*\d{9,}(?:\.\d+)?\s*$/.test(at)) return millisOf(Number(at))
   const millis =
-    typeof at === "number" ? (at < SECONDS_MAX ? at * 1_000 : at) : typeof at === "string" ? Date.parse(at) : NaN
+    typeof at === "number" ? (at < SECONDS_MAX ? at * 1_000 : at) : typeof at === "string" ? dateIn(at.trim()) : NaN
   return Number.isFinite(millis) && Math.abs(millis) <= DATE_MAX ? Math.round(millis) : undefined
 }
+
+/** Without an offset in UTC, as these products write it; PostgreSQL separates by a blank and has hours alone as offset. */
+const dateIn = (text: string): number => {
+  const [, day, time, offset = "Z"] = /^(\d{4}-\d\d-\d\d)[T ]([\d:.]+)\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text) ?? []
+  if (day === undefined) return Date.parse(text)
+  return Date.parse(`${day}T${time}${offset.length === 3 ? `${offset}:00` : offset}`)
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ""
 
 /** As seconds in the year 5138, as milliseconds in 1973. */
 const SECONDS_MAX = 100_000_000_000

@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 import { CommandFailed } from "../CommandFailed.ts"
 import { CsvRows, type CsvRow } from "./CsvRows.ts"
-import { factItem, messageItem, type ForeignItem, type ImportOwner } from "./ForeignItems.ts"
+import { factItems, messageItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
 
 /** What a column may mean, with the names that mean it without being told. */
 const meanings = {
@@ -39,7 +39,10 @@ export const columnsOf = Effect.fnUntraced(function* (given: string) {
 })
 
 /** A line of JSON for each row but the first, which names the columns. */
-export const csvLines = <E>(text: Stream.Stream<string, E>, columns: Columns) => {
+export const csvLines = (text: Stream.Stream<string, CommandFailed>, columns: Columns) =>
+  Stream.suspend(() => linesOf(text, columns))
+
+const linesOf = (text: Stream.Stream<string, CommandFailed>, columns: Columns) => {
   const rows = new CsvRows()
   let header: ReadonlyArray<Meaning | undefined> | undefined
   const lines = (read: ReadonlyArray<CsvRow>): ReadonlyArray<string | undefined> =>
@@ -78,19 +81,13 @@ const fieldsOf = (header: ReadonlyArray<Meaning | undefined>, row: ReadonlyArray
   )
 
 export const rowItems = (owner: ImportOwner, row: Readonly<Record<string, unknown>>): ReadonlyArray<ForeignItem> => {
-  const { name, role, subject, text, thread } = row
-  const at = timeOf(row["time"])
-  const id = given(row["id"]) ?? JSON.stringify([role, name, subject, row["time"], thread, text])
+  const { name, role, subject, text, thread, time: at } = row
+  if (text === undefined) return [unknownItem("a table without a column of texts")]
+  const id = given(row["id"]) ?? JSON.stringify([role, name, subject, at, thread, text])
   if (role !== undefined)
-    return [messageItem(owner, { id, role, text, at, threadId: given(thread) ?? "messages", name })]
-  const tags = String(row["tags"] ?? "").split(/[,;]/)
+    return messageItems(owner, { id, role, text, at, threadId: given(thread) ?? "messages", name })
   const fact = { id, subject: given(subject) ?? "user", fact: text, at, threadId: thread }
-  return [factItem(owner, { ...fact, tags: tags.map((tag) => tag.trim()).filter((tag) => tag !== "") })]
+  return factItems(owner, { ...fact, tags: String(row["tags"] ?? "").split(/[,;]/) })
 }
 
 const given = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
-
-const timeOf = (value: unknown): unknown => {
-  const time = given(value)
-  return time !== undefined && /^\d{9,}(?:\.\d+)?$/.test(time) ? Number(time) : time
-}

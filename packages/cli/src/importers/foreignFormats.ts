@@ -1,120 +1,162 @@
 /**
- * The exports of other products, element by element: which messages and memories each holds. Fields are read as the
- * products write them; what is of no known form is left out with a reason.
+ * The exports of other products: what each looks like, and what becomes of its elements. An element is an object of a
+ * JSON file, a row of a table, or a page of Markdown (`{path, text}`).
  */
+import { chatgptItems, isChatgpt } from "./chatgptItems.ts"
+import { claudeCodeItems, isClaudeCode } from "./claudeCodeItems.ts"
+import { claudeItems, isClaude } from "./claudeItems.ts"
 import { rowItems } from "./csvItems.ts"
-import { factItem, messageItem, type ForeignItem, type ImportOwner } from "./ForeignItems.ts"
-import { noteItems } from "./markdownNotes.ts"
+import type { Fields } from "./ForeignFields.ts"
+import type { ForeignItem, ImportOwner } from "./ForeignItems.ts"
+import { isLanggraph, langgraphItems } from "./langgraphItems.ts"
+import { isLetta, isLettaList, lettaItems } from "./lettaItems.ts"
+import { agentFileItems, isAgentFile, noteItems } from "./markdownNotes.ts"
+import { isMem0, isMem0Blocks, mem0Blocks, mem0Items } from "./mem0Items.ts"
+import { isMempalace, isMempalacePage, mempalaceDrawers, mempalaceItems } from "./mempalaceItems.ts"
+import { isMessage, messageRowItems } from "./messageRecords.ts"
+import { isZep, ZepNodes } from "./zepItems.ts"
 
-export const foreignFormats = ["messages", "chatgpt", "claude", "mem0", "zep", "markdown", "csv"] as const
+export const foreignFormats = [
+  "chatgpt",
+  "claude",
+  "claude-code",
+  "mempalace",
+  "letta",
+  "langgraph",
+  "zep",
+  "mem0",
+  "messages",
+  "csv",
+  "agent-files",
+  "markdown"
+] as const
 export type ForeignFormat = (typeof foreignFormats)[number]
 
-type Fields = Readonly<Record<string, unknown>>
-type Reader = (owner: ImportOwner, element: Fields, key: string) => ReadonlyArray<ForeignItem>
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-const isGiven = (value: unknown): boolean => value !== null && value !== undefined
-const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
-const textOf = (...values: ReadonlyArray<unknown>): string | undefined =>
-  values.find((value): value is string => typeof value === "string" && value !== "")
-
-/** Texts of a message's parts; pictures and calls of tools have none. */
-const partsText = (parts: unknown): string =>
-  listOf(parts)
-    .map((part) => (typeof part === "string" ? part : textOf(fieldsOf(part)["text"])))
-    .filter((part) => part !== undefined && part.trim() !== "")
-    .join("\n")
-
-/** One message of a chat: `role`, `content`, and if given `id`, `thread_id`, `name`, a time. */
-const messages: Reader = (owner, one) => {
-  const threadId = textOf(one["thread_id"], one["threadId"], one["conversation_id"], one["session_id"]) ?? "messages"
-  const at = one["timestamp"] ?? one["created_at"] ?? one["createdAt"] ?? one["sentAt"]
-  const text = typeof one["content"] === "string" ? one["content"] : partsText(one["content"]) || one["text"]
-  // Without an id: what was said, by whom and when.
-  const id = textOf(one["id"], one["uuid"]) ?? JSON.stringify([one["role"], one["name"], at, text])
-  return [messageItem(owner, { id, role: one["role"], text, at, threadId, name: one["name"] })]
+export interface ForeignReader {
+  /** Called with every element before the first one is read. */
+  readonly note?: (element: Fields) => void
+  /** `key`: the name of the array that it stands in. */
+  readonly items: (owner: ImportOwner, element: Fields, key: string) => ReadonlyArray<ForeignItem>
 }
 
-/** The branch that the conversation ends in; what was regenerated or edited away is left out. */
-const chatgpt: Reader = (owner, conversation) => {
-  const threadId = textOf(conversation["conversation_id"], conversation["id"])
-  if (threadId === undefined) return [{ skipped: "a conversation without id" }]
-  const nodes = fieldsOf(conversation["mapping"])
-  const branch: Array<Fields> = []
-  const seen = new Set<string>()
-  for (let at = conversation["current_node"]; typeof at === "string" && at in nodes && !seen.has(at);) {
-    seen.add(at)
-    const node = fieldsOf(nodes[at])
-    branch.unshift(fieldsOf(node["message"]))
-    at = node["parent"]
+export interface ForeignExport {
+  /** What `--in` is. */
+  readonly expects: string
+  readonly isFile: (path: string) => boolean
+  /** Whether an element, or a page of text, is one that the product writes. */
+  readonly isElement: (element: Fields) => boolean
+  /** Of pages of Markdown: their elements; undefined where the page is no such one. */
+  readonly pageElements?: (path: string, text: string) => ReadonlyArray<Fields> | undefined
+  /** Of an object at the root: whether the array of this name holds elements. */
+  readonly isList?: (key: string) => boolean
+  /** Every file is a page. */
+  readonly isByPage?: true
+  /** A line is an element, where the file is no array. */
+  readonly isByLine?: true
+  /** Other formats are no hint against it: many products write such files beside their own. */
+  readonly isWeak?: true
+  readonly reader: () => ForeignReader
+}
+
+const json = (path: string): boolean => /\.(?:json|jsonl|ndjson)$/i.test(path)
+const isPage = (path: string): boolean => /\.md$/i.test(path)
+/** Names that begin with a dot are no notes. */
+const isHidden = (path: string): boolean => /(?:^|\/)\./.test(path)
+
+export const foreignExports: Readonly<Record<ForeignFormat, ForeignExport>> = {
+  chatgpt: {
+    expects: "the export of ChatGPT: its zip, its folder, or a conversations.json (also conversations-000.json)",
+    isFile: json,
+    isElement: isChatgpt,
+    isList: () => false,
+    reader: () => ({ items: chatgptItems })
+  },
+  claude: {
+    expects: "the export of Claude: its zip, its folder, or a conversations.json, memories.json or projects.json",
+    isFile: json,
+    isElement: isClaude,
+    isList: (key) => ["conversations", "projects"].includes(key),
+    reader: () => ({ items: claudeItems })
+  },
+  "claude-code": {
+    expects: "a session of Claude Code (.jsonl), or a folder of them such as ~/.claude/projects",
+    isFile: (path) => /\.jsonl$/i.test(path),
+    isElement: isClaudeCode,
+    isByLine: true,
+    reader: () => ({ items: claudeCodeItems })
+  },
+  mempalace: {
+    expects: "the folder that `mempalace export` writes, in either format, or a file of it",
+    isFile: (path) => /\.(?:jsonl|md)$/i.test(path),
+    isElement: isMempalace,
+    pageElements: (_, text) => (isMempalacePage(text) ? mempalaceDrawers(text) : undefined),
+    isByLine: true,
+    reader: () => ({ items: mempalaceItems })
+  },
+  letta: {
+    expects: "an agent file of Letta (.af), or a folder of them",
+    isFile: (path) => /\.(?:af|json)$/i.test(path),
+    isElement: isLetta,
+    isList: isLettaList,
+    reader: () => ({ items: lettaItems })
+  },
+  langgraph: {
+    expects: "JSON or JSONL of items of LangGraph's store: objects with namespace (or prefix), key and value",
+    isFile: json,
+    isElement: isLanggraph,
+    reader: () => ({ items: langgraphItems })
+  },
+  zep: {
+    expects:
+      "JSON of a graph of Zep or Graphiti: objects with uuid and fact, summary or content, in lists such as nodes, edges, episodes",
+    isFile: json,
+    isElement: isZep,
+    reader: () => {
+      const { items, note } = new ZepNodes()
+      return { items, note }
+    }
+  },
+  mem0: {
+    expects: "JSON of memories of mem0 (objects with id and memory, or with payload), or its plugin's mem0-export-*.md",
+    isFile: (path) => json(path) || isPage(path),
+    isElement: isMem0,
+    pageElements: (_, text) => (isMem0Blocks(text) ? mem0Blocks(text) : undefined),
+    isWeak: true,
+    reader: () => ({ items: mem0Items })
+  },
+  messages: {
+    expects: "JSONL or JSON of chat messages: objects with role and content",
+    isFile: json,
+    isElement: isMessage,
+    isList: (key) => key === "messages",
+    isByLine: true,
+    isWeak: true,
+    reader: () => ({ items: messageRowItems })
+  },
+  csv: {
+    expects:
+      "CSV whose first line names its columns, one of them a text (content, text, message, fact or memory; else --columns)",
+    isFile: (path) => /\.(?:csv|tsv)$/i.test(path),
+    isElement: ({ text }) => text !== undefined,
+    isWeak: true,
+    reader: () => ({ items: rowItems })
+  },
+  "agent-files": {
+    expects: "CLAUDE.md, AGENTS.md, GEMINI.md, MEMORY.md, rules of Cursor and the like, or a folder with them",
+    isFile: isAgentFile,
+    isElement: ({ path }) => typeof path === "string",
+    pageElements: (path, text) => [{ path, text }],
+    isByPage: true,
+    isWeak: true,
+    reader: () => ({ items: agentFileItems })
+  },
+  markdown: {
+    expects: "a note in Markdown (.md), or a folder of notes",
+    isFile: (path) => isPage(path) && !isHidden(path),
+    isElement: ({ path }) => typeof path === "string",
+    pageElements: (path, text) => [{ path, text }],
+    isByPage: true,
+    isWeak: true,
+    reader: () => ({ items: noteItems })
   }
-  const away = Object.keys(nodes).filter((id) => !seen.has(id) && isGiven(fieldsOf(nodes[id])["message"]))
-  return [
-    ...branch
-      .filter(({ id }) => id !== undefined)
-      .map((message) => {
-        const role = fieldsOf(message["author"])["role"]
-        const text = partsText(fieldsOf(message["content"])["parts"])
-        return messageItem(owner, { id: String(message["id"]), role, text, at: message["create_time"], threadId })
-      }),
-    ...away.map(() => ({ skipped: "a message of an abandoned branch" }))
-  ]
-}
-
-const claude: Reader = (owner, conversation) => {
-  const threadId = textOf(conversation["uuid"])
-  if (threadId === undefined) return [{ skipped: "a conversation without id" }]
-  return listOf(conversation["chat_messages"]).map((one) => {
-    const message = fieldsOf(one)
-    const text = textOf(partsText(message["content"]), message["text"])
-    const id = String(message["uuid"])
-    return messageItem(owner, { id, role: message["sender"], text, at: message["created_at"], threadId })
-  })
-}
-
-const mem0: Reader = (owner, memory) => {
-  const id = textOf(memory["id"])
-  if (id === undefined) return [{ skipped: "a memory without id" }]
-  const user = textOf(memory["user_id"], memory["agent_id"])
-  return [
-    factItem(owner, {
-      id,
-      subject: user ?? "user",
-      fact: memory["memory"] ?? memory["text"],
-      at: memory["created_at"],
-      tags: listOf(memory["categories"]),
-      subjectId: owner.subjectId ?? user,
-      threadId: memory["run_id"]
-    })
-  ]
-}
-
-/** Edges are facts, episodes and messages are messages; nodes say nothing that edges do not. */
-const zep: Reader = (owner, element, key) => {
-  const id = textOf(element["uuid"], element["id"])
-  if (id === undefined) return [{ skipped: "an element without uuid" }]
-  if (textOf(element["fact"]) !== undefined) {
-    if (isGiven(element["invalid_at"]) || isGiven(element["expired_at"]))
-      return [{ skipped: "a fact that is no longer valid" }]
-    const at = element["valid_at"] ?? element["created_at"]
-    const subject = textOf(element["source_node_name"], element["name"]) ?? "graph"
-    return [factItem(owner, { id, subject, fact: element["fact"], at })]
-  }
-  const text = textOf(element["content"], element["episode_body"])
-  if (text === undefined)
-    return [{ skipped: key === "nodes" ? "a node, whose facts are its edges" : "an element without text" }]
-  const role = textOf(element["role_type"], element["role"]) ?? "user"
-  const threadId = textOf(element["session_id"], element["thread_id"], element["group_id"]) ?? "zep"
-  return [messageItem(owner, { id, role, text, at: element["valid_at"] ?? element["created_at"], threadId })]
-}
-
-export const readers: Readonly<Record<ForeignFormat, Reader>> = {
-  messages,
-  chatgpt,
-  claude,
-  mem0,
-  zep,
-  markdown: noteItems,
-  csv: rowItems
 }

@@ -1,44 +1,58 @@
 /**
- * Notes of a folder of Markdown, as Obsidian keeps them: a memory for each piece of text below a heading, about the note,
- * with its tags and its date. An id depends on the place and the text, so that a changed note adds what is new in it.
+ * Notes in Markdown. Of a folder as Obsidian keeps it: a memory for each piece of text below a heading, about the note,
+ * with its tags and its date. Of the files in which coding agents are told what to do, or note what they learn: one for
+ * each item of a list. An id depends on the place and the text, so that a changed note adds what is new in it.
  */
-import { Effect, FileSystem, Stream } from "effect"
-import { join } from "node:path"
 import { Limits } from "@muniment/domain/Limits"
-import { factItem, type ForeignItem, type ImportOwner } from "./ForeignItems.ts"
+import type { Fields } from "./ForeignFields.ts"
+import {
+  factItems,
+  type ForeignFact,
+  type ForeignItem,
+  type ImportOwner,
+  instructionItems,
+  unknownItem
+} from "./ForeignItems.ts"
+import { noteEntries, noteTexts } from "./noteTexts.ts"
 
-/** Longer texts are cut between paragraphs. */
-const pieceLengthMax = 2_000
+export const noteItems = (owner: ImportOwner, note: Fields): ReadonlyArray<ForeignItem> =>
+  piecesOf(owner, note, noteTexts, (fact) => factItems(owner, fact))
 
-/** A line of JSON for each note, in the order of their paths; names that begin with a dot are no notes. */
-export const noteLines = Effect.fnUntraced(function* (folder: string) {
-  const files = yield* FileSystem.FileSystem
-  const names = yield* files.readDirectory(folder, { recursive: true })
-  const notes = names.filter((name) => /\.md$/i.test(name) && !/(?:^|[\\/])\./.test(name)).toSorted()
-  const line = Effect.fnUntraced(function* (name: string) {
-    const text = yield* files.readFileString(join(folder, name))
-    return `${JSON.stringify({ path: name.replaceAll("\\", "/"), text })}\n`
-  })
-  return Stream.mapEffect(Stream.fromIterable(notes), line)
-})
+/** What a file of this name says is asked of the agent. */
+const instructionFile =
+  /(?:^|\/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|copilot-instructions\.md|\.cursorrules|\.windsurfrules|[^/]*\.mdc)$/i
+const memoryFile = /(?:^|\/)(?:MEMORY\.md|memory\/[^/]*\.md)$/i
 
-export const noteItems = (owner: ImportOwner, note: Readonly<Record<string, unknown>>): ReadonlyArray<ForeignItem> => {
-  const { path, text } = note
-  if (typeof path !== "string" || typeof text !== "string") return [{ skipped: "no note" }]
+export const isAgentFile = (path: string): boolean => instructionFile.test(path) || memoryFile.test(path)
+
+/** Memory files say what they hold: `type: feedback` is what the user asked of the agent. */
+export const agentFileItems = (owner: ImportOwner, note: Fields): ReadonlyArray<ForeignItem> =>
+  piecesOf(owner, note, noteEntries, (fact, type) =>
+    instructionFile.test(String(note["path"])) || type === "feedback"
+      ? instructionItems(owner, fact)
+      : factItems(owner, fact)
+  )
+
+const piecesOf = (
+  owner: ImportOwner,
+  { path, text }: Fields,
+  texts: (body: string) => ReadonlyArray<string>,
+  itemsOf: (fact: ForeignFact, type: string | undefined) => ReadonlyArray<ForeignItem>
+): ReadonlyArray<ForeignItem> => {
+  if (typeof path !== "string" || typeof text !== "string") return [unknownItem("no note")]
   const { body, properties } = frontmatterOf(text.replaceAll("\r\n", "\n"))
-  const title = properties.get("title")?.[0] ?? path.replace(/^.*\//, "").replace(/\.md$/i, "")
+  const title =
+    (properties.get("title") ?? properties.get("name"))?.[0] ?? path.replace(/^.*\//, "").replace(/\.mdc?$/i, "")
   const at = ["date", "created", "created_at"].flatMap((name) => properties.get(name) ?? [])[0]
   const tags = tagsOf(body, properties)
   const seen = new Map<string, number>()
-  const items = sectionsOf(body).flatMap(({ heading, paragraphs }) =>
-    piecesOf(paragraphs).map((piece) => {
-      const fact = heading === "" ? piece : `${heading}: ${piece}`
-      const place = `${path}\0${fact}`
-      const occurrence = seen.get(place) ?? 0
-      seen.set(place, occurrence + 1)
-      return factItem(owner, { id: `${place}\0${occurrence}`, subject: title, fact, at, tags, threadId: path })
-    })
-  )
+  const items = texts(body).flatMap((fact) => {
+    const place = `${path}\0${fact}`
+    const occurrence = seen.get(place) ?? 0
+    seen.set(place, occurrence + 1)
+    const note = { id: `${place}\0${occurrence}`, subject: title, fact, at, tags, threadId: path }
+    return itemsOf(note, properties.get("type")?.[0])
+  })
   return items.length === 0 ? [{ skipped: "a note without text" }] : items
 }
 
@@ -49,7 +63,7 @@ const frontmatterOf = (text: string) => {
   let values: Array<string> = []
   for (const line of found?.[1]?.split("\n") ?? []) {
     const listed = /^\s*- (.*)$/.exec(line)?.[1]
-    const [, name, value = ""] = /^(\w[\w-]*):\s*(.*)$/.exec(line) ?? []
+    const [, name, value = ""] = /^(?:  )?(\w[\w-]*):\s*(.*)$/.exec(line) ?? []
     if (listed !== undefined) values.push(unquoted(listed))
     if (name === undefined) continue
     values = value.startsWith("[") ? value.slice(1, -1).split(",").map(unquoted) : value === "" ? [] : [unquoted(value)]
@@ -66,56 +80,4 @@ const tagsOf = (body: string, properties: ReadonlyMap<string, ReadonlyArray<stri
   const tags = [...written, ...inText].map((tag) => tag.replace(/^#/, ""))
   const fitting = new Set(tags.filter((tag) => tag !== "" && tag.length <= Limits.tagLengthMax))
   return [...fitting].slice(0, Limits.tagsPerMemoryMax)
-}
-
-interface Section {
-  /** With those above it: `Trips > Lisbon`. */
-  readonly heading: string
-  readonly paragraphs: ReadonlyArray<string>
-}
-
-/** Headings in fenced code are code. */
-const sectionsOf = (body: string): ReadonlyArray<Section> => {
-  const sections: Array<Section> = []
-  const headings: Array<string> = []
-  let lines: Array<string> = []
-  let isCode = false
-  const close = (): void => {
-    const paragraphs = lines
-      .join("\n")
-      .split(/\n\s*\n/)
-      .map((paragraph) => paragraph.trim())
-    const heading = headings.filter((name) => name !== "").join(" > ")
-    sections.push({ heading, paragraphs: paragraphs.filter((paragraph) => paragraph !== "") })
-    lines = []
-  }
-  for (const line of body.split("\n")) {
-    if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
-    const [, marks = "", name] = isCode ? [] : (/^(#{1,6})\s+(.*?)\s*#*$/.exec(line) ?? [])
-    if (name === undefined) {
-      lines.push(line)
-      continue
-    }
-    close()
-    headings.length = Math.min(headings.length, marks.length - 1)
-    while (headings.length < marks.length - 1) headings.push("")
-    headings.push(name)
-  }
-  close()
-  return sections
-}
-
-/** Paragraphs together up to the bound; a longer one is cut at it. */
-const piecesOf = (paragraphs: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const pieces: Array<string> = []
-  for (const paragraph of paragraphs) {
-    const characters = [...paragraph]
-    for (let at = 0; at < characters.length; at += pieceLengthMax) {
-      const part = characters.slice(at, at + pieceLengthMax).join("")
-      const last = pieces.at(-1)
-      if (last === undefined || last.length + part.length + 2 > pieceLengthMax) pieces.push(part)
-      else pieces[pieces.length - 1] = `${last}\n\n${part}`
-    }
-  }
-  return pieces
 }

@@ -1,73 +1,96 @@
-/** Reads another product's export as records, in the order of the file, and counts what it leaves out and why. */
+/** Reads another product's export as records, in the order of its files, and counts what it leaves out and why. */
 import { Effect, Stream } from "effect"
-import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed } from "../CommandFailed.ts"
-import { type Columns, csvLines } from "./csvItems.ts"
-import { readers, type ForeignFormat } from "./foreignFormats.ts"
-import type { ImportOwner } from "./ForeignItems.ts"
-import { JsonElements } from "./JsonElements.ts"
+import { makeProgress } from "../Progress.ts"
+import type { Columns } from "./csvItems.ts"
+import { foreignElements } from "./foreignElements.ts"
+import { foreignExports } from "./foreignFormats.ts"
+import type { ForeignItem, ImportOwner } from "./ForeignItems.ts"
+import type { ImportFile } from "./ImportFiles.ts"
+import type { RecognisedFiles } from "./recogniseFormat.ts"
 
 export interface ForeignReading {
   elements: number
   records: number
-  /** By reason. */
+  /** Records by their kind. */
+  readonly kinds: Map<string, number>
+  /** Elements that no record was made of, by reason. */
   readonly skipped: Map<string, number>
+  /** Fields of elements that records do not have, by name. */
+  readonly unkept: Map<string, number>
+  /** As they will be stored. */
+  readonly first: Array<object>
 }
+
+const firstMax = 5
 
 /** Calls `add` with each record as a line of an export, and the number of its element. */
-export const readForeign = Effect.fnUntraced(function* <TextError, E, R>(
-  format: ForeignFormat,
+export const readForeign = Effect.fnUntraced(function* <E, R>(
+  { files, format }: RecognisedFiles,
   owner: ImportOwner,
   columns: Columns,
-  text: Stream.Stream<string, TextError>,
   add: (line: string, element: number) => Effect.Effect<void, E, R>
 ) {
-  const reading: ForeignReading = { elements: 0, records: 0, skipped: new Map() }
-  const skip = (reason: string): void => void reading.skipped.set(reason, (reading.skipped.get(reason) ?? 0) + 1)
-  const read = Effect.fnUntraced(function* (element: string | undefined, key: string) {
-    reading.elements++
-    const value = element === undefined ? "an element that is too long" : parsed(element)
-    if (typeof value === "string") return skip(value)
-    for (const item of readers[format](owner, value, key)) {
-      if ("skipped" in item) {
-        skip(item.skipped)
-        continue
-      }
-      reading.records++
-      yield* add(JSON.stringify(item.record), reading.elements)
-    }
+  const reading: ForeignReading = {
+    elements: 0,
+    records: 0,
+    kinds: new Map(),
+    skipped: new Map(),
+    unkept: new Map(),
+    first: []
+  }
+  let [known, strange] = [0, ""]
+  const { expects, isElement, reader } = foreignExports[format]
+  const { items, note } = reader()
+  const progress = yield* makeProgress("Importing")
+  const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) * (note === undefined ? 1 : 2)
+  let readBytes = 0
+  const withProgress = (file: ImportFile): ImportFile => ({
+    ...file,
+    bytes: Stream.tap(file.bytes, (chunk) =>
+      progress.update((readBytes += chunk.byteLength), Math.max(totalBytes, readBytes))
+    )
   })
-  if (!isOneValue(format)) {
-    const lines = text.pipe(
-      Stream.splitLines,
-      Stream.filter((line) => line.trim() !== "")
-    )
-    const elements = format === "csv" ? csvLines(text, columns) : lines
-    yield* Stream.runForEach(elements, (line) =>
-      read(line === undefined || line.length > Limits.importElementCharactersMax ? undefined : line, "")
-    )
-    return reading
+  const take = Effect.fnUntraced(function* (item: ForeignItem) {
+    if ("skipped" in item) {
+      count(reading.skipped, item.skipped)
+      if (item.isUnknown === true) strange = item.skipped
+      else known++
+      return
+    }
+    for (const name of item.unkept ?? []) count(reading.unkept, name)
+    count(reading.kinds, item.record.kind)
+    reading.records++
+    if (reading.first.length < firstMax) reading.first.push(item.record)
+    yield* add(JSON.stringify(item.record), reading.elements)
+  })
+  if (note !== undefined) {
+    for (const file of files) {
+      yield* Stream.runForEach(foreignElements(format, withProgress(file), columns), ({ fields }) =>
+        Effect.sync(() => typeof fields === "string" || note(fields))
+      )
+    }
   }
-  const elements = new JsonElements()
-  yield* Stream.runForEach(text, (chunk) =>
-    Effect.forEach(elements.push(chunk), (element) => read(element.text, element.key), { discard: true })
-  )
-  if (!elements.isWhole)
-    return yield* new CommandFailed({ reason: `the file ends within a value, after ${reading.elements} elements` })
-  return reading
-})
-
-/** One JSON value that holds all elements; otherwise each has its line, or its row. */
-const isOneValue = (format: ForeignFormat): boolean => !["messages", "markdown", "csv"].includes(format)
-
-const parsed = (text: string): Readonly<Record<string, unknown>> | string => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : "no JSON object"
-  } catch {
-    return "not JSON"
+  for (const file of files) {
+    yield* Stream.runForEach(foreignElements(format, withProgress(file), columns), ({ fields, isRest, key }) => {
+      // Where arrays held the elements, the object around them is none unless it looks like one.
+      if (isRest && (typeof fields === "string" || !isElement(fields))) return Effect.void
+      reading.elements++
+      if (typeof fields === "string") return take({ skipped: fields, isUnknown: true })
+      return Effect.forEach(items(owner, fields, key), take, { discard: true })
+    })
   }
-}
+  if (reading.records > 0 || known > 0) return reading
+  const found = reading.elements === 0 ? "nothing like it" : strange
+  return yield* new CommandFailed({ reason: `Nothing was imported: expected ${expects}; found ${found}.` })
+}, Effect.scoped)
 
-export const skippedText = (skipped: ReadonlyMap<string, number>): string =>
-  [...skipped].map(([reason, count]) => `skipped ${count}: ${reason}`).join("\n")
+const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
+
+/** What became of the elements, for a person. */
+export const readingText = ({ kinds, skipped, unkept }: ForeignReading): string =>
+  [
+    ...[...kinds].map(([kind, number]) => `kept ${number}: ${kind}`),
+    ...[...skipped].map(([reason, number]) => `skipped ${number}: ${reason}`),
+    ...[...unkept].map(([name, number]) => `not kept of ${number}: ${name}`)
+  ].join("\n")
