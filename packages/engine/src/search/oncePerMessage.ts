@@ -1,7 +1,7 @@
 /**
- * Removes repetitions from hits: a memory extracted from messages that are hits themselves is left out where there are
- * more hits than wanted and one of its messages stands before it. Without this, extracted memories push messages with an
- * answer of their own off a page. A fact that ranks before its messages keeps its place: it is the shorter answer.
+ * Removes repetitions from hits, where there are more than wanted: of a fact and a message that it was taken from, the
+ * one that ranks higher stays. A fact counts for all of its messages, and is a repetition where all of them rank before
+ * it. Two facts of one message say two things.
  */
 import { type MessageOrFact, messageKeys } from "./laterStates.ts"
 
@@ -14,21 +14,16 @@ interface PlacedHit {
 /** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */
 export const oncePerMessage = <A extends PlacedHit>(hits: ReadonlyArray<A>, limit: number): ReadonlyArray<A> => {
   if (hits.length <= limit) return hits
-  const messages = new Map(
-    hits.flatMap((hit, place) => (isMessage(hit) ? keysOf(hit).map((key) => [key, place] as const) : []))
-  )
-  const repeats = hits.filter((hit, place) => !isMessage(hit) && isSaidBefore(hit, place, messages))
+  const shown = { messages: new Set<string>(), facts: new Set<string>() }
+  const repeats = hits.filter(({ memory, ranked: { candidate } }) => {
+    const keys = messageKeys(candidate.namespace, memory)
+    const isMessage = candidate.message !== undefined
+    const before = isMessage ? shown.facts : shown.messages
+    if (keys.length > 0 && keys.every((key) => before.has(key))) return true
+    for (const key of keys) (isMessage ? shown.messages : shown.facts).add(key)
+    return false
+  })
   // Where there is nothing else for a place, the best of them keep theirs.
   const left = new Set(repeats.slice(Math.max(0, limit - (hits.length - repeats.length))))
   return hits.filter((hit) => !left.has(hit)).slice(0, limit)
-}
-
-const isMessage = ({ ranked }: PlacedHit): boolean => ranked.candidate.message !== undefined
-
-const keysOf = ({ memory, ranked }: PlacedHit): ReadonlyArray<string> => messageKeys(ranked.candidate.namespace, memory)
-
-/** All of its messages are hits, and one of them stands before it. */
-const isSaidBefore = (hit: PlacedHit, place: number, messages: ReadonlyMap<string, number>): boolean => {
-  const places = keysOf(hit).map((key) => messages.get(key))
-  return places.every((one) => one !== undefined) && places.some((one) => one !== undefined && one < place)
 }
