@@ -2,13 +2,16 @@
  * Facts that change in the course of a chat, of our own writing: what was said first, what was said later, and a
  * question about today, among everyday messages; beside them controls, where the older message is the right one. Parts
  * `tune` were looked at while rules were written, parts `held` only when they were done. In `threads`, the newer value
- * is said in a few words within a talk about the matter ("it's 1,050 now").
+ * is said in a few words within a talk about the matter ("it's 1,050 now"). Cases of `everyday` are written twice: as
+ * messages, and as facts that a caller stores.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { askedQuestion } from "@muniment/engine/people/AskedPerson"
+import { nobody, type People } from "@muniment/engine/people/People"
 import { neighboursOf, type Corpus } from "./Locomo.ts"
 
-export const updateParts = ["tune", "held", "threads-tune", "threads-held"] as const
+export const updateParts = ["tune", "held", "threads-tune", "threads-held", "everyday-tune", "everyday-held"] as const
 /** Parts of which everyday chats with many facts are made. */
 export const mixedParts = ["tune", "held"] as const
 export type UpdatePart = (typeof updateParts)[number]
@@ -27,11 +30,15 @@ interface WrittenCase {
    * for the user and A for the assistant), with a `*` if it tells a value.
    */
   readonly scenes?: ReadonlyArray<ReadonlyArray<string>>
+  /** The same as facts, in order. */
+  readonly facts?: ReadonlyArray<string>
   /** A chat between these two; without it, one with an assistant. */
   readonly by?: readonly [string, string]
 }
 
 interface Written {
+  /** The user's name, by which the questions call them. */
+  readonly user?: string
   readonly updates: ReadonlyArray<WrittenCase>
   readonly controls: ReadonlyArray<WrittenCase>
   /** What is said in between, and the answer to it. */
@@ -72,13 +79,44 @@ export const readUpdateCases = (part: UpdatePart): ReadonlyArray<UpdateCase> => 
   ]
 }
 
-/** Talks have the everyday messages of the other part of the same half. */
-const readWritten = (part: UpdatePart): Written => ({
-  ...(part.startsWith("threads-") && { fillers: readWritten(part.endsWith("tune") ? "tune" : "held").fillers }),
-  ...JSON.parse(
-    readFileSync(join(import.meta.dirname, "..", "..", "test", "vectors", "recall", `updates-${part}.json`), "utf8")
-  )
-})
+/** Cases as facts that a caller stores, among those of the other updates; the earlier states of all come first. */
+export const readDirectCases = (part: UpdatePart): ReadonlyArray<UpdateCase> => {
+  const { controls, updates } = readWritten(part)
+  return [...updates, ...controls].map(({ facts = [], question }, number): UpdateCase => {
+    const others = updates.flatMap((one) => (one.facts?.[0] === facts[0] ? [] : [one.facts ?? []]))
+    const said = [others.length, 2 * others.length + 1]
+    const texts = [...others.map(([older]) => older), facts[0], ...others.map((states) => states.at(-1)), facts.at(-1)]
+    const isControl = number >= updates.length
+    const memories = texts.map((text = "") => ({
+      kind: "factual_memory",
+      data: { subject: /^\p{Lu}\p{L}+/u.exec(text)?.[0] ?? "", fact: text },
+      tags: [],
+      neighbours: []
+    }))
+    const questions = [{ text: question, evidence: new Set([said[isControl ? 0 : 1]!]), isAdversarial: false }]
+    return { isControl, said, corpus: { name: `fact ${number}`, speakers: [], memories, questions } }
+  })
+}
+
+/** Parts of other forms have the everyday messages of the plain part of the same half. */
+const readWritten = (part: UpdatePart): Written => {
+  const file = join(import.meta.dirname, "..", "..", "test", "vectors", "recall", `updates-${part}.json`)
+  const written: Written = JSON.parse(readFileSync(file, "utf8"))
+  const { user } = written
+  const people: People = {
+    ...nobody,
+    isChat: true,
+    user: user === undefined ? undefined : { name: user, aliases: [], relations: [] }
+  }
+  // As a search reads them.
+  const asked = <C extends WrittenCase>(one: C): C => ({ ...one, question: askedQuestion(one.question, people).text })
+  return {
+    ...(part.includes("-") && { fillers: readWritten(part.endsWith("tune") ? "tune" : "held").fillers }),
+    ...written,
+    updates: written.updates.map(asked),
+    controls: written.controls.map(asked)
+  }
+}
 
 /** Everyday messages differ in number and order from case to case; what was said is spread evenly among them. */
 const caseOf = (written: WrittenCase, number: number, fillers: Written["fillers"], isControl: boolean): UpdateCase => {

@@ -1,14 +1,16 @@
 /**
- * Facts that change in a chat: whether the newest value is the first hit of a question about today, and whether an
- * older message stays first where it is right. With and without `newerFirst`; the cost of it on LoCoMo.
+ * Facts that change, told in a chat or stored by a caller: whether the newest value is the first hit of a question about
+ * today, and whether an older statement stays first where it is right. With and without `newerFirst`; the cost of it on
+ * LoCoMo.
  * `node bench/retrieval/updates.ts [--data DIR] [--models DIR] [--model ID]`
  */
+import type { JsonObject } from "@muniment/domain/Memory"
+import { laterFirst } from "@muniment/engine/ranking/Currentness"
 import { fuse } from "@muniment/engine/ranking/Fusion"
-import { newerUp } from "@muniment/engine/ranking/NewerFirst"
 import { questionTraits } from "@muniment/engine/ranking/QuestionTraits"
 import { cosineOf } from "@muniment/engine/search/presentFirst"
-import { denseText } from "@muniment/engine/text/MemoryText"
-import { messageOf } from "@muniment/engine/text/MessageText"
+import { aboutOf } from "@muniment/engine/store/MemoryRow"
+import { denseText, mainText } from "@muniment/engine/text/MemoryText"
 import { tableText } from "../kit/Report.ts"
 import { vectorsOf } from "../kit/TextVectors.ts"
 import { scoreAll } from "./Asked.ts"
@@ -16,7 +18,7 @@ import { readRetold, type Corpus } from "./Locomo.ts"
 import { MetricsSum, RANKING_DEPTH } from "./Metrics.ts"
 import { readOptions } from "./Options.ts"
 import { defaultModels } from "./suite.ts"
-import { readUpdateCases, updateParts, type UpdateCase } from "./UpdateCases.ts"
+import { readDirectCases, readUpdateCases, updateParts, type UpdateCase } from "./UpdateCases.ts"
 
 interface Ranking {
   readonly corpus: number
@@ -39,16 +41,16 @@ const rankAll = async (corpora: ReadonlyArray<Corpus>): Promise<ReadonlyArray<Ra
   const scored = await scoreAll(corpora, asked, options.modelsDir, modelId)
   return scored.map(({ corpus, evidence, scored: { candidates, query }, text }) => {
     const { memories } = corpora[corpus]!
-    const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate, relevance }) => ({
-      ...candidate,
-      relevance,
-      text: messageOf(memories[candidate.slot]!)!.text,
-      sources: [candidate.id]
-    }))
+    const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate, order }) => {
+      const memory = memories[candidate.slot]!
+      const { createdAt, eventAt = createdAt, id, message, slot } = candidate
+      const who = message?.speaker ?? aboutOf(memory.data as JsonObject)
+      return { slot, id, createdAt, saidAt: eventAt, order, message, who, text: mainText(memory) }
+    })
     const plain = hits.map(({ slot }) => slot)
     if (!questionTraits(text, { nowMillis: 0 }).isPresent) return { corpus, evidence, plain, newerFirst: plain }
     const vectorOf = (slot: number): Float32Array => vectors[corpus]![slot]!
-    const up = newerUp(hits, text, { cosineOf: (one, other) => cosineOf(vectorOf(one.slot), vectorOf(other.slot)) })
+    const up = laterFirst(hits, text, { cosineOf: (one, other) => cosineOf(vectorOf(one.slot), vectorOf(other.slot)) })
     return { corpus, evidence, plain, newerFirst: up.map(({ slot }) => slot) }
   })
 }
@@ -80,13 +82,16 @@ const updatesRow = (
 
 const rows: Array<ReadonlyArray<string>> = []
 for (const part of updateParts) {
-  const cases = readUpdateCases(part)
-  const rankings = await rankAll(cases.map(({ corpus }) => corpus))
-  rows.push(updatesRow(`${part}, without`, cases, rankings, ({ plain }) => plain))
-  rows.push(updatesRow(`${part}, newerFirst`, cases, rankings, ({ newerFirst }) => newerFirst))
+  const told = [[part, readUpdateCases(part)] as const]
+  const stored = part.startsWith("everyday-") ? [[`${part} as facts`, readDirectCases(part)] as const] : []
+  for (const [name, cases] of [...told, ...stored]) {
+    const rankings = await rankAll(cases.map(({ corpus }) => corpus))
+    rows.push(updatesRow(`${name}, without`, cases, rankings, ({ plain }) => plain))
+    rows.push(updatesRow(`${name}, newerFirst`, cases, rankings, ({ newerFirst }) => newerFirst))
+  }
 }
 const heads = [
-  "40 updates, 20 controls",
+  "40 updates, 20 controls; everyday 20, 10",
   "newest first",
   "older first",
   "neither",

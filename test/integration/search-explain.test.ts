@@ -78,7 +78,7 @@ describe("explain=true", () => {
       ])
     )
     expect(memories[0].data.text).toBe("The flat was raised to 1,050 a month")
-    expect(movedBy.get("The flat was raised to 1,050 a month")).toMatch(/^newer: by its words/)
+    expect(movedBy.get("The flat was raised to 1,050 a month")).toMatch(/^newer: tells of a change/)
     expect(movedBy.get("I pay 980 a month for the flat")).toMatch(/^older/)
     const still = await answer(alice, { ...asked, include: "messages", newerFirst: "false" })
     expect(JSON.stringify(still)).not.toContain("moved")

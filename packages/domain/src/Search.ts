@@ -157,7 +157,7 @@ export const SearchParameters = {
   newerFirst: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
-        "Among the first ten hits of a question about the present, a newer message of the same speaker that says nearly the same as the best one, or tells of a change, goes before it; default true."
+        "Among the first ten hits of a question about the present, the later of two statements about the same person and matter goes before the best one, be it a message, a fact or a stored memory; default true."
     })
   ),
   recall: Schema.optionalKey(

@@ -4,7 +4,15 @@ import { Effect } from "effect"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
-import { creating, engineOf, messageRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import { nobody } from "@muniment/engine/people/People"
+import {
+  creating,
+  engineOf,
+  memoryRecord,
+  messageRecord,
+  namespaceKey,
+  newMemory
+} from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 interface Said {
@@ -43,7 +51,9 @@ describe("the people of a subject", () => {
     const directory = temporaryDirectory()
     const known = {
       user: { name: "Lena", aliases: ["Len"], relations: [] },
-      others: [{ name: "Ada", aliases: [], relations: [{ relation: "sister", of: undefined }] }]
+      others: [{ name: "Ada", aliases: [], relations: [{ relation: "sister", of: undefined }] }],
+      isGroup: false,
+      isChat: true
     }
     return Effect.gen(function* () {
       yield* Effect.gen(function* () {
@@ -65,7 +75,7 @@ describe("the people of a subject", () => {
       expect((yield* people({ subjectId: "two" })).user?.name).toBe("Piet")
       expect((yield* people({ subjectId: "one" }, ["other"])).user?.name).toBe("Ruth")
       // Of several subjects none is the user.
-      expect(yield* people({})).toEqual({ user: undefined, others: [] })
+      expect(yield* people({})).toEqual(nobody)
       expect((yield* people({}, ["agent"], [{ subjectId: "two" }])).user?.name).toBe("Piet")
       expect((yield* people({ subjectId: "one" }, ["agent"], [{ subjectId: "two" }])).user).toBeUndefined()
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
@@ -83,4 +93,54 @@ describe("the people of a subject", () => {
       expect((yield* people({})).user).toEqual({ name: "Piet", aliases: [], relations: [] })
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
+})
+
+/** Texts and scores of the hits, as a caller's search finds them. */
+const found = Effect.fnUntraced(function* (text: string, filter: MemoryFilter) {
+  const search = yield* MemorySearch
+  const asked = yield* search.asked([namespaceKey()], { text, filter })
+  const query = { text: asked.text, asked, vectors: new Map(), filter, limit: 10, minRelevance: 0 }
+  const { hits } = yield* search.search([namespaceKey()], query)
+  return hits.map(({ memory: { data }, ranked: { order } }) => [data["text"] ?? data["fact"], order])
+})
+
+describe("a search", () => {
+  it.effect("ranks alike by whatever name the user is called", () => {
+    const directory = temporaryDirectory()
+    const ask = Effect.gen(function* () {
+      const first = yield* found("Where do I work?", { subjectId: "one" })
+      // Of facts that of the user comes first, also after a restart.
+      expect(first.map(([text]) => text)).toEqual(
+        expect.arrayContaining(["I work at the mill", "Lena works at the mill", "Piet works as a painter"])
+      )
+      const texts = first.map(([text]) => text)
+      expect(texts.indexOf("Lena works at the mill")).toBeLessThan(texts.indexOf("Piet works as a painter"))
+      for (const question of ["Where does Lena work?", "Where does the user work?", "Where does she work?"])
+        expect(yield* found(question, { subjectId: "one" })).toEqual(first)
+      const ofSister = yield* found("Where does Ada work?", { subjectId: "one" })
+      expect(ofSister[0]![0]).toBe("my sister works at the bank")
+      expect(yield* found("Where does my sister work?", { subjectId: "one" })).toEqual(ofSister)
+      // Nobody of another subject is Lena, and the name of its user is no name of hers.
+      expect(yield* found("Where does Lena work?", { subjectId: "two" })).not.toEqual(
+        yield* found("Where do I work?", { subjectId: "two" })
+      )
+    }).pipe(Effect.provide(engineOf(directory)))
+    return Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        yield* store([
+          { text: "I'm Lena.", subject: "one" },
+          { text: "I work at the mill", subject: "one" },
+          { text: "my sister works at the bank", subject: "one" },
+          { text: "my sister Ada sings", subject: "one" },
+          { text: "I'm Piet, and I work with Lena", subject: "two" },
+          { text: "work, work", subject: "two" }
+        ])
+        const facts = ["Piet works as a painter", "Lena works at the mill"].map((fact, at) =>
+          newMemory(memoryRecord(20 - at, fact, { subjectId: "one", data: { subject: fact.slice(0, 4), fact } }))
+        )
+        yield* (yield* NamespaceHost).ask(namespaceKey(), creating(facts))
+      }).pipe(Effect.provide(engineOf(directory)))
+      yield* ask
+    })
+  })
 })

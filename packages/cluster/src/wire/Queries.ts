@@ -100,7 +100,8 @@ const candidate = Schema.Struct({
   modelId: MaybeText,
   passage: Schema.UndefinedOr(PassageCut),
   message: Schema.optional(Schema.Struct({ position: MaybeNumber, speaker: Text, traits: Schema.Number })),
-  eventAt: Schema.optional(Schema.Number)
+  eventAt: Schema.optional(Schema.Number),
+  about: Schema.optional(Text)
 })
 
 const plan = Schema.Struct({
@@ -239,7 +240,8 @@ const plain = ({ candidates, plans }: NamespaceCandidates): NamespaceCandidates 
     modelId: one.modelId,
     passage: one.passage,
     message: one.message,
-    eventAt: one.eventAt
+    eventAt: one.eventAt,
+    about: one.about
   }))
 })
 

@@ -172,6 +172,7 @@ export const Scored: Wire<ScoredQuery> = Schema.Struct({
     Schema.Struct({
       speaker: MaybeText,
       isFirstPerson: Schema.Boolean,
+      about: Schema.optional(Schema.ReadonlySet(Text)),
       ranges: Schema.Array(Schema.Struct({ from: Schema.Number, to: Schema.Number }))
     })
   ),

@@ -15,7 +15,7 @@ import { mayTellNames, namingsOf } from "../people/Namings.ts"
 import { NamingTable } from "../people/NamingTable.ts"
 import { LexicalIndex } from "../ranking/LexicalIndex.ts"
 import type { MemoryChange, StoredRecord } from "../store/Commit.ts"
-import { rowOfRecord } from "../store/MemoryRow.ts"
+import { aboutOf, rowOfRecord } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import { toStoreError, type StoreError } from "../store/StoreError.ts"
 
@@ -140,8 +140,11 @@ export class NamespaceState {
     })
     const data = store.eachData((slot, text) => {
       const row = this.table.row(slot)
-      if (row !== undefined && mayTellNames(text))
-        this.namings.put(row, namingsOf({ kind: row.kind, data: JSON.parse(text) }))
+      const isFact = row?.message === undefined
+      if (row === undefined || !(isFact || mayTellNames(text))) return
+      const data = JSON.parse(text)
+      if (isFact) row.about = aboutOf(data)
+      this.namings.put(row, namingsOf({ kind: row.kind, data }))
     })
     return passages.pipe(
       Effect.andThen(rows),

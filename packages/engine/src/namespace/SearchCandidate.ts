@@ -82,6 +82,11 @@ export class SearchCandidate implements PlacedCandidate {
     return message === undefined || this.#passage === undefined ? message : { ...message, traits: this.#passage.traits }
   }
 
+  /** Of a fact: whom or what it is about, in lower case. */
+  get about(): string | undefined {
+    return this.row.about
+  }
+
   /** Event time in milliseconds; of a message, when it was sent. */
   get eventAt(): number | undefined {
     return this.row.eventAt

@@ -5,7 +5,7 @@
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import type { Naming } from "./Namings.ts"
 
-/** A naming, and when it was told: milliseconds, and the order of insertion. */
+/** A naming, and its place: milliseconds, and the order of insertion. */
 export interface ToldNaming extends Naming {
   readonly at: number
   readonly seq: number
@@ -45,4 +45,8 @@ export class NamingTable {
   }
 }
 
-const timesOf = ({ createdAt, createdSeq, eventAt }: MemoryRow) => ({ at: eventAt ?? createdAt, seq: createdSeq })
+/** Facts come first: of a name that has changed or was corrected the latest version alone is visible. */
+const timesOf = ({ createdAt, createdSeq, eventAt, message }: MemoryRow) => ({
+  at: message === undefined ? 0 : (eventAt ?? createdAt),
+  seq: createdSeq
+})

@@ -81,7 +81,7 @@ const notNames = new Set(
     "hindu hungarian icelandic indian indonesian iranian iraqi irish israeli italian jamaican japanese jewish kenyan korean " +
     "latvian lebanese lithuanian mexican moroccan muslim nigerian norwegian pakistani persian peruvian polish portuguese " +
     "protestant romanian russian scottish serbian slovak spanish swedish swiss syrian thai tunisian turkish ukrainian " +
-    "vietnamese welsh ok okay sorry thanks thank yes no oh hi hello hey dear god jesus well monday mum mom dad"
+    "vietnamese welsh one two three four five six seven eight nine ten first second next last today tomorrow yesterday ok okay sorry thanks thank yes no oh hi hello hey dear god jesus well monday mum mom dad"
   ).split(" ")
 )
 
@@ -122,7 +122,7 @@ const relationAlone = new RegExp(`^${relation}$`)
 export const isRelation = (text: string): boolean => relationAlone.test(text)
 
 const quality = String.raw`(?:\p{Ll}+ ){0,2}?`
-const link = "(?:'s name)?(?:,? (?:is |who is |who's )?(?:called|named)|'s called| is|,|:)?"
+const link = "(?:'s name)?(?:,? (?:is |who is |who's )?(?:called|named)|'s called| is|,)?"
 const owner = String.raw`(?:(?<mine>[Mm]y|[Oo]ur|[Tt]he user's|[Uu]ser's)|(?<whose>${word})'s)`
 const relativeForms: ReadonlyArray<RegExp> = [
   new RegExp(`(?<!\\p{L})${owner} ${quality}(?<relation>${relation})${link} (?<name>${name})`, "gu"),

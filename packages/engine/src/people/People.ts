@@ -18,9 +18,13 @@ export interface Person {
 export interface People {
   readonly user: Person | undefined
   readonly others: ReadonlyArray<Person>
+  /** Several speak by name, and none of them is known as the user. */
+  readonly isGroup: boolean
+  /** Somebody speaks as the user. */
+  readonly isChat: boolean
 }
 
-export const nobody: People = { user: undefined, others: [] }
+export const nobody: People = { user: undefined, others: [], isGroup: false, isChat: false }
 
 /** More would make a list of contacts, which is no longer what a question is read with. */
 const peopleMax = 200
@@ -51,7 +55,12 @@ export const peopleOf = (told: ReadonlyArray<ToldNaming>, speaking: ReadonlyArra
     if (draft.relations.every((known) => known.relation !== relation || known.of !== owner))
       draft.relations.push({ relation, of: owner })
   }
-  return { user: personOf(user), others: others.slice(0, peopleMax).flatMap((draft) => personOf(draft) ?? []) }
+  return {
+    user: personOf(user),
+    others: others.slice(0, peopleMax).flatMap((draft) => personOf(draft) ?? []),
+    isGroup: isGroup && !speaking.includes("user"),
+    isChat: speaking.length > 0
+  }
 }
 
 const personOf = ({ names: [name, ...aliases], relations }: Draft): Person | undefined =>

@@ -45,12 +45,12 @@ const statementsOf = (text: string): ReadonlyArray<string> =>
     .replaceAll("\u2019", "'")
     .split(/(?<=[.!?;])\s+|,? (?:and|but) (?=(?:i|we|my|our|the|it|he|she|they|his|her|their)\b)/i)
 
-/** Statements, and parts between commas that have a verb. */
+/** Statements, and parts between commas that have a verb; one without belongs to the next to it. */
 const factsOf = (text: string): ReadonlyArray<string> =>
   statementsOf(text).flatMap((statement) => {
     const facts: Array<string> = []
     for (const part of statement.split(/, (?:and |but |so )?/)) {
-      if (facts.length === 0 || hasVerb.test(part)) facts.push(part)
+      if (facts.length === 0 || (hasVerb.test(part) && hasVerb.test(facts.at(-1)!))) facts.push(part)
       else facts.push(`${facts.pop()!}, ${part}`)
     }
     return facts

@@ -52,7 +52,7 @@ export interface Calibration {
 /** Fitted on LoCoMo and on chats between people; checked on others. */
 const messageScore = { states: 0.08, onlyAsks: -0.06, speaks: 0.15, inRange: 0.13, nearRange: 0.1 }
 /** Half of a message's: more gained nothing on LoCoMo. */
-const memoryScore = { states: 0, onlyAsks: 0, speaks: 0, inRange: 0.07, nearRange: 0.05 }
+const memoryScore = { states: 0, onlyAsks: 0, speaks: 0.15, inRange: 0.07, nearRange: 0.05 }
 /**
  * Log-odds by which a memory stands behind a message of the same worth: what was extracted says less than the message
  * it was taken from. Without it, extracted memories beside their messages cost .002 R@10.

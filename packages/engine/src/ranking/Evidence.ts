@@ -35,6 +35,8 @@ export interface ScoredCandidate {
   readonly message?: CandidateMessage | undefined
   /** Event time in milliseconds; of a message, when it was sent. */
   readonly eventAt?: number | undefined
+  /** Of a fact: whom or what it is about, in lower case. */
+  readonly about?: string | undefined
 }
 
 /** What the question asks for beside its words. */
@@ -42,6 +44,8 @@ export interface AskedTraits {
   /** The one speaker of a visible message whom it names. */
   readonly speaker: string | undefined
   readonly isFirstPerson: boolean
+  /** How facts name the user, in lower case, if the question is about them. */
+  readonly about?: ReadonlySet<string> | undefined
   readonly ranges: ReadonlyArray<TimeRange>
 }
 
@@ -120,7 +124,7 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
     matched: termCount > 0 ? candidate.matchedTerms / termCount : 0,
     states: (traits & messageTraits.states) === 0 ? 0 : 1,
     onlyAsks: (traits & messageTraits.onlyAsks) === 0 ? 0 : 1,
-    speaks: message !== undefined && asked !== undefined && isSpeaker(message, asked) ? 1 : 0,
+    speaks: asked !== undefined && isOfAsked(candidate, asked) ? 1 : 0,
     inRange: isWithin(0, 0),
     nearRange: isWithin(nearBeforeDays, nearAfterDays)
   }
@@ -135,6 +139,10 @@ export const comparableCosine = (
   const { factor, offset } = cosineScaleOf(modelId ?? query.modelId)
   return offset + factor * cosine
 }
+
+/** A fact about whom the question is about, or a message by them. */
+const isOfAsked = ({ about, message }: ScoredCandidate, asked: AskedTraits): boolean =>
+  message === undefined ? about !== undefined && asked.about?.has(about) === true : isSpeaker(message, asked)
 
 /** A named speaker decides; "I" is the user. */
 const isSpeaker = ({ speaker, traits }: CandidateMessage, asked: AskedTraits): boolean =>

@@ -1,7 +1,7 @@
 /** The ranking score of a hit, term by term, for developers (contract: Search, `explain`). */
 import type { TraitName } from "./Calibration.ts"
 import type { Evidence } from "./Evidence.ts"
-import type { MoveReason } from "./NewerFirst.ts"
+import type { MoveReason } from "./Currentness.ts"
 
 export interface ExplainedTerm {
   readonly term: "words" | "meaning" | TraitName
@@ -15,7 +15,7 @@ export interface ExplainedTerm {
 const traitMeanings: Readonly<Record<TraitName, string>> = {
   states: "the message tells something about its speaker (I, my, we)",
   onlyAsks: "the message only asks",
-  speaks: "said by the person the query names, or by the user if the query says I or my",
+  speaks: "said by the person the query names, or by the user if the query is about them; of a fact: about the user",
   inRange: "dated in a time that the query names",
   nearRange: "dated in that time, up to 3 days before it or 10 after"
 }
@@ -53,8 +53,8 @@ const rounded = (value: number): number => Math.round(value * 1e4) / 1e4
 export type Move = MoveReason | "outdated"
 
 export const moveMeanings: Readonly<Record<Move, string>> = {
-  slot: "newer: what was extracted from it superseded what was extracted from an older message",
-  change: "newer: by its words it tells of a change of what an older message says",
-  same: "newer: says nearly the same as an older message",
-  outdated: "older: a message before it tells a newer state"
+  slot: "newer: what is known of it superseded what an older hit tells",
+  change: "newer: tells of a change of what an older hit says",
+  same: "newer: about the same matter as an older hit",
+  outdated: "older: a hit before it tells a newer state"
 }

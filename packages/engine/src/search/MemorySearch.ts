@@ -23,11 +23,12 @@ import type {
   StrictCandidates
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
+import { askedQuestion, type AskedQuestion } from "../people/AskedPerson.ts"
 import { nobody, type People, peopleOf } from "../people/People.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
-import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
+import { LATER_FIRST_HITS } from "../ranking/Currentness.ts"
 import {
   fuse,
   fusionOf,
@@ -48,10 +49,12 @@ import { scoredAgain } from "./scoredAgain.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { searchTerms } from "../text/Tokenizer.ts"
+import { joinedTerms, searchTerms } from "../text/Tokenizer.ts"
 
 export interface MemoryQuery {
   readonly text: string
+  /** What the people of the subject tell of it, if `text` is in the form of `askedQuestion`. */
+  readonly asked?: Pick<AskedQuestion, "about" | "sames"> | undefined
   /** Vector of the text for each model that stored vectors may have; empty for a search by words alone. */
   readonly vectors: QueryVectors
   /** Whether the models of `vectors` know the language of the text; default: they do. */
@@ -62,7 +65,7 @@ export interface MemoryQuery {
   /** The caller's clock, for times that the text names: milliseconds (default: now) and IANA zone (UTC). */
   readonly askedAtMillis?: number | undefined
   readonly timeZone?: string | undefined
-  /** Whether a newer message that tells of a change goes first. */
+  /** Whether the later of two statements about one matter goes first. */
   readonly newerFirst?: boolean | undefined
   /** Whether what was extracted from messages among the hits takes no place of other hits. */
   readonly oncePerMessage?: boolean | undefined
@@ -136,6 +139,11 @@ export class MemorySearch extends Context.Service<
       namespaces: ReadonlyArray<NamespaceKey>,
       query: Pick<MemoryQuery, "filter" | "scopeOf">
     ) => Effect.Effect<People, ReadError>
+    /** A question in one form, as the people of the subject tell it; to be searched with `asked`. */
+    readonly asked: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: Pick<MemoryQuery, "filter" | "scopeOf" | "text">
+    ) => Effect.Effect<AskedQuestion, ReadError>
     readonly facet: (namespaces: ReadonlyArray<NamespaceKey>, query: FacetQuery) => Effect.Effect<FacetPage, ReadError>
     /** Vectors of hits by memory id; leaves out memories that have no vector yet. */
     readonly vectorsOf: (
@@ -151,6 +159,8 @@ export class MemorySearch extends Context.Service<
       countMatching: (namespaces, query) => countMatching(host, namespaces, query),
       list: (namespaces, filter, page) => list(host, namespaces, { filter, ...page }),
       people: (namespaces, query) => people(host, namespaces, query),
+      asked: (namespaces, query) =>
+        Effect.map(people(host, namespaces, query), (known) => askedQuestion(query.text, known)),
       facet: (namespaces, query) => facet(host, namespaces, query),
       vectorsOf: (namespaces, hits) => {
         const places = hits.map(({ ranked }) => ranked.candidate)
@@ -192,7 +202,7 @@ const search = traced("MemorySearch.search")(function* (
   if (isLarge) yield* Effect.yieldNow
   yield* Effect.logDebug("vectors were searched", { plans })
   const isReordered = query.newerFirst === true && traits.isPresent
-  const wanted = isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit
+  const wanted = isReordered ? Math.max(query.limit, LATER_FIRST_HITS) : query.limit
   const fused = yield* timed(
     "fusion",
     fuseInTurns(candidates, fusion, {
@@ -213,8 +223,10 @@ const search = traced("MemorySearch.search")(function* (
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
   const ranked = oncePerMessage(read, wanted)
-  const asked = { text: query.text, filterFor: (key: NamespaceKey) => filterFor(query, key) }
-  const ordered = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
+  const asked = { text: query.text, about: query.asked?.about, filterFor: (key: NamespaceKey) => filterFor(query, key) }
+  const ordered = isReordered
+    ? (yield* presentFirst(host, namespaces, ranked, asked, read)).slice(0, query.limit)
+    : ranked
   const hits =
     query.namesCorrections === true ? yield* correctedFirst(host, namespaces, ordered, asked.filterFor) : ordered
   return { hits, plans }
@@ -323,7 +335,7 @@ const weigh = Effect.fnUntraced(function* (
   query: MemoryQuery,
   nowMillis: number
 ) {
-  const terms = searchTerms(query.text)
+  const terms = joinedTerms(searchTerms(query.text), query.asked?.sames)
   const traits = questionTraits(query.text, {
     nowMillis: query.askedAtMillis ?? nowMillis,
     timeZone: query.timeZone
@@ -352,7 +364,7 @@ const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryF
 
 const scoredQuery = (
   weighted: WeightedQuery,
-  { isMeaningful, vectors }: MemoryQuery,
+  { asked, isMeaningful, vectors }: MemoryQuery,
   { isFirstPerson, ranges }: QuestionTraits,
   speaker: string | undefined
 ): ScoredQuery => ({
@@ -361,5 +373,5 @@ const scoredQuery = (
   documents: weighted.documents,
   modelId: [...vectors.keys()][0],
   isMeaningful,
-  asked: { speaker, isFirstPerson, ranges }
+  asked: { speaker, isFirstPerson, ranges, about: asked?.about }
 })

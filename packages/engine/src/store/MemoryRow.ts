@@ -1,5 +1,5 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
-import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import { messageOf, messageTraits, traitsOf } from "../text/MessageText.ts"
 import { passagesOf, type Passage } from "../text/Passages.ts"
 
@@ -18,6 +18,8 @@ export interface MemoryRow {
   readonly uniqueKey: string | undefined
   /** Messages of conversations only. */
   readonly message?: MessageRow | undefined
+  /** Of other kinds: whom or what it is about, in lower case. Derived from the data, and not stored. */
+  about?: string | undefined
 }
 
 /** What ranks a message. */
@@ -57,8 +59,14 @@ export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryReco
   createdAt: record.createdAt,
   expiresAt: record.expiresAt,
   uniqueKey: record.uniqueKey,
-  message: messageRowOf(record)
+  message: messageRowOf(record),
+  about: aboutOf(record.data)
 })
+
+const aboutLengthMax = 64
+/** The subject of a fact; of a message there is none. */
+export const aboutOf = ({ subject }: JsonObject): string | undefined =>
+  typeof subject === "string" && subject.length <= aboutLengthMax ? subject.toLowerCase() : undefined
 
 /** A further passage of a long message; the first one has the slot of the message. */
 export interface PassageRow extends Passage {

@@ -108,7 +108,8 @@ const messageText = ({ speaker }: Message, text: string): string =>
 export const columnsLength = (columns: MemoryColumns): number =>
   COLUMNS.reduce((length, column) => length + columns[column].length, 0)
 
-const mainText = (memory: SearchableMemory): string =>
+/** The text of a message, or what other data says beside its subject. */
+export const mainText = (memory: Pick<SearchableMemory, "data" | "kind">): string =>
   messageOf(memory)?.text ?? flatten(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key)))
 
 const subjectText = (memory: SearchableMemory): string => {

@@ -86,6 +86,22 @@ export const searchTerms = (query: string): ReadonlyArray<string> => {
 
 export const VARIANT_SEPARATOR = "|"
 
+/** Terms of a query, where those that stand for one person are one term. */
+export const joinedTerms = (
+  terms: ReadonlyArray<string>,
+  sames: ReadonlyArray<ReadonlySet<string>> = []
+): ReadonlyArray<string> => {
+  if (sames.length === 0) return terms
+  const joined = new Map<unknown, Set<string>>()
+  for (const term of terms) {
+    const variants = term.split(VARIANT_SEPARATOR)
+    const same = sames.find((one) => one.has(variants[0]!))
+    const known = joined.get(same ?? term) ?? new Set(same)
+    joined.set(same ?? term, known.union(new Set(variants)))
+  }
+  return [...joined.values()].map((variants) => [...variants].join(VARIANT_SEPARATOR))
+}
+
 const foreignStems = (word: string): ReadonlyArray<string> => {
   const script = languageOfScript(word)
   if (script === undefined) return []

@@ -8,6 +8,7 @@ import { backingSources, type MemoryRecord, type MemoryVersion } from "@muniment
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
+import { namesOf } from "@muniment/engine/people/People"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
@@ -89,14 +90,24 @@ export const makeKnownMemories = Effect.gen(function* () {
     }
     return [...known.values()]
   })
-  /** Subjects of the latest memories, but the user. */
+  const peopleOf = (namespace: NamespaceKey, subjectId: string | undefined) =>
+    searcher.people([namespace], { filter: { subjectId, hasNoSubject: subjectId === undefined } })
+  /** The user's name: a subject is one person, and what they told in another thread is theirs here. */
+  const user = Effect.fn("KnownMemories.user")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
+    return subjectId === undefined ? undefined : (yield* peopleOf(namespace, subjectId)).user?.name
+  })
+  /** Relatives and the like by name, and the subjects of the latest memories; none of them the user. */
   const names = Effect.fn("KnownMemories.names")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
+    const people = yield* peopleOf(namespace, subjectId)
     const filter = { subjectId, hasNoSubject: subjectId === undefined, include: "extracted" } as const
     const { memories } = yield* searcher.list([namespace], filter, { limit: namedMax, after: undefined })
     const subjects = memories.flatMap(({ data }) => (typeof data["subject"] === "string" ? data["subject"] : []))
-    return [...new Set(subjects)].filter((name) => !/^(?:the )?user$/i.test(name))
+    const related = people.others.filter(({ relations }) => relations.length > 0).map(({ name }) => name)
+    const own = new Set(people.user === undefined ? [] : namesOf(people.user))
+    const others = new Set([...related, ...subjects]).difference(own)
+    return [...others].filter((name) => !/^(?:the )?user$/i.test(name))
   })
-  return { nearest, names }
+  return { nearest, names, user }
 })
 
 /** Whom a memory is about, and what it says, as one sentence. */

@@ -29,7 +29,7 @@ const keyOf = ({ subjectId }: Pick<SlotScope, "subjectId">, person: string, attr
   sha256Hex(canonicalJson({ subject: subjectId ?? null, slot: attribute, person: person.toLowerCase() }))
 
 /** The user's name, as the scope's latest memory tells it. */
-export const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
+const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
   const key = keyOf(scope, user, "name")
   const latest = yield* host.answer(scope.namespace, { _tag: "LatestOf", uniqueKey: key })
   return latest === undefined ? undefined : nameIn(latest.data)

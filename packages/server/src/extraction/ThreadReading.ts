@@ -30,7 +30,6 @@ import { isOfTool, type KeyedMessage, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused } from "./extractInTime.ts"
 import { type KnownMemories, makeKnownMemories } from "./KnownMemories.ts"
 import { readBoth } from "./readBoth.ts"
-import { knownName } from "./SlotKeys.ts"
 
 export interface Reading<E> {
   readonly account: string
@@ -262,7 +261,7 @@ const extracted = Effect.fnUntraced(function* <E, A>(
   const { agentId, subjectId } = request
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
   const namespace = directory.find(account, agentId)
-  const speakerName = yield* speakerOf(parts, namespace, request)
+  const speakerName = namespace === undefined ? undefined : yield* known.user(namespace, subjectId)
   const asked: ExtractionRequest = {
     account,
     kinds: [...schemas.values()],
@@ -336,12 +335,6 @@ const threadOf = Effect.fnUntraced(function* (
   const before = yield* host.answer(key, { _tag: "Conversation", scope })
   return { before, processed } satisfies Thread
 })
-
-/** A subject is one person: the name that they told in another thread is theirs here. */
-const speakerOf = ({ host }: Parts, namespace: NamespaceKey | undefined, { subjectId }: ExtractionScope["request"]) =>
-  namespace === undefined || subjectId === undefined
-    ? Effect.succeed(undefined)
-    : knownName(host, { namespace, subjectId })
 
 const nothing = { candidates: [], dropped: [], summary: undefined } as const
 const noMessages = { before: undefined, context: [], messages: [] }

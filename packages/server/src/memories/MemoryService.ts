@@ -531,12 +531,15 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
   const { embedding, searcher } = parts
   const namespaces = visibleIn(parts, caller, filter)
   if (namespaces.length === 0) return 0
-  const vectors = yield* embedding.query(text)
+  const visible = narrowed(caller, filter)
+  const asked = yield* searcher.asked(namespaces, { text, filter: visible, scopeOf: () => visible.anyOf })
+  const vectors = yield* embedding.query(asked.text)
   return yield* searcher.countMatching(namespaces, {
-    text,
+    text: asked.text,
+    asked,
     vectors,
     isMeaningful: embedding.understands(text),
-    filter: narrowed(caller, filter),
+    filter: visible,
     limit: 0,
     minRelevance: 0
   })

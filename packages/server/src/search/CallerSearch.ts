@@ -181,15 +181,19 @@ const find = Effect.fnUntraced(function* (
   const ownParts = visibleParts(caller)
   const namespaces = [...own, ...opened.map(({ key }) => key)]
   if (namespaces.length === 0) return { hits: [], index: [] }
-  const vectors = yield* embedding.query(text)
+  const scopeOf = ({ tag }: NamespaceKey) => scopes.get(tag) ?? ownParts
+  const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
+  const vectors = yield* embedding.query(asked.text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
+    text: asked.text,
+    asked,
     oncePerMessage: query.mode === "llm",
     namesCorrections: query.mode !== "map",
     isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
     isMeaningful: embedding.understands(text),
-    scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
+    scopeOf
   })
   return { hits, index: indexExplanations(plans, own) }
 })

@@ -37,7 +37,7 @@ export interface SearchQuery extends SearchReach {
   /** The caller's clock, for times that the text names: milliseconds (default: the service's) and IANA zone (UTC). */
   readonly askedAtMillis: number | undefined
   readonly timeZone: string | undefined
-  /** A newer message that tells of a change goes first. */
+  /** The later of two statements about one matter goes first. */
   readonly newerFirst: boolean
   /** Undefined: the service's setting. */
   readonly recall: Recall | undefined
