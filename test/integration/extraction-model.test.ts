@@ -107,7 +107,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
         data: { subject: "Alice", event: "Alice's lease of the loft ends on 2 March 2026", eventDate: "2026-03-02" },
         metadata: { sourceMessageIds: ["m1", "m3"] }
       },
-      { kind: "factual_memory", metadata: { tags: ["instruction"], sourceMessageIds: ["m4"] } }
+      { kind: "instruction_memory", metadata: { sourceMessageIds: ["m4"] } }
     ])
     for (const { metadata } of body.created) expect(metadata.confidence).toBe(0.9)
     const { context } = await alice.get(body.created[2].id)

@@ -20,6 +20,9 @@ const moment = {
   ]
 }
 
+/** What the user wants of the agent from now on; part of every context of its subject. */
+export const instructionKind = "instruction_memory"
+
 /** What an extraction yields and the write tools offer. */
 export const factKinds: ReadonlyArray<BuiltinKind> = [
   {
@@ -63,6 +66,18 @@ export const factKinds: ReadonlyArray<BuiltinKind> = [
         participants: { type: "array", items: text }
       },
       required: ["event"]
+    })
+  },
+  {
+    name: instructionKind,
+    description: "What the user wants of the agent from now on, in every conversation",
+    schema: JSON.stringify({
+      type: "object",
+      properties: {
+        text: { ...text, description: "What to do or not to do, as one sentence that stands alone" },
+        since: { ...moment, description: "From when on, ISO 8601" }
+      },
+      required: ["text"]
     })
   }
 ]

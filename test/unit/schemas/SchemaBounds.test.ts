@@ -72,12 +72,14 @@ describe("a schema that passes", () => {
       "preference_memory",
       "factual_memory",
       "temporal_event",
+      "instruction_memory",
       "conversation_message"
     ])
     expect(builtinKinds.map(({ schema }) => accepted(schema).temporalProperty)).toEqual([
       undefined,
       undefined,
       "eventDate",
+      "since",
       "sentAt"
     ])
   })

@@ -60,7 +60,13 @@ export const tryReading = (conversation: ReadonlyArray<ReadMessage>): Promise<Ex
 
 export const tryData = (body: object): Promise<Tried> => call("POST", "/v1/schemas/try", { body })
 
-const builtinNames = ["factual_memory", "preference_memory", "temporal_event", "conversation_message"]
+const builtinNames = [
+  "factual_memory",
+  "preference_memory",
+  "temporal_event",
+  "instruction_memory",
+  "conversation_message"
+]
 
 /** What the account registered, by name, then the built-in kinds. */
 export const schemasOf = async (signal: AbortSignal): Promise<ReadonlyArray<Schema>> => {

@@ -3,7 +3,6 @@
  * a short answer that says nothing beyond them.
  */
 import { Context, Effect, Layer } from "effect"
-import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
 
 export class AnswerWriter extends Context.Service<
@@ -13,7 +12,12 @@ export class AnswerWriter extends Context.Service<
     readonly write: (request: AnswerRequest) => Effect.Effect<WrittenAnswer>
   }
 >()("muniment/insight/AnswerWriter") {
+  /** A tenth of the service's own code, which most starts do not need: loaded with the first answer. */
   static readonly layerExtractive = Layer.succeed(this, {
-    write: ({ question, evidence }: AnswerRequest) => Effect.sync(() => extractiveAnswer(question, evidence))
+    write: ({ question, evidence }: AnswerRequest) =>
+      Effect.map(
+        Effect.promise(() => import("./ExtractiveAnswers.ts")),
+        ({ extractiveAnswer }) => extractiveAnswer(question, evidence)
+      )
   })
 }

@@ -55,6 +55,8 @@ export const readStatement = (memory: Evidence): MemoryStatement => {
       return preferenceStatement(memory.data)
     case "temporal_event":
       return eventStatement(memory)
+    case "instruction_memory":
+      return { ...bare, text: sentence(textOf(memory.data["text"], STATEMENT_LENGTH_MAX) ?? ""), subject: undefined }
     case "conversation_message":
       return messageStatement(memory)
     default:

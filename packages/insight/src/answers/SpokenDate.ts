@@ -22,6 +22,10 @@ export interface SpokenDate extends FoundDate {
 export const spokenDates = (text: string, saidOn: string | undefined): ReadonlyArray<SpokenDate> =>
   datesSpoken(text, speakersDay(saidOn), sideOf(text)).map((date) => ({ ...date, resolved: shown(date) }))
 
+/** Those whose words alone say which day they are: "tomorrow", "next week", not "on the 27th". */
+export const plainDates = (text: string, saidOn: string | undefined): ReadonlyArray<SpokenDate> =>
+  datesSpoken(text, speakersDay(saidOn)).map((date) => ({ ...date, resolved: shown(date) }))
+
 /** Which way a day lies that has no word for it, by the only tense of the text. */
 const sideOf = (text: string): DateSide | undefined => {
   const [isPast, isAhead] = [PAST.test(text), AHEAD.test(text)]

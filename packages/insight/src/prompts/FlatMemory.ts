@@ -11,9 +11,11 @@ export interface FilledMemory {
 const fact = "factual_memory"
 const preference = "preference_memory"
 const event = "temporal_event"
+const instruction = "instruction_memory"
 
 /** `kinds` has one of them. */
-export const isFlat = (kinds: ReadonlySet<string>): boolean => [fact, preference, event].some((kind) => kinds.has(kind))
+export const isFlat = (kinds: ReadonlySet<string>): boolean =>
+  [fact, preference, event, instruction].some((kind) => kinds.has(kind))
 
 /** `day`: a date that the messages tell. Undefined: it has none of the forms that were asked for. */
 export const filledMemory = (
@@ -22,6 +24,8 @@ export const filledMemory = (
   kinds: ReadonlySet<string>
 ): FilledMemory | undefined => {
   const taste = type === "preference" ? tasteOf(about, text) : undefined
+  if (type === "instruction" && kinds.has(instruction))
+    return { kind: instruction, data: { text, ...(day !== undefined && { since: day }) }, tags: [] }
   const tags = type === "instruction" ? ["instruction"] : []
   if (taste !== undefined && kinds.has(preference))
     return { kind: preference, data: { subject: about, ...taste }, tags }

@@ -20,7 +20,12 @@ export interface Outcome {
   readonly dropped: ReadonlyArray<DroppedCandidate>
 }
 
-const builtinOf = { fact: "factual_memory", preference: "preference_memory", event: "temporal_event" } as const
+const builtinOf = {
+  fact: "factual_memory",
+  preference: "preference_memory",
+  event: "temporal_event",
+  instruction: "instruction_memory"
+} as const
 
 export const isBuiltin = (kind: string): boolean => Object.values<string>(builtinOf).includes(kind)
 
@@ -65,6 +70,7 @@ const isWithdrawn = ({ rule, text }: Finding, people: People): boolean =>
 const currentName = (subject: string, people: People): string => (subject === "user" ? people.speaker : subject)
 
 const dataOf = (finding: Finding, subject: string): JsonObject => {
+  if (finding.type === "instruction") return { text: finding.text }
   if (finding.type === "fact") return { subject, fact: finding.text, source: "user" }
   if (finding.type === "preference") {
     const { domain, preferenceType = "likes", text } = finding

@@ -39,6 +39,7 @@ export const ruleConfidence = {
   cancellation: 0.85,
   shortAnswer: 0.7,
   asked: 0.8,
+  instruction: 0.9,
   filledKind: 0.8
 } as const
 

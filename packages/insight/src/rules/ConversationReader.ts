@@ -23,6 +23,7 @@ import { correctedBy, correctionsIn, denies } from "./Corrections.ts"
 import { asSaid } from "./SlotKey.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
 import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
+import { standingInstruction } from "./InstructionRules.ts"
 import { signed } from "./Paraphrases.ts"
 import { passesGate } from "./OutputGate.ts"
 import { People } from "./People.ts"
@@ -75,6 +76,8 @@ class Reader {
   /** Named last in the message: what `it is on 31 May` is about. */
   #occasion: string | undefined
   #before: ReadonlyArray<SourcedFinding> | undefined
+  /** Of those whom the request names, one asks another. */
+  #asksAgent = false
   #sentencesRead = 0
   /** Of the sentence that is read. */
   #words: Array<Word> = []
@@ -106,6 +109,7 @@ class Reader {
     if (turn.role !== "user") return
     this.#begin(dayOfTurn(turn, this.#task.conversationDate))
     this.#people = this.#speaking(turn)
+    this.#asksAgent = turn.name === undefined
     this.#people.nextMessage(question)
     this.#occasion = undefined
     this.#near = undefined
@@ -159,6 +163,8 @@ class Reader {
     if (this.#plays) return this.#drop("unsupported", "role play", source)
     const bar = barred(written)
     if (bar !== undefined) return this.#drop(bar.reason, bar.message, source)
+    const standing = this.#asksAgent ? standingInstruction(written, this.#people) : undefined
+    if (standing !== undefined) return this.#keep(standing, source, [], written)
     this.#words = []
     for (const statement of statementsOf(written)) {
       this.#statement(withOccasion(statement, this.#occasion), source, as)

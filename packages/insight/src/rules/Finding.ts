@@ -20,9 +20,9 @@ export interface Entity {
 
 export interface Finding {
   readonly rule: RuleName
-  readonly type: "fact" | "preference" | "event"
+  readonly type: "fact" | "preference" | "event" | "instruction"
   readonly subject: string
-  /** The fact as a sentence, the preference, the event. */
+  /** The fact as a sentence, the preference, the event, what the user wants. */
   readonly text: string
   readonly preferenceType?: PreferenceType
   readonly domain?: string

@@ -21,11 +21,13 @@ import { wordsOf, type Word } from "./Words.ts"
 
 const wordsMax = 16
 const preferenceWordsMax = 8
+const instructionWordsMax = 30
 
 /** Whether the finding, of a message of the user, is kept. */
 export const passesGate = (finding: Finding): boolean => {
   const words = wordsOf(finding.text)
   if (finding.rule === "cancellation") return words.length <= wordsMax
+  if (finding.type === "instruction") return words.length <= instructionWordsMax
   if (words.length > wordsMax || words.some(isPointer)) return false
   if (isDoubtful(finding)) return false
   if (openEnds.has(words.at(-1)?.lower ?? "")) return false

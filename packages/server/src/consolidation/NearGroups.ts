@@ -17,7 +17,7 @@ import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { ConsolidationHistory, ConsolidationMark } from "@muniment/control/jobs/ConsolidationLog"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
-import { isFactKind } from "@muniment/schemas/BuiltinKinds"
+import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 
 /** New memories of one look; the next one goes on behind them. */
 const newMax = 24
@@ -82,6 +82,7 @@ const isConsolidated = ({ isLatest, kind, origin, sources, uniqueKey }: MemoryVe
   isLatest &&
   origin === "extraction" &&
   isFactKind(kind) &&
+  kind !== instructionKind &&
   uniqueKey !== undefined &&
   backingSources(sources).length > 0
 

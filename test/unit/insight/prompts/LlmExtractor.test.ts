@@ -127,7 +127,7 @@ describe("a candidate", () => {
           sources: [1]
         },
         { kind: "preference_memory", data: { subject: "Alice", preferenceType: "likes", preference: "rye bread" } },
-        { kind: "factual_memory", tags: ["instruction"] }
+        { kind: "instruction_memory", data: { text: "Alice wants to be called Al" } }
       ])
     })
   )

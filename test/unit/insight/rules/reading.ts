@@ -21,6 +21,7 @@ export const brief = ({ data, kind }: Candidate): string => {
   if (kind === "preference_memory") {
     return `${String(data["subject"])} ${String(data["preferenceType"])}: ${String(data["preference"])}`
   }
+  if (kind === "instruction_memory") return `instruction: ${String(data["text"])}`
   const end = data["endDate"] === undefined ? "" : ` to ${String(data["endDate"])}`
   return `${String(data["subject"])} @ ${String(data["eventDate"] ?? "no date")}${end}: ${String(data["event"])}`
 }
