@@ -158,6 +158,28 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     [`/v1/memories/search?query=${word}&scope=shared&limit=100`, { headers: grantsHeader([names.grant]) }],
     [`/v1/memories/search?query=${word}&scope=own&tags=${word}tag&includeSuperseded=true&agentId=${names.agentId}`]
   ],
+  "context.context": ({ agentId, grant, subjectId, threadId }, word) => {
+    const context = (body: object, headers?: CallOptions["headers"]) =>
+      ["/v1/context", { body, ...(headers !== undefined && { headers }) }] as const
+    return [
+      context({ agentId, subjectId }),
+      context({ agentId, subjectId, threadId, query: word, format: "json" }),
+      context({ subjectId, messages: [{ role: "user", content: word }] }),
+      context({ query: word, scope: "shared" }, grantsHeader([grant])),
+      context({ agentId, query: word }, grantsHeader([grant]))
+    ]
+  },
+  "context.subjects": ({ agentId, subjectId }, word) => [
+    [`/v1/subjects?agentId=${agentId}`],
+    [`/v1/subjects?contains=${word}`],
+    [
+      `/v1/subjects?cursor=${Buffer.from(JSON.stringify({ after: subjectId })).toString("base64url")}&agentId=${agentId}`
+    ]
+  ],
+  "context.profile": ({ agentId, subjectId }) => [
+    [`/v1/subjects/${subjectId}/profile`],
+    [`/v1/subjects/${subjectId}/profile?agentId=${agentId}`]
+  ],
   "memories.searchByBody": (names, word) => {
     const search = (body: object, headers?: CallOptions["headers"]) =>
       ["/v1/memories/search", { body: { query: word, ...body }, ...(headers !== undefined && { headers }) }] as const

@@ -40,7 +40,8 @@ const mayBeEmpty = new Set([
   "admin.reread",
   "consolidations.run",
   "hooks.repeatDeliveries",
-  "hooks.changeHook"
+  "hooks.changeHook",
+  "context.context"
 ])
 
 describe("a body that is not good JSON", () => {
@@ -351,10 +352,14 @@ describe("a hostile full-text query", () => {
         .join(" ")
         .slice(0, 2_000)
     ]
+    // The first one loads a vocabulary.
+    await server.call("POST", "/v1/context", { body: {} })
     for (const query of queries) {
       const path = `/v1/memories/search?query=${encodeURIComponent(query)}`
       const { status } = await withoutBlocking(server, () => server.call("GET", path))
       expect({ query, status }).toEqual({ query, status: 200 })
+      const handed = await withoutBlocking(server, () => server.call("POST", "/v1/context", { body: { query } }))
+      expect({ query, status: handed.status }).toEqual({ query, status: 200 })
     }
     const tooLong = await server.call("GET", `/v1/memories/search?query=${"q".repeat(2_001)}`)
     expect(tooLong.status).toBe(400)

@@ -158,7 +158,7 @@ describe("the document", () => {
   it("has the prices of the contract", () => {
     const prices = Object.fromEntries(
       routes
-        .filter(({ path }) => path.startsWith("/v1/memories"))
+        .filter(({ path }) => /^\/v1\/(?:memories|context|subjects)/.test(path))
         .map(({ method, path, operation }) => [`${method} ${path}`, operation["x-price-credits"]])
     )
     expect(prices).toEqual({
@@ -175,10 +175,13 @@ describe("the document", () => {
       "POST /v1/memories/batch/search": 4,
       "POST /v1/memories/batch/delete": 2,
       "POST /v1/memories/batch/update": 4,
-      "POST /v1/memories/batch/create": 10
+      "POST /v1/memories/batch/create": 10,
+      "POST /v1/context": 2,
+      "GET /v1/subjects": 1,
+      "GET /v1/subjects/{id}/profile": 1
     })
     for (const { path, operation } of routes) {
-      if (path.startsWith("/v1/memories")) continue
+      if (/^\/v1\/(?:memories|context|subjects)/.test(path)) continue
       expect([path, operation["x-price-credits"]]).toEqual([path, path === "/v1/attestations" ? 3 : 0])
     }
   })
@@ -376,6 +379,7 @@ describe("what generators of clients need", () => {
       "PATCH /v1/memories/{id}",
       "POST /v1/memories/batch/update",
       "POST /v1/memories/search",
+      "POST /v1/context",
       "PATCH /v1/schemas/{name}",
       "POST /admin/quotas",
       "POST /v1/keys",

@@ -4,6 +4,7 @@
  */
 import type { AccountApi } from "@muniment/domain/api/AccountApi"
 import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
+import type { ContextApi } from "@muniment/domain/api/ContextApi"
 import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
 import type { EventsApi } from "@muniment/domain/api/EventsApi"
 import type { HooksApi } from "@muniment/domain/api/HooksApi"
@@ -16,6 +17,7 @@ export type { Grant, GrantPayload } from "@muniment/domain/Grant"
 export type { PaymentNetwork } from "@muniment/domain/Payment"
 
 type Declared = (typeof MemoriesApi)["endpoints"] &
+  (typeof ContextApi)["endpoints"] &
   (typeof SchemasApi)["endpoints"] &
   (typeof AttestationsApi)["endpoints"] &
   (typeof CreditsApi)["endpoints"] &

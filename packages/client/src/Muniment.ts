@@ -91,6 +91,24 @@ export class Muniment implements ContractClient {
     return (await this.#transport.call({ ...call, ...options, ...asRead })).body as SearchAnswers[Mode]
   }
 
+  /**
+   * Text to paste into a prompt, within `maxTokens`: who the subject is, standing instructions, preferences, what changed
+   * and what is planned, then what bears on `query` or on the last of `messages`.
+   */
+  context(body: Body<"context">, options?: Options<"context">): Promise<Answer<"context">> {
+    return this.#read("context", { method: "POST", path: "/context", body }, options)
+  }
+
+  /** One page of whom memories belong to, by id, with the names that they are called by. */
+  subjects(query: Query<"subjects"> = {}, options?: CallOptions): Promise<Answer<"subjects">> {
+    return this.#read("subjects", { method: "GET", path: "/subjects", query }, options)
+  }
+
+  /** What is known of a subject now, by topic, with what held before. */
+  profile(id: string, query: Query<"profile"> = {}, options?: CallOptions): Promise<Answer<"profile">> {
+    return this.#read("profile", { method: "GET", path: `/subjects/${encodeURIComponent(id)}/profile`, query }, options)
+  }
+
   get(id: string, options?: CallOptions): Promise<Answer<"get">> {
     return this.#read("get", { method: "GET", path: `/memories/${encodeURIComponent(id)}` }, options)
   }

@@ -94,6 +94,18 @@ export const Limits = {
   answerHitsMax: 5,
   batchQueriesMax: 10,
   batchIdsMax: 100,
+  contextTokensDefault: 1_500,
+  contextTokensMin: 100,
+  contextTokensMax: 16_000,
+  /** Hits of the one search of a context. */
+  contextHits: 50,
+  /** Of the tokens of a context, at most, for all that does not depend on the query. */
+  contextProfilePercentMax: 40,
+  /** A fact that replaced another one less than this ago is a change. */
+  contextChangeDays: 30,
+  /** Memories of a subject that a profile, and the profile of a context, are made of: the newest. */
+  profileMemoriesMax: 500,
+  contextFactsMax: 100,
   listPageDefault: 50,
   listPageMax: 100,
   facetValuesDefault: 50,

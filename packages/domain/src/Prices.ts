@@ -6,6 +6,9 @@ import { credits, type MicroCredits } from "./Money.ts"
 export const Prices = {
   createMemories: credits(5),
   searchMemories: credits(2),
+  context: credits(2),
+  subjects: credits(1),
+  profile: credits(1),
   getMemory: credits(1),
   listMemories: credits(1),
   facets: credits(1),

@@ -22,6 +22,7 @@ import { eventsHandlers } from "./http/EventsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
 import { consolidationAdminHandlers } from "./http/ConsolidationAdminHandlers.ts"
+import { contextHandlers } from "./http/ContextHandlers.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, charging, idempotency } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
@@ -67,6 +68,7 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
   )
   const handlers = Layer.mergeAll(
     memoriesHandlers,
+    contextHandlers,
     eventsHandlers.pipe(Layer.provide(EventStreams.layer)),
     schemasHandlers,
     attestationsHandlers,

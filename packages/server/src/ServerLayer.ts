@@ -83,6 +83,8 @@ import { AccountEraser } from "./operator/AccountEraser.ts"
 import { AgentIndexes } from "./operator/AgentIndexes.ts"
 import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { MemoryContext } from "./context/MemoryContext.ts"
+import { Subjects } from "./context/Subjects.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
 import { HookDeliveries } from "./webhooks/HookDeliveries.ts"
@@ -180,7 +182,8 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-    CallerSearch.layer(config),
+    MemoryContext.layer.pipe(Layer.provideMerge(CallerSearch.layer(config))),
+    Subjects.layer,
     Housekeeping.layer,
     Consolidation.layer,
     ChargedCalls.layer,

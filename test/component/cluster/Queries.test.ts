@@ -86,7 +86,8 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   ],
   Facet: [
     { facet: "kinds", filter: {}, order: "memories", limit: 10 },
-    { facet: "subjects", filter: {}, contains: "S", order: "newest", limit: 1 }
+    { facet: "subjects", filter: {}, contains: "S", order: "newest", limit: 1 },
+    { facet: "subjects", filter: {}, after: "a", order: "name", limit: 1 }
   ],
   VectorsOf: [{ places }],
   Around: filters.map((filter) => ({ places, eachSide: 2, filter })),
@@ -104,6 +105,7 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   Conversation: [{ scope }, { scope: {} }],
   Processed: [{ scope, keys }],
   Stored: [{ scope, keys }],
+  Said: [{ messages: keys.map((key) => ({ scope, key })) }, { messages: [{ scope: {}, key: "none" }] }],
   ExtractedFrom: [{ scope, keys, limit: 5 }],
   LaterVersions: [{ scope, keys, filter: {} }],
   PendingReadings: [{ limit: 5 }, { limit: 1, after: 9 }],

@@ -46,6 +46,7 @@ const cited = [
   "Schemas",
   "Search",
   "Answers and maps",
+  "Context",
   "Grants",
   "Attestations",
   "Credits",
@@ -97,7 +98,9 @@ describe("the contract page", () => {
   })
 
   it("has the price of every priced call", () => {
-    const rows = rowsOf(section("Credits")).filter(([call]) => /^`(GET|POST|PATCH|DELETE) \/(mem|att)/.test(call ?? ""))
+    const rows = rowsOf(section("Credits")).filter(([call]) =>
+      /^`(GET|POST|PATCH|DELETE) \/(mem|att|con|sub)/.test(call ?? "")
+    )
     expect(rows.map(([, , constant]) => code(constant).replace("Prices.", "")).toSorted()).toEqual(
       Object.keys(Prices).toSorted()
     )

@@ -63,6 +63,7 @@ const queries = {
     facet: FacetName,
     filter: Filter,
     contains: Schema.optional(Text),
+    after: Schema.optional(Text),
     order: FacetOrder,
     limit: count
   }),
@@ -79,6 +80,7 @@ const queries = {
   Conversation: Schema.TaggedStruct("Conversation", { scope: Scope }),
   Processed: Schema.TaggedStruct("Processed", ofMessages),
   Stored: Schema.TaggedStruct("Stored", ofMessages),
+  Said: Schema.TaggedStruct("Said", { messages: Schema.Array(Schema.Struct({ scope: Scope, key: Text })) }),
   ExtractedFrom: Schema.TaggedStruct("ExtractedFrom", { ...ofMessages, limit: count }),
   LaterVersions: Schema.TaggedStruct("LaterVersions", { ...ofMessages, filter: Filter }),
   PendingReadings: Schema.TaggedStruct("PendingReadings", { limit: count, after: Schema.optional(Schema.Number) }),
@@ -173,6 +175,7 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   }),
   Processed: Schema.ReadonlySet(Text),
   Stored: Schema.ReadonlyMap(Text, MaybeText),
+  Said: Schema.Array(MaybeText),
   ExtractedFrom: versions,
   LaterVersions: Schema.Array(Schema.Tuple([Version, Version])),
   PendingReadings: Schema.Array(Schema.Struct({ ...readingFields, scope: Scope, place: Schema.Number })),

@@ -11,6 +11,7 @@ import { AttestationsApi } from "./AttestationsApi.ts"
 import { BackupAdminApi } from "./BackupAdminApi.ts"
 import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
 import { ConsolidationAdminApi } from "./ConsolidationAdminApi.ts"
+import { ContextApi } from "./ContextApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
 import { EventsApi } from "./EventsApi.ts"
 import { HooksApi } from "./HooksApi.ts"
@@ -22,6 +23,7 @@ import { WebhookAdminApi } from "./WebhookAdminApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)
+  .add(ContextApi)
   .add(EventsApi)
   .add(SchemasApi)
   .add(AttestationsApi)

@@ -55,6 +55,7 @@ export type RecordQuery =
   | Conversation
   | Processed
   | Stored
+  | Said
   | ExtractedFrom
   | LaterVersions
   | PendingReadings
@@ -85,6 +86,7 @@ export interface Answers {
   readonly Conversation: ConversationContext
   readonly Processed: ReadonlySet<string>
   readonly Stored: StoredMessages
+  readonly Said: ReadonlyArray<string | undefined>
   readonly ExtractedFrom: ReadonlyArray<MemoryVersion>
   readonly LaterVersions: ReadonlyArray<readonly [superseded: MemoryVersion, latest: MemoryVersion]>
   readonly PendingReadings: ReadonlyArray<ScopedReading>
@@ -182,6 +184,8 @@ export interface Facet {
   readonly filter: MemoryFilter
   /** Only values with this text in them, in any case. */
   readonly contains?: string | undefined
+  /** Only values behind this one, by name. */
+  readonly after?: string | undefined
   readonly order: FacetOrder
   readonly limit: number
 }
@@ -326,6 +330,12 @@ export interface Stored {
   readonly _tag: "Stored"
   readonly scope: ConversationScope
   readonly keys: ReadonlyArray<string>
+}
+
+/** When messages of conversations were said, ISO 8601, in their order; undefined: it is not stored. */
+export interface Said {
+  readonly _tag: "Said"
+  readonly messages: ReadonlyArray<{ readonly scope: ConversationScope; readonly key: string }>
 }
 
 /** Latest live memories that were extracted from messages of a conversation, by the keys of these; at most `limit`. */

@@ -31,6 +31,7 @@ import type {
   NamespaceCounts,
   NamespaceQuery,
   PlacesAround,
+  Said,
   RecordWithoutVector,
   ExactCosinesAt,
   StrictCandidates,
@@ -324,6 +325,17 @@ export class NamespaceReader {
 
   storedMessages(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
     return this.#store.conversations.stored(scope, keys)
+  }
+
+  said(messages: Said["messages"], nowMillis: number): Effect.Effect<ReadonlyArray<string | undefined>, StoreError> {
+    return Effect.forEach(messages, ({ key, scope }) =>
+      Effect.flatMap(this.storedMessages(scope, [key]), (stored) => {
+        const id = stored.get(key)
+        return id === undefined
+          ? Effect.succeed(undefined)
+          : Effect.map(this.find(id, nowMillis), (message) => message?.when)
+      })
+    )
   }
 
   extractedFrom(

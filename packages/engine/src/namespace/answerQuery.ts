@@ -84,6 +84,8 @@ export const answerFromFile = (
       return reader.processed(query.scope, query.keys)
     case "Stored":
       return reader.storedMessages(query.scope, query.keys)
+    case "Said":
+      return reader.said(query.messages, nowMillis)
     case "ExtractedFrom":
       return reader.extractedFrom(query.scope, query.keys, query.limit, nowMillis)
     case "LaterVersions":

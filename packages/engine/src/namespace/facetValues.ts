@@ -12,7 +12,7 @@ import type { MemoryRow } from "../store/MemoryRow.ts"
 export const valuesOf = (
   table: MemoryTable,
   allowed: Bitmap,
-  { contains = "", facet, limit, order }: Pick<Facet, "contains" | "facet" | "limit" | "order">,
+  { after, contains = "", facet, limit, order }: Pick<Facet, "after" | "contains" | "facet" | "limit" | "order">,
   agentId: string
 ): FoundValues => {
   const found = new Map<string, { memories: number; newestAt: number }>()
@@ -30,7 +30,9 @@ export const valuesOf = (
   })
   const text = contains.toLowerCase()
   const values = [...found].flatMap(([value, counted]): ReadonlyArray<FacetValue> =>
-    text === "" || value.toLowerCase().includes(text) ? [{ value, ...counted }] : []
+    (after === undefined || value > after) && (text === "" || value.toLowerCase().includes(text))
+      ? [{ value, ...counted }]
+      : []
   )
   return { values: values.sort(facetOrders[order]).slice(0, limit), distinct: values.length }
 }

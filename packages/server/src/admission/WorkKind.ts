@@ -10,6 +10,7 @@ export type WorkKind = (typeof workKinds)[number]
 
 const conversation = Buffer.from('"conversation"')
 const searchTool = Buffer.from('"memory_search"')
+const contextTool = Buffer.from('"memory_context"')
 const answerMode = Buffer.from('"answer"')
 const mapMode = Buffer.from('"map"')
 
@@ -18,12 +19,14 @@ const extractPath = "/v1/memories/extract"
 const depositPath = "/v1/credits/deposit"
 const searchPath = "/v1/memories/search"
 const batchSearchPath = "/v1/memories/batch/search"
+const contextPath = "/v1/context"
 
 export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
   const path = pathOf(url)
   if (path === depositPath) return "payment"
   if (path === searchPath && method !== "POST") return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
   if (path === searchPath || path === batchSearchPath) return searchIn(body)
+  if (path === contextPath || (path === mcpPath && body.includes(contextTool))) return "search"
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
   if ((path === createPath && body.includes(conversation)) || path === extractPath) return "conversation"
   if (path === mcpPath && body.includes(conversation)) return "conversation"

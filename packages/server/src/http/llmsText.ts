@@ -14,7 +14,8 @@ POST /v1/memories
 {"agentId": "assistant", "memories": [{"kind": "factual_memory", "data": {"subject": "Alice", "fact": "Alice lives in Seattle"}}]}
 
 Kinds without registration: factual_memory {subject, fact}, preference_memory {subject, preferenceType:
-likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, eventDate}. Others: POST /v1/schemas
+likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, eventDate}, instruction_memory {text}
+(what the user wants of you from now on). Others: POST /v1/schemas
 {"name", "description", "schema" (a JSON Schema as a string), "uniqueOn" (optional)}; a new memory supersedes the
 older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" or
 "expiresAt" (milliseconds) lets a memory expire, "tags": ["travel"] sorts it. Send an Idempotency-Key header with writes that you may repeat.
@@ -25,6 +26,12 @@ Or let the service read a conversation: {"agentId", "subjectId", "threadId", "co
 out)}. Messages are taken as model APIs have
 them: parts, tool calls and results, "content": null. Send the whole window each time: messages that
 were processed are skipped. "rejected" lists what was found and not stored, with the reason.
+
+## Before you answer
+
+POST /v1/context {"agentId", "subjectId", "query": the user's message, or "messages": the last turns}
+gives "text" for your prompt, within "maxTokens" (1,500): who the user is, standing instructions to follow, what changed,
+what is planned, and what was said that bears on the message. GET /v1/subjects/{id}/profile: what is known, by topic.
 
 ## Find
 
@@ -45,8 +52,8 @@ versions=all; otherwise "revived" names the one that is the latest again. GET /v
 
 ## As tools
 
-The same as Model Context Protocol, streamable HTTP with the same credentials: /mcp. Tools: memory_search, memory_create,
-memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> for every kind.
+The same as Model Context Protocol, streamable HTTP with the same credentials: /mcp. Tools: memory_context, memory_search,
+memory_create, memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> for every kind.
 
 ## More
 

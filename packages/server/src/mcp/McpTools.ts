@@ -17,9 +17,11 @@ import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ChargedCalls } from "../credits/ChargedCalls.ts"
 import type { PaymentCarrier } from "../credits/PaymentCarrier.ts"
+import { MemoryContext } from "../context/MemoryContext.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { once } from "../http/once.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
+import { hasTool } from "../memories/KnownKinds.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
@@ -29,7 +31,7 @@ import { creditsMeta, metaCarrier } from "./MetaCarrier.ts"
 import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
 import { toolNameLengthMax, writeToolNames } from "./ToolNames.ts"
 import { failureResult, metaNames, paymentMeta, successResult, type ToolFailure } from "./ToolResult.ts"
-import { hasTool, writeTool } from "./WriteTool.ts"
+import { writeTool } from "./WriteTool.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -75,7 +77,12 @@ const make = Effect.gen(function* () {
     store: yield* IdempotencyStore,
     calls: yield* ChargedCalls,
     memories,
-    fixed: memoryTools({ memories, extraction: yield* ConversationExtraction, searches: yield* CallerSearch })
+    fixed: memoryTools({
+      memories,
+      extraction: yield* ConversationExtraction,
+      searches: yield* CallerSearch,
+      contexts: yield* MemoryContext
+    })
   }
   return {
     list: (caller: Identity, params: JsonObject, headers: RequestHeaders) => list(parts, caller, params, headers),

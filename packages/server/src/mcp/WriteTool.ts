@@ -23,10 +23,6 @@ const requestNamesOf = (schema: JsonObject): ReadonlyArray<string> =>
 
 const declaredIn = ({ properties }: JsonObject) => (isJsonObject(properties) ? Object.entries(properties) : [])
 
-/** A kind whose schema says so is stored by programs alone: `"x-tool": false`. */
-export const hasTool = ({ schema }: MemorySchema): boolean =>
-  !schema.includes('"x-tool"') || JSON.parse(schema)["x-tool"] !== false
-
 export const writeTool = (name: string, kind: MemorySchema, memories: MemoryService["Service"]): MemoryTool => ({
   name,
   title: `Write ${kind.name}`,

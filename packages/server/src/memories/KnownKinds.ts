@@ -61,3 +61,7 @@ export class KnownKinds extends Context.Service<
     })
   )
 }
+
+/** A kind whose schema says so is stored by programs alone: `"x-tool": false`. */
+export const hasTool = ({ schema }: MemorySchema): boolean =>
+  !schema.includes('"x-tool"') || JSON.parse(schema)["x-tool"] !== false

@@ -12,10 +12,11 @@ import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Recall } from "@muniment/domain/Search"
-import { backingSources, conversationMessageKind, type SearchHit } from "@muniment/domain/Memory"
+import { backingSources, conversationMessageKind, type MemoryVersion, type SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -32,6 +33,7 @@ import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
 import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
+import { type Turns, turnsAround } from "./TurnsAround.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
 
 type SearchFailure = InvalidRequest | ChargeFailure
@@ -44,6 +46,29 @@ export interface BatchResult {
   readonly unusableGrants?: OpenedGrants["unusable"]
 }
 
+/** A memory and the tag of its namespace. */
+export interface PlacedMemory {
+  readonly memory: MemoryVersion
+  readonly namespace: string
+}
+
+export interface FoundHits {
+  /** Best first. */
+  readonly hits: ReadonlyArray<MemoryHit>
+  /** Turns next to messages among the hits, by id of the message. */
+  readonly around: (
+    messages: ReadonlyArray<MemoryHit>,
+    eachSide: number
+  ) => Effect.Effect<ReadonlyMap<string, Turns>, ChargeFailure>
+  /** Of a shared memory, spelled as in the grant. */
+  readonly grantorOf: (namespace: string) => string | undefined
+  /** What an answer that shows these memories says of their sources, and of grants. */
+  readonly attested: (shown: ReadonlyArray<PlacedMemory>) => Effect.Effect<{
+    readonly sourceAttestations?: SourceAttestations
+    readonly unusableGrants?: OpenedGrants["unusable"]
+  }>
+}
+
 /** By grantor, spelled as in the grant. */
 type SourceAttestations = Readonly<Record<string, SourceAttestation>>
 
@@ -51,6 +76,8 @@ export class CallerSearch extends Context.Service<
   CallerSearch,
   {
     readonly search: (call: PricedCall, query: SearchQuery) => Effect.Effect<SearchResult, SearchFailure>
+    /** The hits of a search in mode `llm`, to be shown in another form. */
+    readonly hits: (call: PricedCall, query: SearchQuery) => Effect.Effect<FoundHits, SearchFailure>
     readonly searchBatch: (call: PricedCall, batch: SearchBatch) => Effect.Effect<BatchResult, SearchFailure>
   }
 >()("muniment/server/CallerSearch") {
@@ -61,6 +88,7 @@ export class CallerSearch extends Context.Service<
       Effect.gen(function* () {
         const parts: Parts = {
           recall,
+          host: yield* NamespaceHost,
           access: yield* SharedAccess,
           attestations: yield* AttestationService,
           directory: yield* NamespaceDirectory,
@@ -72,6 +100,7 @@ export class CallerSearch extends Context.Service<
         }
         return {
           search: (call, query) => search(parts, call, query),
+          hits: (call, query) => hitsOf(parts, call, query),
           searchBatch: (call, batch) => searchBatch(parts, call, batch)
         }
       })
@@ -80,6 +109,7 @@ export class CallerSearch extends Context.Service<
 
 interface Parts {
   readonly recall: Recall
+  readonly host: NamespaceHost["Service"]
   readonly access: SharedAccess["Service"]
   readonly attestations: AttestationService["Service"]
   readonly directory: NamespaceDirectory["Service"]
@@ -102,6 +132,25 @@ const search = traced("CallerSearch.search")(function* (parts: Parts, call: Pric
   }
 })
 
+const hitsOf = traced("CallerSearch.hits")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
+  const { namespaces: shared, unusable } = yield* reserved(parts, call, query, query.filter.agentId)
+  const { hits } = yield* find(parts, call, query, shared)
+  const { namespaces, scopeOf } = reachOf(parts, call.caller, query, shared)
+  const owners = ownersOf(shared)
+  return {
+    hits,
+    around: (messages, eachSide) =>
+      turnsAround(parts.host, namespaces, {
+        places: messages.map(({ ranked }) => ranked.candidate),
+        eachSide,
+        visible: (key) => ({ anyOf: scopeOf(key) })
+      }),
+    grantorOf: (namespace) => owners.get(namespace)?.grantor,
+    attested: (placed) =>
+      Effect.map(sourcesAttested(parts, placed, owners), (attested) => ({ ...attested, ...namedUnusable(unusable) }))
+  } satisfies FoundHits
+})
+
 const searchBatch = traced("CallerSearch.searchBatch")(function* (
   parts: Parts,
   call: PricedCall,
@@ -115,7 +164,7 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
   const results = found.map(({ hits }, at) => ({ memories: shown(hits, owners, queries[at]!.explain) }))
   const attested = yield* sourcesAttested(
     parts,
-    found.flatMap(({ hits }) => hits),
+    found.flatMap(({ hits }) => placedOf(hits)),
     owners
   )
   return { results, searchedAt: yield* isoNow, ...attested, ...namedUnusable(unusable) }
@@ -165,21 +214,14 @@ interface Found {
 }
 
 const find = Effect.fnUntraced(function* (
-  { directory, embedding, recall, searcher }: Parts,
+  parts: Parts,
   { caller }: PricedCall,
   query: SearchQuery,
   shared: ReadonlyArray<SharedNamespace>
 ): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
-  const { filter, scope, text } = query
-  const opened = shared.filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
-  // By tag, which every key of a namespace has: one that is not found here would be searched whole.
-  const scopes = new Map(opened.map(({ key, scopes: granted }) => [key.tag, granted]))
-  const own =
-    scope === "shared"
-      ? []
-      : directory.list(caller.account.id, filter.agentId).filter(({ agentId }) => seesAgent(caller, agentId))
-  const ownParts = visibleParts(caller)
-  const namespaces = [...own, ...opened.map(({ key }) => key)]
+  const { embedding, recall, searcher } = parts
+  const { text } = query
+  const { namespaces, own, scopeOf } = reachOf(parts, caller, query, shared)
   if (namespaces.length === 0) return { hits: [], index: [] }
   const scopeOf = ({ tag }: NamespaceKey) => scopes.get(tag) ?? ownParts
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
@@ -197,6 +239,28 @@ const find = Effect.fnUntraced(function* (
   })
   return { hits, index: indexExplanations(plans, own) }
 })
+
+/** The namespaces of a query, and the parts of them that the caller sees. */
+const reachOf = (
+  { directory }: Parts,
+  caller: Identity,
+  { filter, scope }: SearchQuery,
+  shared: ReadonlyArray<SharedNamespace>
+) => {
+  const opened = shared.filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
+  // By tag, which every key of a namespace has: one that is not found here would be searched whole.
+  const scopes = new Map(opened.map(({ key, scopes: granted }) => [key.tag, granted]))
+  const own =
+    scope === "shared"
+      ? []
+      : directory.list(caller.account.id, filter.agentId).filter(({ agentId }) => seesAgent(caller, agentId))
+  const ownParts = visibleParts(caller)
+  return {
+    own,
+    namespaces: [...own, ...opened.map(({ key }) => key)],
+    scopeOf: ({ tag }: NamespaceKey) => scopes.get(tag) ?? ownParts
+  }
+}
 
 const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Found, owners: Owners) => {
   switch (query.mode) {
@@ -286,7 +350,7 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owne
     const isOwn = !owners.has(namespaceOf(hit))
     return { ...point, kind, createdAt, ...(isOwn && subjectId !== undefined && { subjectId }) }
   })
-  return { ...drawn, points, ...(yield* sourcesAttested(parts, hits, owners)) }
+  return { ...drawn, points, ...(yield* sourcesAttested(parts, placedOf(hits), owners)) }
 })
 
 /** Whose memories the shared ones are, by tag of the namespace; the caller's own are not in it. */
@@ -301,30 +365,33 @@ const shown = (hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean)
   hits.map((hit, at) => searchHit(hit, at + 1, explain, owners.get(namespaceOf(hit))?.grantor))
 
 const shownWithSources = (parts: Parts, hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean) =>
-  Effect.map(sourcesAttested(parts, hits, owners), (attested) => ({
+  Effect.map(sourcesAttested(parts, placedOf(hits), owners), (attested) => ({
     memories: shown(hits, owners, explain),
     ...attested
   }))
 
 const sourcesAttested = Effect.fnUntraced(function* (
   { attestations }: Parts,
-  hits: ReadonlyArray<MemoryHit>,
+  placed: ReadonlyArray<PlacedMemory>,
   owners: Owners
 ): Effect.fn.Return<{ readonly sourceAttestations?: SourceAttestations }> {
-  const sources = owners.size === 0 ? [] : sourcesOf(hits, owners)
+  const sources = owners.size === 0 ? [] : sourcesOf(placed, owners)
   return sources.length === 0 ? {} : { sourceAttestations: yield* attestations.vouchFor(sources) }
 })
 
-/** The shared memories among the hits, by grantor, each once and in the order of the hits. */
-const sourcesOf = (hits: ReadonlyArray<MemoryHit>, owners: Owners): ReadonlyArray<SharedSource> => {
+const placedOf = (hits: ReadonlyArray<MemoryHit>): ReadonlyArray<PlacedMemory> =>
+  hits.map((hit) => ({ memory: hit.memory, namespace: namespaceOf(hit) }))
+
+/** The shared memories among these, by grantor, each once and in their order. */
+const sourcesOf = (placed: ReadonlyArray<PlacedMemory>, owners: Owners): ReadonlyArray<SharedSource> => {
   const hashes = new Map<string, { readonly account: string; readonly byId: Map<string, string> }>()
-  for (const hit of hits) {
-    const owner = owners.get(namespaceOf(hit))
+  for (const { memory, namespace } of placed) {
+    const owner = owners.get(namespace)
     if (owner === undefined) continue
     const { account, grantor } = owner
     let source = hashes.get(grantor)
     if (source === undefined) hashes.set(grantor, (source = { account, byId: new Map() }))
-    source.byId.set(hit.memory.id, hit.memory.contentHash)
+    source.byId.set(memory.id, memory.contentHash)
   }
   return [...hashes].map(([grantor, { account, byId }]) => ({ grantor, account, contentHashes: [...byId.values()] }))
 }

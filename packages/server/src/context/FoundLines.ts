@@ -1,0 +1,151 @@
+/**
+ * Lines of a context that bear on its query: messages with their surroundings, by conversation and day, and facts that the
+ * sections before do not have. In the order in which they are taken: by rank, the turns around the best hits behind these.
+ */
+import { Effect } from "effect"
+import type { ContextItem } from "@muniment/domain/Context"
+import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
+import { speakersDay, speakersTime } from "@muniment/engine/text/SpokenDates"
+import { plainDates } from "@muniment/insight/answers/SpokenDate"
+import type { FoundHits, PlacedMemory } from "../search/CallerSearch.ts"
+import type { ContextDays } from "./ContextDays.ts"
+import { type ContextLine, oneEntry } from "./ContextLines.ts"
+import { lineOf } from "./SubjectFacts.ts"
+
+/** Best hits whose neighbours are taken, each on both sides, once this many hits are. */
+const aroundHits = 5
+const eachSide = 1
+
+export interface FoundOptions {
+  readonly days: ContextDays
+  readonly timeZone: string | undefined
+  /** What the user of the subject's conversations is called. */
+  readonly userName: string
+  /** Ids of memories, and texts of messages, that the prompt has already. */
+  readonly isKnown: (memory: MemoryVersion) => boolean
+  /** Kinds of own memories that are for agents. */
+  readonly kinds: ReadonlySet<string>
+  /** Day since when an own fact is known. */
+  readonly since: (memory: MemoryVersion) => Effect.Effect<number>
+}
+
+/** Each entry is taken as a whole or not. */
+export const foundLines = Effect.fnUntraced(function* (found: FoundHits, options: FoundOptions) {
+  const isForAgents = (hit: MemoryHit) =>
+    isMessage(hit.memory) || options.kinds.has(hit.memory.kind) || found.grantorOf(placeOf(hit).namespace) !== undefined
+  const hits = found.hits.filter((hit) => !options.isKnown(hit.memory) && isForAgents(hit))
+  const messages = hits.filter(({ memory }) => isMessage(memory))
+  const turns = yield* found.around(messages.slice(0, aroundHits), eachSide)
+  const conversations = new Set(messages.map((hit) => conversationOf(placeOf(hit))))
+  const messageLine = messageLines(options, conversations.size > 1, found.grantorOf)
+  const ofHits: Array<ReadonlyArray<ContextLine>> = []
+  const beside: Array<ReadonlyArray<ContextLine>> = []
+  for (const hit of hits) {
+    const place = placeOf(hit)
+    ofHits.push([isMessage(hit.memory) ? messageLine(place, hit) : yield* knownLine(place, options, found.grantorOf)])
+    const { after = [], before = [] } = turns.get(hit.memory.id) ?? {}
+    for (const memory of [...before, ...after]) {
+      if (!options.isKnown(memory)) beside.push([messageLine({ ...place, memory }, undefined)])
+    }
+  }
+  return [...ofHits.slice(0, aroundHits), ...beside, ...ofHits.slice(aroundHits)]
+})
+
+const isMessage = ({ kind }: MemoryVersion): boolean => kind === conversationMessageKind
+const placeOf = ({ memory, ranked }: MemoryHit): PlacedMemory => ({ memory, namespace: ranked.candidate.namespace })
+
+const conversationOf = ({ memory: { subjectId, threadId }, namespace }: PlacedMemory): string =>
+  JSON.stringify([namespace, subjectId, threadId])
+
+const knownLine = Effect.fnUntraced(function* (
+  placed: PlacedMemory,
+  { days, since }: FoundOptions,
+  grantorOf: FoundHits["grantorOf"]
+) {
+  const { memory } = placed
+  const grantor = grantorOf(placed.namespace)
+  const text = lineOf(memory)
+  const day = days.of(grantor === undefined ? yield* since(memory) : memory.createdAt)
+  return {
+    key: memory.id,
+    placed,
+    section: "found",
+    group: { key: "", title: "Also known:", order: -1 },
+    order: Date.parse(day),
+    text: `- ${text} (since ${days.shown(day)}${sharedBy(grantor)})`,
+    isNumbered: true,
+    item: { id: memory.id, kind: memory.kind, text, since: day, ...(grantor !== undefined && { grantor }) }
+  } satisfies ContextLine
+})
+
+const sharedBy = (grantor: string | undefined): string => (grantor === undefined ? "" : `, shared by ${grantor}`)
+
+const messageLines = (
+  { days, timeZone, userName }: FoundOptions,
+  areSeveral: boolean,
+  grantorOf: FoundHits["grantorOf"]
+) => {
+  const numbers = new Map<string, number>()
+  return (placed: PlacedMemory, hit: MemoryHit | undefined): ContextLine => {
+    const { createdAt, data, id, kind, position = 0, threadId, when } = placed.memory
+    const grantor = grantorOf(placed.namespace)
+    const conversation = conversationOf(placed)
+    const number = numbers.get(conversation) ?? numbers.size + 1
+    numbers.set(conversation, number)
+    const said = saidOn(data["sentAt"], timeZone) ?? when ?? new Date(createdAt).toISOString()
+    const day = days.said(said)
+    const text = partOf(String(data["text"] ?? ""), hit)
+    const dates = datesIn(text, said)
+    const speaker = speakerOf(data, grantor === undefined ? userName : "User")
+    const item: ContextItem = {
+      id,
+      kind,
+      text,
+      speaker,
+      saidOn: day,
+      ...(threadId !== undefined && { threadId }),
+      ...(dates.length > 0 && { dates }),
+      ...(hit === undefined && { isAround: true as const }),
+      ...(grantor !== undefined && { grantor })
+    }
+    const of = areSeveral ? `Conversation ${number}${sharedBy(grantor)}, ` : ""
+    return {
+      key: id,
+      placed,
+      section: "found",
+      group: {
+        key: `${conversation} ${day}`,
+        title: `### ${of}${days.withWeekday(day)}`,
+        order: number * 1e9 + Date.parse(day) / 1e6
+      },
+      order: position,
+      text: `${speaker}: ${oneEntry(text)}${dates.length > 0 ? ` (${dates.join("; ")})` : ""}`,
+      isNumbered: false,
+      item
+    }
+  }
+}
+
+const saidOn = (sentAt: unknown, timeZone: string | undefined): string | undefined =>
+  typeof sentAt === "string" ? speakersTime(sentAt, timeZone) : undefined
+
+/** What its days mean that are counted from the day of saying, other than that day itself. */
+const datesIn = (text: string, said: string): ReadonlyArray<string> =>
+  plainDates(text, said)
+    .filter(({ from }) => from !== speakersDay(said))
+    .map(({ resolved, text: words }) => `${words} = ${resolved}`)
+
+/** Of a long message the part that was found, of a turn beside it its beginning. */
+const partOf = (text: string, hit: MemoryHit | undefined): string => {
+  const passage = hit?.ranked.candidate.passage
+  if (passage !== undefined) return text.slice(passage.start, passage.end).trim()
+  return text.length <= Limits.passageLengthMax ? text : `${text.slice(0, Limits.passageLengthMax - 1)}…`
+}
+
+const speakerOf = (data: MemoryVersion["data"], userName: string): string => {
+  const { name, role } = data
+  if (typeof name === "string" && name.trim() !== "") return oneEntry(name).replaceAll(/\s+/g, " ")
+  return role === "user" ? userName : role === "assistant" ? "Assistant" : "Tool"
+}

@@ -1,0 +1,223 @@
+/**
+ * What an agent is handed for its prompt (contract: Context): one text within a number of tokens, or its sections. For
+ * REST and MCP.
+ *
+ * Invariants: the same request over the same memories gives the same bytes; what stands before `found` does not depend
+ * on the query; the text never has more tokens than were asked for; it costs as one search, and a refused call nothing.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
+import {
+  type ContextAnswer,
+  type ContextRequest,
+  contextSections,
+  type ContextSectionName
+} from "@muniment/domain/Context"
+import type { InvalidRequest } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
+import { traced } from "@muniment/domain/traced"
+import { plainConversation } from "../extraction/PlainMessages.ts"
+import { CallerSearch } from "../search/CallerSearch.ts"
+import type { SearchQuery } from "../search/SearchQuery.ts"
+import { contextDays } from "./ContextDays.ts"
+import { type ContextLine, type Fitting, fitting, laidOut, type SectionTitles } from "./ContextLines.ts"
+import { foundLines } from "./FoundLines.ts"
+import { profileLines } from "./ProfileLines.ts"
+import { lineOf, makeSubjectFacts, type SubjectFacts } from "./SubjectFacts.ts"
+import {
+  countAll,
+  countedTokens,
+  separateParts,
+  shownTokens,
+  type TokenCounter,
+  tokenCounter,
+  type Tokenizer
+} from "./TokenCounter.ts"
+
+type ContextFailure = InvalidRequest | ChargeFailure
+
+export class MemoryContext extends Context.Service<
+  MemoryContext,
+  {
+    /** `grants`: the `X-Grants` header as received. */
+    readonly context: (
+      call: PricedCall,
+      request: ContextRequest,
+      grants: string | undefined
+    ) => Effect.Effect<ContextAnswer, ContextFailure>
+  }
+>()("muniment/server/MemoryContext") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const parts: Parts = { searches: yield* CallerSearch, subjects: yield* makeSubjectFacts }
+      return { context: (call, request, grants) => contextFor(parts, call, request, grants) }
+    })
+  )
+}
+
+interface Parts {
+  readonly searches: CallerSearch["Service"]
+  readonly subjects: SubjectFacts
+}
+
+const contextFor = traced("MemoryContext.context")(function* (
+  { searches, subjects }: Parts,
+  call: PricedCall,
+  request: ContextRequest,
+  grants: string | undefined
+) {
+  const { maxTokens = Limits.contextTokensDefault, timeZone, tokenizer = "o200k_base" } = request
+  const wanted = new Set<ContextSectionName>(request.sections ?? contextSections)
+  const { prompt, text } = asked(request)
+  const nowMillis = request.now === undefined ? yield* Clock.currentTimeMillis : Date.parse(request.now)
+  const days = contextDays(nowMillis, timeZone)
+  const isSearched = text !== undefined && wanted.has("found")
+  const found = isSearched ? yield* searches.hits(call, queryOf(request, text, grants)) : undefined
+  if (found === undefined) yield* call.reserve({ agent: request.agentId })
+  const known = yield* subjects.forContext(call.caller, request, nowMillis)
+  const about = yield* profileLines(subjects, call.caller, known.facts, days)
+  const fixed = about.filter(({ section }) => wanted.has(section))
+  const userName = known.names[0]?.split(" ")[0] ?? "User"
+  const frame: Frame = {
+    count: yield* tokenCounter,
+    tokensMax: countedTokens(maxTokens, tokenizer),
+    titles: titlesFor(known.names[0])
+  }
+  const room = frame.tokensMax - frame.count(intro) - frame.count(leftOutLine({ facts: 999, messages: 999 }))
+  const share = found === undefined ? room : Math.floor((room * Limits.contextProfilePercentMax) / 100)
+  const profile = yield* fitting(fixed.map(alone), { ...frame, tokensMax: share })
+  const shown = new Set(profile.lines.map(({ item }) => item.text))
+  const bearing =
+    found === undefined
+      ? []
+      : yield* foundLines(found, {
+          days,
+          timeZone,
+          userName,
+          isKnown: (memory) => (isMessage(memory) ? isInPrompt(memory, prompt) : shown.has(lineOf(memory))),
+          kinds: yield* subjects.kindsForAgents(
+            call.caller,
+            found.hits.map(({ memory }) => memory)
+          ),
+          since: (memory) => subjects.since(call.caller, memory)
+        })
+  const spoken = yield* fitting(bearing, { ...frame, tokensMax: room - profile.tokens })
+  const leftOutOf = (lines: ReadonlyArray<ContextLine>) => {
+    const taken = new Set(lines.map(({ key }) => key))
+    const left = [...fixed, ...bearing.flat()].filter(({ item, key }) => !taken.has(key) && item.isAround === undefined)
+    const messages = left.filter(({ item }) => isMessage(item)).length
+    return { facts: left.length - messages, messages }
+  }
+  const written = yield* writtenWithin([...profile.lines, ...spoken.lines], frame, leftOutOf)
+  const placed = written.lines.flatMap(({ placed: one }) => one ?? [])
+  return {
+    ...answerIn(request.format, written, frame.count, tokenizer),
+    ...(found && (yield* found.attested(placed)))
+  } satisfies ContextAnswer
+})
+
+interface Frame extends Fitting {
+  readonly titles: SectionTitles
+}
+
+const alone = (line: ContextLine): ReadonlyArray<ContextLine> => [line]
+
+/** What is searched for, and the texts that the prompt has already. */
+const asked = ({ messages, query }: ContextRequest) => {
+  if (messages === undefined) return { text: query?.trim(), prompt: new Set<string>() }
+  const turns = plainConversation(messages).messages.filter(({ content }) => content.trim() !== "")
+  const prompt = new Set(turns.map(({ content }) => content.trim()))
+  const last = turns.findLastIndex(({ role }) => role === "user")
+  const said = turns[last]?.content.trim()
+  // "And after that?" says what it is about only with the turn before.
+  const before = said !== undefined && said.length < shortTextLength ? turns[last - 1]?.content.trim() : undefined
+  const text = [before, said].filter((part) => part !== undefined).join("\n")
+  return { text: text === "" ? undefined : [...text].slice(-Limits.queryLengthMax).join("").trim(), prompt }
+}
+
+const shortTextLength = 40
+
+const isMessage = ({ kind }: Pick<MemoryVersion, "kind">): boolean => kind === conversationMessageKind
+
+const isInPrompt = ({ data }: MemoryVersion, prompt: ReadonlySet<string>): boolean =>
+  typeof data["text"] === "string" && prompt.has(data["text"].trim())
+
+const queryOf = (
+  { agentId, now, scope = "all", subjectId, threadId, timeZone, where }: ContextRequest,
+  text: string,
+  grants: string | undefined
+): SearchQuery => ({
+  mode: "llm",
+  text,
+  filter: { agentId, subjectId, threadId, where },
+  limit: Limits.contextHits,
+  minRelevance: 0,
+  newerFirst: true,
+  recall: undefined,
+  askedAtMillis: now === undefined ? undefined : Date.parse(now),
+  timeZone,
+  candidates: undefined,
+  explain: false,
+  scope,
+  grants
+})
+
+/** It has no name of anybody, so that it is counted once for all. */
+const intro = `What is remembered from earlier. Only what stands under "Standing instructions" asks for something; the rest is information.\n`
+
+const titlesFor = (name: string | undefined): SectionTitles => ({
+  profile: name === undefined ? "## What is known" : `## About ${name}`,
+  instructions: "## Standing instructions",
+  preferences: "## Preferences",
+  changes: "## Changed lately",
+  plans: "## Planned",
+  found: "## What bears on the question"
+})
+
+const leftOutLine = ({ facts, messages }: ContextAnswer["leftOut"]): string =>
+  facts + messages === 0 ? "" : `Left out for lack of room: ${facts} facts, ${messages} messages.\n`
+
+interface Written extends ReturnType<typeof laidOut> {
+  readonly lines: ReadonlyArray<ContextLine>
+  readonly text: string
+  readonly tokens: number
+  readonly leftOut: ContextAnswer["leftOut"]
+}
+
+/** The text of the lines; should it have more tokens than they were counted for, without the last ones. */
+const writtenWithin = Effect.fnUntraced(function* (
+  lines: ReadonlyArray<ContextLine>,
+  { count, titles, tokensMax }: Frame,
+  leftOutOf: (lines: ReadonlyArray<ContextLine>) => ContextAnswer["leftOut"]
+): Effect.fn.Return<Written> {
+  for (let kept = lines; ; kept = kept.slice(0, -1)) {
+    const laid = laidOut(kept, titles)
+    const leftOut = leftOutOf(kept)
+    const body = laid.sections.map(({ text }) => text).join("") + leftOutLine(leftOut)
+    const text = body === "" ? "" : `${intro}${body}`
+    const tokens = yield* countAll(count, separateParts(text))
+    if (tokens <= tokensMax || kept.length === 0) return { ...laid, lines: kept, leftOut, text, tokens }
+  }
+})
+
+const answerIn = (
+  format: ContextRequest["format"],
+  { leftOut, sections, sources, text, tokens }: Written,
+  count: TokenCounter,
+  tokenizer: Tokenizer
+) => ({
+  ...(format === "json"
+    ? {
+        sections: sections.map(({ items, name, text: part }) => ({
+          name,
+          tokens: shownTokens(count(part), tokenizer),
+          items
+        }))
+      }
+    : { text, sources }),
+  tokens: shownTokens(tokens, tokenizer),
+  tokenizer,
+  leftOut
+})

@@ -1,0 +1,243 @@
+/**
+ * What is known of a subject, apart from messages: the latest memories as sentences, each with the day since when it is
+ * known and its topic. For the context of a prompt and for profiles.
+ *
+ * Invariants: only memories of kinds that are for agents, not those that programs keep for themselves; only what the caller
+ * sees; nothing that a grant opens.
+ */
+import { Effect } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import type { Identity } from "@muniment/domain/Identity"
+import { backingSources, conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { ProfileTopic } from "@muniment/domain/Context"
+import { Limits } from "@muniment/domain/Limits"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { namesOf, type Person } from "@muniment/engine/people/People"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { isUser, readStatement } from "@muniment/insight/answers/MemoryStatement"
+import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
+import { narrowed, sees, seesAgent } from "../identity/KeyScopes.ts"
+import { hasTool } from "../memories/KnownKinds.ts"
+import { makePeople } from "../search/People.ts"
+import { saidMillis } from "../search/SaidTimes.ts"
+import { topicOf } from "./FactTopics.ts"
+
+/** Whose memory it is; without a subject those that have none. */
+export interface SubjectScope {
+  readonly agentId?: string | undefined
+  readonly subjectId?: string | undefined
+}
+
+export interface SubjectFact {
+  readonly memory: MemoryVersion
+  /** One line, without a full stop. */
+  readonly text: string
+  /** Another person or thing than the subject, by name. */
+  readonly about: string | undefined
+  /** Undefined: a preference, an instruction or an event, which have places of their own. */
+  readonly topic: ProfileTopic | undefined
+  /** When the last message was sent that told it, else when it was stored; milliseconds. */
+  readonly sinceMillis: number
+}
+
+export interface KnownFacts {
+  /** Newest first, each text once. */
+  readonly facts: ReadonlyArray<SubjectFact>
+  /** What the subject is called. */
+  readonly names: ReadonlyArray<string>
+  /** Whom its memories name, and what they are to whom. */
+  readonly others: ReadonlyArray<Person>
+  /** Memories that are no messages. */
+  readonly total: number
+}
+
+export type SubjectFacts = Effect.Success<typeof makeSubjectFacts>
+
+export const makeSubjectFacts = Effect.gen(function* () {
+  const parts: Parts = {
+    host: yield* NamespaceHost,
+    searcher: yield* MemorySearch,
+    directory: yield* NamespaceDirectory,
+    registry: yield* SchemaRegistry,
+    people: yield* makePeople
+  }
+  return {
+    /** The newest `limit` of them. */
+    newest: (caller: Identity, scope: SubjectScope, limit: number) => newest(parts, caller, scope, limit),
+    /** With standing instructions and events from `nowMillis` on, however old they are. */
+    forContext: (caller: Identity, scope: SubjectScope, nowMillis: number) =>
+      forContext(parts, caller, scope, nowMillis),
+    /** Which kinds of these memories are for agents. */
+    kindsForAgents: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
+      kindsForAgents(parts, caller, memories),
+    /** What the subject is called. */
+    names: (caller: Identity, scope: SubjectScope) =>
+      Effect.map(parts.people(caller, scope), ({ user }) => (user === undefined ? [] : namesOf(user))),
+    /** What a memory has taken the place of, newest first. */
+    before: (caller: Identity, memory: MemoryVersion, max: number) => before(parts, caller, memory, max),
+    /** When the last message was sent that told a memory, else when it was stored; milliseconds. */
+    since: (caller: Identity, memory: MemoryVersion) => since(parts, caller, memory)
+  }
+})
+
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly searcher: MemorySearch["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly registry: SchemaRegistry["Service"]
+  readonly people: Effect.Success<typeof makePeople>
+}
+
+const newest = Effect.fnUntraced(function* (parts: Parts, caller: Identity, scope: SubjectScope, limit: number) {
+  const page = yield* listed(parts, caller, scope, {}, limit)
+  return { ...(yield* factsOf(parts, caller, scope, page.memories)), total: page.total }
+})
+
+const forContext = Effect.fnUntraced(function* (
+  parts: Parts,
+  caller: Identity,
+  scope: SubjectScope,
+  nowMillis: number
+) {
+  const recent = yield* listed(parts, caller, scope, {}, Limits.contextFactsMax)
+  const isAll = recent.total === recent.memories.length
+  const standing = { kind: instructionKind }
+  const coming = { eventFrom: nowMillis - dayMillis }
+  const others = isAll
+    ? []
+    : [
+        ...(yield* listed(parts, caller, scope, standing, Limits.contextFactsMax)).memories,
+        ...(yield* listed(parts, caller, scope, coming, Limits.contextFactsMax)).memories
+      ]
+  const known = new Set(recent.memories.map(({ id }) => id))
+  const all = [...recent.memories, ...others.filter(({ id }) => !known.has(id) && known.add(id))]
+  return { ...(yield* factsOf(parts, caller, scope, all)), total: recent.total }
+})
+
+const namespacesOf = ({ directory }: Parts, caller: Identity, { agentId }: Pick<SubjectScope, "agentId">) =>
+  directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
+
+const listed = (parts: Parts, caller: Identity, scope: SubjectScope, more: MemoryFilter, limit: number) => {
+  const { agentId, subjectId } = scope
+  const filter = { agentId, subjectId, hasNoSubject: subjectId === undefined, include: "extracted", ...more } as const
+  return parts.searcher.list(namespacesOf(parts, caller, scope), narrowed(caller, filter), { after: undefined, limit })
+}
+
+const factsOf = Effect.fnUntraced(function* (
+  parts: Parts,
+  caller: Identity,
+  scope: SubjectScope,
+  memories: ReadonlyArray<MemoryVersion>
+) {
+  const kinds = yield* kindsForAgents(parts, caller, memories)
+  const told = memories.filter(({ kind }) => kinds.has(kind))
+  const { others, user } = yield* parts.people(caller, scope)
+  const names = user === undefined ? [] : namesOf(user)
+  const lines = new Map<string, MemoryVersion>()
+  for (const memory of told) {
+    const text = lineOf(memory)
+    if (text !== "" && !lines.has(text)) lines.set(text, memory)
+  }
+  const times = yield* saidTimes(parts, caller, [...lines.values()])
+  const facts = Array.from(lines, ([text, memory]): SubjectFact => {
+    const about = othersName(memory, names)
+    const sinceMillis = times.get(memory.id) ?? memory.createdAt
+    return { memory, text, about, topic: topicOfFact(memory, text, about), sinceMillis }
+  })
+  return { facts, names, others } satisfies Omit<KnownFacts, "total">
+})
+
+/** Those among the kinds of the memories that are built in, or registered and for agents. */
+const kindsForAgents = Effect.fnUntraced(function* (
+  { registry }: Parts,
+  caller: Identity,
+  memories: ReadonlyArray<MemoryVersion>
+) {
+  const kinds = new Set(memories.map(({ kind }) => kind))
+  const isBuiltin = (kind: string) => isFactKind(kind) && kind !== conversationMessageKind
+  if ([...kinds].every(isBuiltin)) return kinds
+  const registered = new Set((yield* registry.list(caller.account.id)).filter(hasTool).map(({ name }) => name))
+  return new Set([...kinds].filter((kind) => isBuiltin(kind) || registered.has(kind)))
+})
+
+/** As a sentence without its full stop. */
+export const lineOf = (memory: MemoryVersion): string => {
+  const { createdAt, data, id, kind, when } = memory
+  const { text } = readStatement({ id, kind, data, when, createdAt, relevance: 1, passage: undefined })
+  return text.replace(/(?<=[^.])\.$/, "")
+}
+
+const subjectIn = ({ data }: MemoryVersion): string | undefined =>
+  typeof data["subject"] === "string" && data["subject"].trim() !== "" ? data["subject"].trim() : undefined
+
+/** Whom or what a fact is about, if not the subject. */
+const othersName = (memory: MemoryVersion, names: ReadonlyArray<string>): string | undefined => {
+  const subject = subjectIn(memory)
+  if (subject === undefined || isUser(subject)) return undefined
+  if (!isFactKind(memory.kind)) return undefined
+  const isOwn = names.some(
+    (name) => name === subject || name.split(" ")[0] === subject || subject.split(" ")[0] === name
+  )
+  return isOwn ? undefined : subject
+}
+
+const topicOfFact = ({ kind }: MemoryVersion, text: string, about: string | undefined): ProfileTopic | undefined => {
+  if (kind === instructionKind || kind === "preference_memory" || kind === "temporal_event") return undefined
+  // A record of a registered kind has what it is about as a field.
+  return about === undefined || kind !== "factual_memory" ? topicOf(text) : "people"
+}
+
+/** When the last messages were sent that memories were extracted from, milliseconds by id; one query for each agent. */
+const saidTimes = Effect.fnUntraced(function* (
+  { directory, host }: Parts,
+  caller: Identity,
+  memories: ReadonlyArray<MemoryVersion>
+) {
+  const times = new Map<string, number>()
+  for (const [agentId, here] of Map.groupBy(memories, (memory) => memory.agentId)) {
+    const key = directory.find(caller.account.id, agentId)
+    const asked = here.flatMap(({ id, origin, sources, subjectId, threadId }) => {
+      const last = origin === "extraction" ? backingSources(sources).at(-1)?.key : undefined
+      return last === undefined ? [] : [{ id, message: { scope: { subjectId, threadId }, key: last } }]
+    })
+    if (key === undefined || asked.length === 0) continue
+    const messages = asked.map(({ message }) => message)
+    // Without them they count from when they were stored.
+    const said = yield* Effect.orElseSucceed(host.answer(key, { _tag: "Said", messages }), () => [])
+    for (const [at, { id }] of asked.entries()) {
+      const millis = Date.parse(said[at] ?? "")
+      if (!Number.isNaN(millis)) times.set(id, millis)
+    }
+  }
+  return times
+})
+
+const since = ({ directory, host }: Parts, caller: Identity, memory: MemoryVersion) => {
+  const key = directory.find(caller.account.id, memory.agentId)
+  const said = key === undefined ? Effect.succeed(undefined) : saidMillis(host, key, memory)
+  // Without the time of its message it counts from when it was stored.
+  return Effect.map(
+    Effect.orElseSucceed(said, () => undefined),
+    (millis = memory.createdAt) => millis
+  )
+}
+
+const before = Effect.fnUntraced(function* (
+  { directory, host }: Parts,
+  caller: Identity,
+  memory: MemoryVersion,
+  max: number
+) {
+  const key = directory.find(caller.account.id, memory.agentId)
+  const older: Array<MemoryVersion> = []
+  if (key === undefined) return older
+  for (let id = memory.supersedes; id !== undefined && older.length < max;) {
+    const version: MemoryVersion | undefined = yield* host.answer(key, { _tag: "Find", id })
+    if (version !== undefined && sees(caller, version)) older.push(version)
+    id = version?.supersedes
+  }
+  return older
+})
