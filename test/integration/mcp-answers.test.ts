@@ -97,6 +97,7 @@ describe("the output schema of a tool", () => {
   }
 
   it.each([
+    ["memory_context", "post", "/v1/context"],
     ["memory_search", "get", "/v1/memories/search"],
     ["memory_create", "post", "/v1/memories"],
     ["write_factual_memory", "post", "/v1/memories"],

@@ -46,6 +46,15 @@ it("a memory and a thread are read as REST answers them", async () => {
   expect(thread.json.total).toBe(2)
 })
 
+it("a subject's profile is read as REST answers it, of the agent in the header", async () => {
+  const given = { subjectId: "ann/1", subject: "Ann", fact: "Ann lives in Rome" }
+  await mcp.call("write_factual_memory", given)
+  await mcp.call("write_factual_memory", { ...given, agentId: "another", fact: "Ann lives in Oslo" })
+  const { json } = await textOf(`memory://subjects/${encodeURIComponent("ann/1")}/profile`)
+  expect(json).toEqual((await server.call("GET", "/v1/subjects/ann%2F1/profile?agentId=reader", { key })).body)
+  expect(json.total).toBe(1)
+})
+
 it("the newest memories are listed, those of the agent in the header, page by page", async () => {
   const paged = await server.newAccount("resource-pages", "owner")
   const facts = (count: number) =>
@@ -66,6 +75,7 @@ it("the newest memories are listed, those of the agent in the header, page by pa
 it("templates say how resources are named", async () => {
   const { resourceTemplates } = await mcp.client.listResourceTemplates()
   expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+    "memory://subjects/{id}/profile",
     "muniment://memories/{id}",
     "muniment://agents/{agentId}/threads/{threadId}{?cursor}"
   ])

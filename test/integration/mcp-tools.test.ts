@@ -11,6 +11,7 @@ import type { ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
 
 const fixedTools = [
+  "memory_context",
   "memory_search",
   "memory_create",
   "memory_get",
@@ -18,7 +19,12 @@ const fixedTools = [
   "memory_delete",
   "memory_batch_delete"
 ]
-const builtinTools = ["write_factual_memory", "write_preference_memory", "write_temporal_event"]
+const builtinTools = [
+  "write_factual_memory",
+  "write_instruction_memory",
+  "write_preference_memory",
+  "write_temporal_event"
+]
 
 let server: ServerCalls
 beforeAll(async () => {
@@ -35,6 +41,25 @@ const seattle = { subject: "Alice", fact: "Alice lives in Seattle" }
 const idOf = async (mcp: McpCaller, given: object = {}): Promise<string> =>
   (await mcp.call("write_factual_memory", { agentId: "a", ...seattle, ...given })).json.memories[0].id
 
+describe("memory_context", () => {
+  it("gives a text to read, of all conversations, and the same as REST as structured content", async () => {
+    const place = { agentId: "a", subjectId: "bob" }
+    const { mcp, rest } = await newCaller({ "x-agent-id": "a", "x-subject-id": "bob", "x-thread-id": "today" })
+    await mcp.call("write_instruction_memory", { text: "Answer in metric units." })
+    const conversation = [{ id: "m1", role: "user", content: "My bike is a red Ridgeback." }]
+    await rest.post("/v1/memories", { ...place, threadId: "before", conversation })
+    const asked = { query: "Which bike do I ride?", now: "2026-03-01T12:00:00Z" }
+    const handed = await mcp.call("memory_context", asked)
+    expect(handed.text).toContain("## Standing instructions\n- Answer in metric units")
+    expect(handed.text).toContain("red Ridgeback")
+    expect(handed.structured).toEqual((await rest.post("/v1/context", { ...place, ...asked })).body)
+    const here = await mcp.call("memory_context", { ...asked, threadId: "today", sections: ["found"] })
+    expect(here.text).not.toContain("red Ridgeback")
+    const json = await mcp.call("memory_context", { ...asked, format: "json" })
+    expect(json.json.sections).toEqual(json.structured.sections)
+  })
+})
+
 describe("the list of tools", () => {
   it("names the fixed tools and one for each built-in kind, with hints and output schemas", async () => {
     const { mcp } = await newCaller()
@@ -47,7 +72,7 @@ describe("the list of tools", () => {
       expect(tool.annotations.title).toBe(tool.title)
     }
     const readOnly = tools.filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name)
-    expect(readOnly).toEqual(["memory_search", "memory_get"])
+    expect(readOnly).toEqual(["memory_context", "memory_search", "memory_get"])
     const destructive = tools.filter(({ annotations }) => annotations.destructiveHint).map(({ name }) => name)
     expect(destructive).toEqual(["memory_delete", "memory_batch_delete"])
   })

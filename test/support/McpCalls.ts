@@ -13,7 +13,9 @@ import { walletHeaders } from "./TrustCalls.ts"
 
 export interface ToolAnswer {
   readonly isError: boolean
-  /** The JSON of the text item. */
+  /** What an agent reads. */
+  readonly text: string
+  /** The JSON of the text. */
   readonly json: Answer["body"]
   readonly meta: Answer["body"]
   readonly structured: Answer["body"]
@@ -89,10 +91,13 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
         arguments: { ...given },
         ...(meta !== undefined && { _meta: meta })
       })
-      const json = JSON.parse(answer.content[0].text)
+      const { text } = answer.content[0]
       return {
         isError: answer.isError === true,
-        json,
+        text,
+        get json() {
+          return JSON.parse(text)
+        },
         meta: answer._meta ?? {},
         structured: answer.structuredContent
       }

@@ -10,6 +10,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type JsonObject, type MemoryVersion } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import { ChargedCalls } from "../credits/ChargedCalls.ts"
+import { Subjects } from "../context/Subjects.ts"
 import { listCursor } from "../http/Cursor.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
@@ -25,16 +26,17 @@ export class McpResources extends Context.Service<
   {
     /** A page of the newest memories, in the scope that the headers give. */
     readonly list: (caller: Identity, params: JsonObject, headers: RequestHeaders) => Answer
-    readonly read: (caller: Identity, params: JsonObject) => Answer
+    /** A profile is of the agent that the headers give; without one of all. */
+    readonly read: (caller: Identity, params: JsonObject, headers: RequestHeaders) => Answer
   }
 >()("muniment/server/McpResources") {
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const parts: Parts = { calls: yield* ChargedCalls, memories: yield* MemoryService }
+      const parts: Parts = { calls: yield* ChargedCalls, memories: yield* MemoryService, subjects: yield* Subjects }
       return {
         list: (caller, params, headers) => list(parts, caller, params, headers),
-        read: (caller, params) => Effect.mapError(read(parts, caller, params), withUri(params))
+        read: (caller, params, headers) => Effect.mapError(read(parts, caller, params, headers), withUri(params))
       }
     })
   )
@@ -43,15 +45,24 @@ export class McpResources extends Context.Service<
 interface Parts {
   readonly calls: ChargedCalls["Service"]
   readonly memories: MemoryService["Service"]
+  readonly subjects: Subjects["Service"]
 }
 
 const mimeType = "application/json"
 const memoryPrefix = "muniment://memories/"
+const profilePattern = /^memory:\/\/subjects\/([^/?#]+)\/profile$/
 const threadPattern = /^muniment:\/\/agents\/([^/?#]+)\/threads\/([^/?#]+)(?:\?cursor=([^&#]+))?$/
 
 const memoryUri = (id: string): string => `${memoryPrefix}${encodeURIComponent(id)}`
 
 export const resourceTemplates: ReadonlyArray<JsonObject> = [
+  {
+    uriTemplate: "memory://subjects/{id}/profile",
+    name: "profile",
+    title: "What is known of a subject",
+    description: "Current facts by topic, with what held before, as GET /v1/subjects/{id}/profile answers.",
+    mimeType
+  },
   {
     uriTemplate: `${memoryPrefix}{id}`,
     name: "memory",
@@ -116,9 +127,20 @@ const listed = ({ createdAt, data, id, kind }: MemoryVersion): JsonObject => {
   }
 }
 
-const read = Effect.fnUntraced(function* ({ calls, memories }: Parts, caller: Identity, params: JsonObject) {
+const read = Effect.fnUntraced(function* (parts: Parts, caller: Identity, params: JsonObject, headers: RequestHeaders) {
   const { uri } = params
   if (typeof uri !== "string") return yield* invalid("`uri` must be a string")
+  const { calls, memories, subjects } = parts
+  const subjectId = decoded(profilePattern.exec(uri)?.[1] ?? "")
+  if (subjectId !== "") {
+    const { agentId } = scopeDefaults(headers)
+    const priced = { caller, params, operation: "profile", price: Prices.profile }
+    return yield* pricedRead(calls, priced, (call) =>
+      Effect.map(subjects.profile(call, { subjectId, agentId, timeZone: undefined }), (profile) => ({
+        contents: [{ uri, mimeType, text: JSON.stringify({ success: true, ...profile }) }]
+      }))
+    )
+  }
   const thread = threadPattern.exec(uri)
   if (thread !== null) {
     const [agentId, threadId, cursor] = thread.slice(1).map((part) => part && decoded(part))

@@ -30,8 +30,8 @@ export interface MemoryTool {
   readonly price: MicroCredits
   /** REST's answer without `success`. */
   readonly run: (call: PricedCall, input: ToolInput) => Effect.Effect<JsonObject, ToolFailure>
-  /** What an agent reads of the answer: the same in fewer words, always with `memories`. */
-  readonly shown: (answer: JsonObject) => JsonObject
+  /** What an agent reads of the answer: the same in fewer words, with `memories`; or a text. */
+  readonly shown: (answer: JsonObject) => JsonObject | string
 }
 
 /** Entry of `tools/list`. */

@@ -9,12 +9,14 @@ import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } fro
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, DataFilter, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
 import { WhereFilter } from "@muniment/domain/Where"
+import type { MemoryContext } from "../context/MemoryContext.ts"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import type { CallerSearch } from "../search/CallerSearch.ts"
 import { searchQuery } from "../search/SearchQuery.ts"
+import { contextTool } from "./ContextTool.ts"
 import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
@@ -26,9 +28,11 @@ export interface ToolServices {
   readonly memories: MemoryService["Service"]
   readonly extraction: ConversationExtraction["Service"]
   readonly searches: CallerSearch["Service"]
+  readonly contexts: MemoryContext["Service"]
 }
 
-export const memoryTools = ({ extraction, memories, searches }: ToolServices): ReadonlyArray<MemoryTool> => [
+export const memoryTools = ({ contexts, extraction, memories, searches }: ToolServices): ReadonlyArray<MemoryTool> => [
+  contextTool(contexts),
   searchTool(searches),
   createTool(memories, extraction),
   getTool(memories),

@@ -3,6 +3,7 @@
  * is closed: the demand for payment is structured content of the same tools, and later versions may add fields.
  */
 import { Schema } from "effect"
+import { ContextAnswer } from "@muniment/domain/Context"
 import { CreatedMemories, type JsonObject, MemoryView } from "@muniment/domain/Memory"
 import { DeletedMemories, RemovedMemory } from "@muniment/domain/Search"
 import { FoundMemories, GroundedAnswer, TopicMap } from "@muniment/domain/SearchResult"
@@ -19,6 +20,8 @@ export const searchOutput: JsonObject = outputSchemaOf({
   ...GroundedAnswer.fields,
   ...FoundMemories.fields
 })
+
+export const contextOutput: JsonObject = outputSchemaOf(ContextAnswer.fields)
 
 export const createdOutput: JsonObject = outputSchemaOf(CreatedMemories.fields)
 

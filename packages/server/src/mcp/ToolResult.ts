@@ -46,12 +46,13 @@ export const metaNames = {
 /** `json` is REST's answer. Agents, and clients from before structured content, read the text. */
 export const successResult = (
   json: string,
-  shown: (answer: JsonObject) => JsonObject,
+  shown: (answer: JsonObject) => JsonObject | string,
   meta: JsonObject
 ): JsonObject => {
   const answer: JsonObject = JSON.parse(json)
+  const read = shown(answer)
   return {
-    content: [{ type: "text", text: JSON.stringify(shown(answer)) }],
+    content: [{ type: "text", text: typeof read === "string" ? read : JSON.stringify(read) }],
     structuredContent: answer,
     ...(Object.keys(meta).length > 0 && { _meta: meta })
   }
