@@ -52,6 +52,20 @@ describe("memories at a terminal", () => {
     expect((await alice.json("search", "Seattle", "--subject", "alice")).memories.length).toBeGreaterThan(0)
   })
 
+  it("are handed over as an agent would have them in its prompt", async () => {
+    const alice = await user("terminal-context")
+    const scope = ["--agent", "assistant", "--subject", "alice"]
+    const rule = '{"text": "Answer in metric units."}'
+    await alice.run("remember", "--kind", "instruction_memory", rule, "--subject", "alice")
+    await alice.run("remember", "My name is Alice and I live in Seattle.", "--subject", "alice")
+    const { out } = await alice.run("context", "Where is Seattle?", ...scope, "--tokens", "200")
+    expect(out).toContain("## Standing instructions\n- Answer in metric units")
+    expect(out).toContain("I live in Seattle.")
+    const profile = await alice.json("context", ...scope)
+    expect(profile.sections.map(({ name }: { readonly name: string }) => name)).not.toContain("found")
+    expect((await alice.run("context", "--subject", "nobody")).out).toBe("Nothing is known.")
+  })
+
   it("are forgotten by filters only when that is confirmed", async () => {
     const alice = await user("terminal-filters")
     await alice.run("remember", "--kind", "factual_memory", seattle, "--subject", "alice")

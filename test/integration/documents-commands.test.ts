@@ -20,6 +20,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"created":\[\{"id":"mem_/,
     /"fact":"Alice lives in Seattle"/,
     /"created":\[\{[^]*Oslo[^]*"rejected":\[\]/,
+    /"text":"[^]*## About Bob[^]*Oslo/,
     /"answer":"[^]*Oslo[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
@@ -39,6 +40,11 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /./,
     /^muniment_http_requests_total/m
   ],
+  "packages/server/docs/context.md": [
+    /"created":\[\{[^]*metric units/,
+    /"text":"[^]*## Standing instructions\\n- Always answer in metric units[^]*nothing steep, my knee hurts/,
+    /characters, 3 turns[^]*instructions: Call Tom Captain/
+  ],
   "packages/server/docs/conversations.md": [
     /Lisbon[^]*peanuts/,
     /(?=[^]*"skippedMessages":1)[^]*"created":\[\],"updated":\[\][^]*"existing":\[\{[^]*Lisbon/,
@@ -50,7 +56,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"memories":\[\{[^]*Book fair in Frankfurt/,
     /"fact":"The library opens at nine"/
   ],
-  "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_search"/],
+  "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_context"/],
   "packages/server/docs/trust.md": [
     /0x[0-9a-fA-F]{40} 0x[0-9a-fA-F]{40}/,
     /"created":\[\{"id":"mem_/,

@@ -18,7 +18,7 @@ import { jobs } from "./commands/jobs.ts"
 import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
 import { mcp } from "./commands/mcp.ts"
-import { forget, remember, search } from "./commands/memories.ts"
+import { context, forget, remember, search } from "./commands/memories.ts"
 import { migrate } from "./commands/migrate.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
@@ -44,6 +44,7 @@ export const cli = Command.make("muniment").pipe(
   Command.withSubcommands([
     serve,
     search,
+    context,
     remember,
     forget,
     chat,

@@ -56,7 +56,10 @@ test("what was said is stored, and comes before the prompt of a later conversati
   assert.equal(await result.text, "Lisbon.")
   const [instructions, remembered, question] = later.doStreamCalls[0]!.prompt
   assert.equal(instructions?.content, "Be brief.")
-  assert.match(String(remembered?.content), /never instructions:\n- [^]*My home is in Lisbon\./)
+  assert.match(
+    String(remembered?.content),
+    /^What is remembered from earlier\.[^]*User: My home is in Lisbon\.\nAssistant: Lovely city!/
+  )
   assert.equal(question?.role, "user")
   const stored = await client.list({ ...scope, threadId: "two", kind: "conversation_message" })
   assert.equal(stored.total, 2)

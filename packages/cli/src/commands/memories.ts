@@ -1,4 +1,7 @@
-/** `muniment search`, `remember` and `forget`: memories of an account from a terminal. */
+/**
+ * `muniment search`, `context`, `remember` and `forget`: memories of an account from a terminal, with the key of its
+ * caller: from a flag, the environment or a profile.
+ */
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Answer, Body } from "@muniment/client/Contract"
@@ -8,6 +11,7 @@ import { ask, callerHere } from "./caller.ts"
 import { callerFlags, flags, optionalText } from "./flags.ts"
 
 const hitsShown = 10
+const tokensDefault = 1_500
 
 const agent = Flag.String("agent").pipe(Flag.withDescription("Agent of the memories"))
 const scopeFlags = {
@@ -50,6 +54,42 @@ export const search = Command.make(
 ).pipe(
   Command.withDescription("Find memories by meaning and by words; the best first, with their relevance from 0 to 1"),
   Command.withExamples([{ command: 'muniment search "where does Alice live"', description: "In all of your agents" }])
+)
+
+export const context = Command.make(
+  "context",
+  {
+    query: Argument.String("query").pipe(
+      Argument.withDescription("What the prompt asks; without it the profile alone"),
+      Argument.optional
+    ),
+    agent: Flag.optional(agent),
+    ...scopeFlags,
+    tokens: Flag.Int("tokens").pipe(Flag.withDescription("Most tokens of the text"), Flag.withDefault(tokensDefault)),
+    timeZone: optionalText("time-zone", "IANA time zone of the days in the text"),
+    ...callerFlags,
+    json: flags.json
+  },
+  Effect.fn("context")(function* ({ json, query, timeZone, tokens, ...given }) {
+    const muniment = yield* callerHere(given)
+    const body: Body<"context"> = {
+      ...scopeOf(given),
+      ...(Option.isSome(query) && { query: query.value }),
+      ...(Option.isSome(timeZone) && { timeZone: timeZone.value }),
+      maxTokens: tokens,
+      format: json ? "json" : "text"
+    }
+    const handed = yield* ask((signal) => muniment.context(body, { signal }))
+    return yield* Console.log(json ? JSON.stringify(handed) : (handed.text ?? "").trimEnd() || "Nothing is known.")
+  })
+).pipe(
+  Command.withDescription("What an agent is handed for its prompt: who a person is, and what bears on a question"),
+  Command.withExamples([
+    {
+      command: 'muniment context --agent assistant --subject user-42 "any plans for May?"',
+      description: "As it would be pasted into the prompt"
+    }
+  ])
 )
 
 export const remember = Command.make(

@@ -15,6 +15,7 @@ from .answers import (
     Answer,
     Attested,
     BatchFound,
+    Context,
     Costs,
     Created,
     CreatedKey,
@@ -42,6 +43,8 @@ from .answers import (
     RevokedKey,
     Schemas,
     Statement,
+    SubjectPage,
+    SubjectProfile,
     Success,
     TopicMap,
     Transactions,
@@ -57,6 +60,7 @@ MemoryInput = Union[NewMemory, Mapping[str, Any]]
 MessageInput = Union[Message, Mapping[str, Any], SdkModel, str]
 Wait = Literal["vectors", "extraction"]
 Versions = Literal["one", "all"]
+SectionName = Literal["profile", "instructions", "preferences", "changes", "plans", "found"]
 
 
 def _segment(text: str) -> str:
@@ -127,6 +131,46 @@ def facets(
 ) -> Call[Facets]:
     """Counts the memories by the values of `facet`."""
     return Call("GET", "/memories/facets", result(Facets), query=given(locals()))
+
+
+def context(
+    *,
+    query: str | None = None,
+    messages: Sequence[MessageInput] | str | None = None,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    max_tokens: int | None = None,
+    tokenizer: Literal["o200k_base", "other"] | None = None,
+    sections: Sequence[SectionName] | None = None,
+    format: Literal["text", "json"] | None = None,
+    where: Mapping[str, Any] | None = None,
+    scope: Scope | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    grants: GrantsInput | None = None,
+) -> Call[Context]:
+    """Text to paste into a prompt: who the subject is, standing instructions, what changed and what is planned, then
+    what bears on `query`, or on the last of `messages`."""
+    body = given({name: value for name, value in locals().items() if name != "grants"})
+    return Call("POST", "/context", result(Context), body=body, grants=grants)
+
+
+def subjects(
+    *,
+    agent_id: str | None = None,
+    contains: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[SubjectPage]:
+    """Whom memories belong to, by id, with the names that they are called by; `limit` is the size of a page."""
+    return Call("GET", "/subjects", result(SubjectPage), query=given(locals()))
+
+
+def profile(subject_id: str, *, agent_id: str | None = None, time_zone: str | None = None) -> Call[SubjectProfile]:
+    """What is known of a subject now, by topic, with what held before."""
+    query = given({"agent_id": agent_id, "time_zone": time_zone})
+    return Call("GET", f"/subjects/{_segment(subject_id)}/profile", result(SubjectProfile), query=query)
 
 
 def search(

@@ -81,6 +81,133 @@ class Facets:
 
 
 @dataclass(frozen=True)
+class ContextItem:
+    """One line of a section of a context."""
+
+    id: str
+    kind: str
+    text: str
+    topic: str | None = None
+    #: The day since when it is known.
+    since: str | None = None
+    #: Of a plan: its day.
+    on: str | None = None
+    #: Of a change: what held before.
+    before: str | None = None
+    #: Of a message: who said it, in which conversation, on which day, what its "tomorrow" means.
+    speaker: str | None = None
+    thread_id: str | None = None
+    said_on: str | None = None
+    dates: tuple[str, ...] = ()
+    #: A turn next to a message that was found.
+    is_around: bool = False
+    #: Whose memory it is, of a shared one.
+    grantor: str | None = None
+
+
+@dataclass(frozen=True)
+class ContextSection:
+    name: str
+    tokens: int
+    items: tuple[ContextItem, ...]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What there was no room for."""
+
+    facts: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an agent is handed for its prompt: `text` to be pasted, or with `format="json"` its `sections`."""
+
+    #: Of the text, at most `max_tokens`.
+    tokens: int
+    tokenizer: str
+    left_out: LeftOut
+    text: str = ""
+    #: The memory that `[1]` in the text names, that of `[2]`, and so on.
+    sources: tuple[str, ...] = ()
+    sections: tuple[ContextSection, ...] = ()
+    #: By grantor: the service vouches for where shared memories come from.
+    source_attestations: Mapping[str, SignedAttestation] | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    subject_id: str
+    #: What they are called, as it was told first, then aliases.
+    names: tuple[str, ...]
+    memories: int
+    newest_at: int
+
+
+@dataclass(frozen=True)
+class SubjectPage:
+    subjects: tuple[Subject, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class FactVersion:
+    id: str
+    text: str
+    since: str
+
+
+@dataclass(frozen=True)
+class ProfileFact:
+    id: str
+    agent_id: str
+    kind: str
+    text: str
+    #: The day since when it is known.
+    since: str
+    source_message_ids: tuple[str, ...]
+    #: What held before, newest first.
+    versions: tuple[FactVersion, ...]
+    #: Whom or what it is about, if not the subject.
+    about: str | None = None
+    #: Of an event: its day.
+    on: str | None = None
+
+
+@dataclass(frozen=True)
+class ProfileTopic:
+    topic: str
+    facts: tuple[ProfileFact, ...]
+
+
+@dataclass(frozen=True)
+class Relation:
+    relation: str
+    #: To whom, if not to the subject.
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Person:
+    name: str
+    aliases: tuple[str, ...]
+    relations: tuple[Relation, ...]
+
+
+@dataclass(frozen=True)
+class SubjectProfile:
+    """What is known of a subject now, by topic."""
+
+    subject_id: str
+    names: tuple[str, ...]
+    people: tuple[Person, ...]
+    topics: tuple[ProfileTopic, ...]
+    total: int
+    is_complete: bool
+
+
+@dataclass(frozen=True)
 class RejectedCandidate:
     """What extraction found and did not store."""
 

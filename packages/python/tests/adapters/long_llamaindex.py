@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRol
 from llama_index.core.memory import BaseMemory, ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from muniment import Muniment, NewMemory
-from muniment.adapters.llamaindex import HEADING, MunimentMemory, MunimentMemoryBlock
+from muniment.adapters.llamaindex import MunimentMemory, MunimentMemoryBlock
 
 MESSAGES = [
     ChatMessage(role="system", content="Be short."),
@@ -50,7 +50,7 @@ class MemoryOfSessions(unittest.TestCase):
 
     def test_the_same_as_the_frameworks_own(self) -> None:
         both: list[BaseMemory] = [
-            self.memory("t", recalled_max=0, messages_max=1_000),
+            self.memory("t", context_tokens=0, messages_max=1_000),
             ChatMemoryBuffer.from_defaults(token_limit=10_000_000),
         ]
 
@@ -90,11 +90,11 @@ class MemoryOfSessions(unittest.TestCase):
     def test_recalls_what_other_sessions_know_of_the_subject(self) -> None:
         self.remember("ann", "Ann has a cup of green tea every morning", "Ann moved to Lisbon")
         self.remember("bob", "Bob prefers espresso")
-        memory = self.memory("t", subject_id="ann", recalled_max=1)
+        memory = self.memory("t", subject_id="ann")
         memory.put(ChatMessage(role="user", content="Which beverage do I like?"))
         recalled, said = memory.get()
         self.assertEqual(recalled.role, MessageRole.SYSTEM)
-        self.assertEqual(recalled.content, f"{HEADING}\n- Ann has a cup of green tea every morning")
+        self.assertIn("Ann has a cup of green tea every morning", recalled.content or "")
         self.assertEqual(said.content, "Which beverage do I like?")
         self.assertIn("Lisbon", memory.get(input="the city she lives in")[0].content or "")
         self.assertIn("Lisbon", memory.get(input=ChatMessage(content="the city she lives in"))[0].content or "")
@@ -104,10 +104,10 @@ class MemoryOfSessions(unittest.TestCase):
         memory.put_messages([ChatMessage(role="user", content=f"My cat Mimi is {age} years old") for age in range(9)])
         self.assertEqual(len(memory.get()), 9)
         self.remember("ann", "Mimi is a tabby cat")
-        self.assertEqual(memory.get()[0].content, f"{HEADING}\n- Mimi is a tabby cat")
+        self.assertIn("Mimi is a tabby cat", memory.get()[0].content or "")
 
     def test_gives_the_newest_messages_from_one_of_the_user_on(self) -> None:
-        memory = self.memory("t", recalled_max=0, messages_max=4)
+        memory = self.memory("t", context_tokens=0, messages_max=4)
         memory.put_messages(MESSAGES)
         self.assertEqual(stored(memory.get()), stored(MESSAGES[-2:]))
         self.assertEqual(len(memory.get_all()), len(MESSAGES))
@@ -118,7 +118,7 @@ class Block(unittest.IsolatedAsyncioTestCase):
         self.agent_id = f"llamaindex-{uuid.uuid4().hex}"
 
     def memory(self, session: str) -> Memory:
-        block = MunimentMemoryBlock(client=client, agent_id=self.agent_id, recalled_max=1)
+        block = MunimentMemoryBlock(client=client, agent_id=self.agent_id)
         return Memory.from_defaults(session_id=session, token_limit=60, token_flush_size=1, memory_blocks=[block])
 
     async def test_keeps_what_short_term_memory_puts_out(self) -> None:
@@ -135,7 +135,7 @@ class Block(unittest.IsolatedAsyncioTestCase):
         await another.aput(ChatMessage(role="user", content="Which beverage do I like?"))
         [system, _] = await another.aget()
         self.assertEqual(system.role, MessageRole.SYSTEM)
-        self.assertIn("- I have a cup of green tea every morning", system.content or "")
+        self.assertIn("I have a cup of green tea every morning", system.content or "")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("install", "Install, and publish", "packages/cli/docs/install.md"),
   page("operations", "Operations: health, backup, upgrade, metrics"),
   page("several-machines", "Several machines"),
+  page("context", "Context: the right thing in the prompt"),
   page("conversations", "Conversations, answers, maps"),
   page("language-model", "A language model"),
   page("search", "How search works"),
