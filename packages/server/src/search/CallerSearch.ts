@@ -220,10 +220,9 @@ const find = Effect.fnUntraced(function* (
   shared: ReadonlyArray<SharedNamespace>
 ): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
   const { embedding, recall, searcher } = parts
-  const { text } = query
+  const { filter, text } = query
   const { namespaces, own, scopeOf } = reachOf(parts, caller, query, shared)
   if (namespaces.length === 0) return { hits: [], index: [] }
-  const scopeOf = ({ tag }: NamespaceKey) => scopes.get(tag) ?? ownParts
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
   const vectors = yield* embedding.query(asked.text)
   const { hits, plans } = yield* searcher.search(namespaces, {
