@@ -91,22 +91,24 @@ class Service(unittest.TestCase):
         self.assertEqual({point.id for point in topics.points}, stored)
 
     def test_hands_over_the_context_of_a_prompt(self) -> None:
-        place = {"agent_id": "handed", "subject_id": "bob"}
+        memory, agent = self.memory, "handed"
         rule = NewMemory("instruction_memory", {"text": "Answer in metric units."})
-        stored = self.memory.create(**place, memories=[rule]).created[0]
+        stored = memory.create(agent_id=agent, subject_id="bob", memories=[rule]).created[0]
         said = [Message("user", "My name is Bob and I work in Oslo as a baker.", id="m1")]
-        self.memory.create(**place, thread_id="first", conversation=said, wait="extraction")
-        handed = self.memory.context(**place, query="What is Bob's trade?", max_tokens=400)
+        memory.create(agent_id=agent, subject_id="bob", thread_id="first", conversation=said, wait="extraction")
+        handed = memory.context(agent_id=agent, subject_id="bob", query="What is Bob's trade?", max_tokens=400)
         self.assertIn("Answer in metric units", handed.text)
         self.assertIn("as a baker", handed.text)
         self.assertIn(stored.id, handed.sources)
         self.assertLessEqual(handed.tokens, 400)
         asked = [Message("user", "Any news of my bakery?")]
-        parts = self.memory.context(**place, messages=asked, sections=["instructions"], format="json").sections
+        parts = memory.context(
+            agent_id=agent, subject_id="bob", messages=asked, sections=["instructions"], format="json"
+        ).sections
         self.assertEqual([(part.name, part.items[0].id) for part in parts], [("instructions", stored.id)])
-        page = self.memory.subjects(agent_id="handed")
+        page = memory.subjects(agent_id=agent)
         self.assertEqual([(one.subject_id, one.names) for one in page.subjects], [("bob", ("Bob",))])
-        profile = self.memory.profile("bob", agent_id="handed")
+        profile = memory.profile("bob", agent_id=agent)
         self.assertIn("instructions", [topic.topic for topic in profile.topics])
         self.assertTrue(profile.is_complete)
 

@@ -15,7 +15,6 @@ from .answers import (
     Answer,
     Attested,
     BatchFound,
-    Context,
     Costs,
     Created,
     CreatedKey,
@@ -34,6 +33,7 @@ from .answers import (
     OneHook,
     OneMemory,
     OneSchema,
+    PromptContext,
     PublishedKeys,
     ReceiptOfPayment,
     Removed,
@@ -149,11 +149,11 @@ def context(
     now: str | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
-) -> Call[Context]:
+) -> Call[PromptContext]:
     """Text to paste into a prompt: who the subject is, standing instructions, what changed and what is planned, then
     what bears on `query`, or on the last of `messages`."""
     body = given({name: value for name, value in locals().items() if name != "grants"})
-    return Call("POST", "/context", result(Context), body=body, grants=grants)
+    return Call("POST", "/context", result(PromptContext), body=body, grants=grants)
 
 
 def subjects(

@@ -121,7 +121,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Context:
+class PromptContext:
     """What an agent is handed for its prompt: `text` to be pasted, or with `format="json"` its `sections`."""
 
     #: Of the text, at most `max_tokens`.
