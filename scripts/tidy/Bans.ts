@@ -13,6 +13,10 @@ interface Exemption {
 
 /** Path -> the ambient effects it may use, and why. */
 const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
+  "packages/client/src/Runtime.ts": {
+    effects: ["process.env"],
+    reason: "the client's settings, in programs of others; options go before them"
+  },
   "packages/client/src/Transport.ts": {
     effects: ["setTimeout", "Date.now", "crypto.randomUUID"],
     reason: "runs where there is no Effect clock; tests replace the pause and the time by options"

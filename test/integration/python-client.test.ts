@@ -5,6 +5,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
+import { callLimits } from "@muniment/client/CallLimits"
+import { Muniment, type MunimentOptions } from "@muniment/client/Muniment"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { packWheel } from "../../scripts/pack.ts"
@@ -12,6 +14,23 @@ import type { Tarball } from "../../scripts/pack/Tarball.ts"
 import { pythonVenv } from "../support/PythonVenv.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import { repository, type ServerCalls } from "../support/TestServer.ts"
+
+type Names<Options> = Options extends unknown ? keyof Options : never
+/** Settings of the TypeScript client, and what the Python client calls them; the type makes it complete. */
+const settingNames: Readonly<Record<Names<MunimentOptions>, string | undefined>> = {
+  apiKey: "api_key",
+  audience: "audience",
+  baseUrl: "base_url",
+  fetch: "http_client",
+  now: undefined,
+  onPaymentRequired: "on_payment_required",
+  patienceMillis: "patience",
+  pause: "sleep",
+  retries: "retries",
+  serviceName: "service_name",
+  timeoutMillis: "timeout",
+  wallet: "wallet"
+}
 
 const source = join(repository, "packages", "python")
 const { directory, missing, run } = pythonVenv("packages/python/requirements-test.txt")
@@ -70,8 +89,8 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   })
 
   it("has a method for each endpoint of the contract", async () => {
-    const { account, attestations, credits, hooks, keys, memories, schemas } = MunimentApi.groups
-    const named = [memories, schemas, attestations, credits, account, keys, hooks]
+    const { account, attestations, credits, events, hooks, keys, memories, schemas } = MunimentApi.groups
+    const named = [memories, events, schemas, attestations, credits, account, keys, hooks]
       .flatMap((group) => Object.values(group.endpoints))
       // The length of a search decides how it is sent.
       .filter(({ identifier }) => identifier !== "searchByBody")
@@ -82,8 +101,34 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     expect(shown.trim().split(" ")).toEqual(expect.arrayContaining([...named, ...named]))
   })
 
+  it("mirrors the TypeScript client: methods, settings, limits", async () => {
+    const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const script = [
+      "import inspect, json, muniment",
+      "from muniment import limits",
+      "client = muniment.Muniment",
+      "print(json.dumps([",
+      "  [name for name in vars(client) if not name.startswith('_')],",
+      "  list(inspect.signature(client).parameters),",
+      "  {name: value for name, value in vars(limits).items() if name.isupper()}]))"
+    ].join("\n")
+    const shown = await run(["-c", script], { environment: { PYTHONPATH: installed } })
+    const [methods, settings, limits] = JSON.parse(shown) as [string[], string[], Record<string, number>]
+    // Modes of a search are methods of their own in Python, where an answer has one type; signals end a call elsewhere.
+    const onlyPython = new Set(["answer", "topics", "with_options", "close"])
+    const theirs = Object.getOwnPropertyNames(Muniment.prototype).filter((name) => name !== "constructor")
+    expect(methods.filter((name) => !onlyPython.has(name)).sort()).toEqual(theirs.map(snakeCase).sort())
+    expect([...settings].sort()).toEqual(
+      Object.values(settingNames)
+        .filter((name) => name !== undefined)
+        .sort()
+    )
+    const named = Object.entries(callLimits).map(([name, value]) => [snakeCase(name).toUpperCase(), value])
+    expect(limits).toEqual(Object.fromEntries(named))
+  })
+
   it("passes its own tests against the service and on the wire", async () => {
-    const output = await run(["-m", "unittest", "test_vectors", "test_wire", "test_service"], {
+    const output = await run(["-m", "unittest", "test_vectors", "test_wire", "test_client", "test_service"], {
       cwd: join(source, "tests"),
       environment: await asAccount("python")
     })

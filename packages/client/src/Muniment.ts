@@ -28,6 +28,15 @@ export type MunimentOptions = TransportOptions & {
   readonly serviceName?: string | undefined
 }
 
+/** What `add` takes: a text, or messages. */
+export type Content = NonNullable<Body<"create">["conversation"]>
+export type AddScope = Omit<Body<"create">, "agentId" | "conversation" | "memories"> & { readonly agentId?: string }
+export type ForgetFilters = NonNullable<Body<"batchDelete">["filters"]>
+export type Forgotten = Answer<"delete"> | Answer<"batchDelete">
+
+/** Of memories that no agent is named for; the command line has the same. */
+const agentDefault = "assistant"
+
 /** A read has no key: repeating it changes nothing. */
 const asRead = { idempotencyKey: undefined, isWrite: false } as const
 
@@ -36,9 +45,17 @@ export class Muniment implements ContractClient {
   readonly #serviceName: string
   #publicKeys: PublishedKeys | undefined
 
-  constructor(options: MunimentOptions) {
+  constructor(options: MunimentOptions = {}) {
     this.#transport = new Transport(options)
     this.#serviceName = options.serviceName ?? "muniment"
+  }
+
+  /**
+   * Remembers what a text says, or the messages of a conversation as model APIs have them, with the text itself; for the
+   * agent `assistant` where none is named.
+   */
+  add(content: Content, scope: AddScope = {}, options?: CallOptions): Promise<Answer<"create">> {
+    return this.create({ agentId: agentDefault, ...scope, conversation: content }, options)
   }
 
   /** Stores memories, or extracts them from a conversation. */
@@ -125,9 +142,13 @@ export class Muniment implements ContractClient {
     return this.#answer<"delete">({ ...options, method: "DELETE", path, query, isWrite: true })
   }
 
-  /** Deletes a memory with all its versions, so that none of them is known any more. */
-  forget(id: string, options?: CallOptions): Promise<Answer<"delete">> {
-    return this.delete(id, { ...options, versions: "all" })
+  /**
+   * Deletes a memory with all its versions, or all that the filters select, such as all memories of a subject, so that
+   * none of them is known any more.
+   */
+  forget(target: string | ForgetFilters, options?: CallOptions): Promise<Forgotten> {
+    if (typeof target === "string") return this.delete(target, { ...options, versions: "all" })
+    return this.batchDelete({ filters: target, versions: "all" }, options)
   }
 
   /** Up to 10 queries in one call. */

@@ -1,6 +1,6 @@
 /**
- * Web interfaces that Node 18 and older browsers lack: a global `crypto`, and `AbortSignal.any`. Everywhere else the
- * runtime's own are used.
+ * What runtimes have or lack: the environment, and web interfaces that Node 18 and older browsers have not, a global
+ * `crypto` and `AbortSignal.any`. Everywhere else the runtime's own are used.
  */
 
 /** Not written into the import, so that bundlers for browsers do not look for it. */
@@ -14,6 +14,12 @@ type WebCrypto = typeof globalThis.crypto
 interface NodeCrypto {
   readonly webcrypto: WebCrypto
 }
+
+/** A variable of the environment; runtimes without one, such as browsers, have none. */
+export const environment = (name: string): string | undefined =>
+  (globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } }).process?.env?.[
+    name
+  ]
 
 /** Aborted as soon as one of `signals` is, with its reason. Call `release` when nothing waits for it any more. */
 export const firstOf = (

@@ -10,12 +10,16 @@
 import { type GrantsInput, grantsHeader } from "./Grant.ts"
 import { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
 import { demandOf, type Pay, type Payment, type PaymentReceipt, receiptOf } from "./Payment.ts"
-import { firstOf, webCrypto } from "./Runtime.ts"
+import { environment, firstOf, webCrypto } from "./Runtime.ts"
 import { type Wallet, walletHeaders } from "./Wallet.ts"
 
 /** An API key, or a wallet that signs each request; its first one makes its account. */
 export type Credentials =
-  | { readonly apiKey: string; readonly wallet?: undefined }
+  | {
+      /** `MUNIMENT_API_KEY` by default. */
+      readonly apiKey?: string | undefined
+      readonly wallet?: undefined
+    }
   | {
       readonly wallet: Wallet
       readonly apiKey?: undefined
@@ -29,8 +33,11 @@ export type Credentials =
 export type TransportOptions = Credentials & TransportSettings
 
 export interface TransportSettings {
-  /** Where the service is, with or without its version segment `/v1` and a trailing slash. */
-  readonly baseUrl: string
+  /**
+   * Where the service is, with or without its version segment `/v1` and a trailing slash; by default `MUNIMENT_URL`,
+   * else `http://127.0.0.1:8787`.
+   */
+  readonly baseUrl?: string | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Limit of one attempt; 30,000 by default. */
   readonly timeoutMillis?: number | undefined
@@ -47,6 +54,24 @@ export interface TransportSettings {
   readonly pause?: ((millis: number, signal: AbortSignal | undefined) => Promise<void>) | undefined
   /** Time of a wallet's signature, in milliseconds; replaced in tests. */
   readonly now?: (() => number) | undefined
+}
+
+const urlDefault = "http://127.0.0.1:8787"
+
+const urlOf = (given: string | undefined): string => {
+  const name = given === undefined ? "MUNIMENT_URL" : "baseUrl"
+  const url = given ?? environment("MUNIMENT_URL") ?? urlDefault
+  if (/^https?:\/\/[^\s/?#]+\S*$/i.test(url)) return url
+  throw new TypeError(`${name} must begin with http:// or https:// and name a host: ${JSON.stringify(url)}`)
+}
+
+/** What a header can carry. */
+const keyOf = (given: string | undefined): string => {
+  const name = given === undefined ? "MUNIMENT_API_KEY" : "apiKey"
+  const key = given ?? environment("MUNIMENT_API_KEY")
+  if (key === undefined) throw new TypeError("give apiKey or wallet, or set MUNIMENT_API_KEY")
+  if (/^[!-~]+$/.test(key)) return key
+  throw new TypeError(`${name} is ${key === "" ? "empty" : "no key: it has a blank or a line end"}`)
 }
 
 export interface Call {
@@ -90,11 +115,14 @@ const pendingRepeatsMax = 30
 export class Transport {
   readonly #options: TransportOptions
   readonly #origin: string
+  readonly #apiKey: string | undefined
   readonly #retries: number
 
+  /** Throws a `TypeError` that names the setting where one cannot be used. */
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#origin = options.baseUrl.replace(/(?:\/v1)?\/*$/, "")
+    this.#origin = urlOf(options.baseUrl).replace(/(?:\/v1)?\/*$/, "")
+    this.#apiKey = options.wallet === undefined ? keyOf(options.apiKey) : undefined
     this.#retries = options.retries ?? retriesDefault
   }
 
@@ -193,7 +221,7 @@ export class Transport {
 
   async #credentials(method: string, { body, headers, path }: Prepared): Promise<Record<string, string>> {
     const options = this.#options
-    if (options.wallet === undefined) return { authorization: `Bearer ${options.apiKey}` }
+    if (options.wallet === undefined) return { authorization: `Bearer ${this.#apiKey}` }
     const { audience = this.#origin, now = Date.now, wallet } = options
     const bound = audience === false ? undefined : { audience: new URL(audience).origin, headers }
     return walletHeaders(wallet, { method, path: `/v1${path}`, body, timestampMillis: now(), bound })

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -35,9 +37,9 @@ class _Server(ThreadingHTTPServer):
 
 
 class WireServer:
-    """`answer` gives None to cut the connection without a word."""
+    """`answer` gives None to cut the connection without a word; each answer takes `seconds`."""
 
-    def __init__(self, answer: Callable[[int], WireAnswer | None]) -> None:
+    def __init__(self, answer: Callable[[int], WireAnswer | None], *, seconds: float = 0) -> None:
         self.requests: list[WireRequest] = []
         requests = self.requests
 
@@ -47,6 +49,7 @@ class WireServer:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 requests.append(WireRequest(self.command, self.path, headers, json.loads(text) if text else None))
                 reply = answer(len(requests) - 1)
+                time.sleep(seconds)
                 if reply is None:
                     self.close_connection = True
                     return
@@ -58,6 +61,10 @@ class WireServer:
                 self.wfile.write(body.encode())
 
             do_GET = do_POST = do_PATCH = do_DELETE = handle_request
+
+            def handle_one_request(self) -> None:
+                with suppress(BrokenPipeError):  # a client that has stopped waiting
+                    super().handle_one_request()
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Standard error is for failures."""

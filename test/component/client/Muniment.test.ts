@@ -4,7 +4,7 @@ import type { ContractClient, EndpointName } from "@muniment/client/Contract"
 import { Muniment, type MunimentOptions } from "@muniment/client/Muniment"
 import { MunimentError } from "@muniment/client/MunimentError"
 import type { Schema } from "effect"
-import { describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { startWireServer, type WireAnswer } from "./WireServer.ts"
 
 const ok = (body: object): WireAnswer => ({ status: 200, body: { success: true, ...body } })
@@ -103,6 +103,66 @@ describe("the client follows the contract", () => {
       expect("idempotency-key" in (request?.headers ?? {})).toBe(declared.includes("idempotency-key"))
     })
   }
+})
+
+describe("the client reads its settings", () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it("from MUNIMENT_API_KEY and MUNIMENT_URL where they are not given", async () => {
+    await using server = await startWireServer(() => ok({}))
+    vi.stubEnv("MUNIMENT_URL", server.url)
+    vi.stubEnv("MUNIMENT_API_KEY", "mun_environment")
+    await new Muniment().whoami()
+    await new Muniment({ apiKey: "mun_given" }).whoami()
+    const sent = server.requests.map(({ headers }) => headers["authorization"])
+    expect(sent).toEqual(["Bearer mun_environment", "Bearer mun_given"])
+  })
+
+  it.each<[MunimentOptions, Record<string, string>, string]>([
+    [{ apiKey: "" }, {}, "apiKey is empty"],
+    [{ apiKey: "mun_x\n" }, {}, "apiKey is no key: it has a blank or a line end"],
+    [{}, { MUNIMENT_API_KEY: "a b" }, "MUNIMENT_API_KEY is no key: it has a blank or a line end"],
+    [{}, {}, "give apiKey or wallet, or set MUNIMENT_API_KEY"],
+    [
+      { apiKey: "k", baseUrl: "localhost:8787" },
+      {},
+      'baseUrl must begin with http:// or https:// and name a host: "localhost:8787"'
+    ],
+    [{ apiKey: "k", baseUrl: "" }, {}, 'baseUrl must begin with http:// or https:// and name a host: ""'],
+    [
+      { apiKey: "k" },
+      { MUNIMENT_URL: "memory" },
+      'MUNIMENT_URL must begin with http:// or https:// and name a host: "memory"'
+    ]
+  ])("and names one that cannot be used: %j %j", (options, environment, message) => {
+    vi.stubEnv("MUNIMENT_API_KEY", undefined)
+    vi.stubEnv("MUNIMENT_URL", undefined)
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+    expect(() => new Muniment(options)).toThrow(new TypeError(message))
+  })
+})
+
+describe("the client in few words", () => {
+  it("adds a text, or messages", async () => {
+    await using server = await startWireServer(() => ok({ created: [], updated: [] }))
+    const conversation = [{ role: "user" as const, content: "hi" }]
+    await clientOf(server.url).add("I live in Oslo")
+    await clientOf(server.url).add(conversation, { agentId: "a", subjectId: "bob", threadId: "t" })
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(2).fill("POST /v1/memories"))
+    expect(server.requests.map(({ body }) => body)).toEqual([
+      { agentId: "assistant", conversation: "I live in Oslo" },
+      { agentId: "a", subjectId: "bob", threadId: "t", conversation }
+    ])
+  })
+
+  it("forgets a memory, or all of a subject", async () => {
+    await using server = await startWireServer(() => ok({ deleted: 3 }))
+    expect(await clientOf(server.url).forget({ subjectId: "bob" })).toMatchObject({ deleted: 3 })
+    expect(await clientOf(server.url).forget("mem_1")).toMatchObject({ deleted: 3 })
+    const [byFilters, byId] = server.requests
+    expect(byFilters!.body).toEqual({ filters: { subjectId: "bob" }, versions: "all" })
+    expect(byId).toMatchObject({ method: "DELETE", url: "/v1/memories/mem_1?versions=all" })
+  })
 })
 
 describe("the client encodes", () => {

@@ -5,6 +5,7 @@
  */
 import { jsonSchema, type LanguageModelMiddleware, tool } from "ai"
 import type { Memory, Muniment } from "@muniment/client"
+import { callLimits, messageParts, queryOf, requestsOf } from "@muniment/client/CallLimits"
 import type { SearchAnswers } from "@muniment/client/Contract"
 
 export interface MemoryScope {
@@ -29,7 +30,6 @@ type Prompt = Parameters<Transform>[0]["params"]["prompt"]
 type Hit = SearchAnswers["llm"]["memories"][number]
 
 const foundDefault = 5
-const queryLengthMax = 2_000
 const turnsMax = 50
 const turnLengthMax = 8_000
 
@@ -56,9 +56,11 @@ export const memoryMiddleware = (client: Muniment, options: MiddlewareOptions): 
     const said = lastWords(prompt)
     if (threadId === undefined || said === undefined) return
     // With ids of their own: a user may say the same twice.
-    const message = (role: "user" | "assistant", content: string) => ({ id: crypto.randomUUID(), role, content })
-    const conversation = [message("user", said), ...(answer.trim() === "" ? [] : [message("assistant", answer)])]
-    await client.create({ ...scope, threadId, conversation })
+    const messages = (role: "user" | "assistant", words: string) =>
+      messageParts(words).map((content) => ({ id: crypto.randomUUID(), role, content }))
+    const conversation = [...messages("user", said), ...(answer.trim() === "" ? [] : messages("assistant", answer))]
+    for (const part of requestsOf(conversation, callLimits.messagesPerRequestMax))
+      await client.create({ ...scope, threadId, conversation: part })
   }
 
   return {
@@ -105,12 +107,10 @@ export const memoryTools = (client: Muniment, { agentId, subjectId }: MemoryScop
         required: ["query"],
         additionalProperties: false
       }),
-      execute: async ({ limit = foundDefault, query }) => {
-        const { memories } = await client.search({
-          ...scope,
-          query: [...query].slice(0, queryLengthMax).join(""),
-          limit
-        })
+      execute: async ({ limit = foundDefault, query: words }) => {
+        const query = queryOf(words)
+        if (query === undefined) return []
+        const { memories } = await client.search({ ...scope, query, limit })
         return memories.map((hit) => ({ id: hit.id, text: textOf(hit), relevance: hit.quality.relevance }))
       }
     }),

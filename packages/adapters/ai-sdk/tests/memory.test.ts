@@ -80,6 +80,20 @@ test("a user who says the same twice has said it twice", async () => {
   assert.equal((await client.list({ ...scope, kind: "conversation_message" })).total, 4)
 })
 
+test("what is longer than a message is stored as several, and searched for by its beginning", async () => {
+  const scope = scopeOf("ann")
+  const model = wrapLanguageModel({
+    model: speaker("A long story."),
+    middleware: memoryMiddleware(client, { ...scope, threadId: "long" })
+  })
+  const prompt = "🏠 ".repeat(35_000)
+  await generateText({ model, prompt })
+  const { memories } = await client.list({ ...scope, kind: "conversation_message", order: "asc" })
+  const said = memories.filter(({ data }) => data["role"] === "user").map(({ data }) => data["text"])
+  assert.equal(said.length, 3)
+  assert.equal(said.join(""), prompt)
+})
+
 test("without a thread nothing is stored", async () => {
   const scope = scopeOf("ann")
   const model = wrapLanguageModel({ model: speaker("Yes."), middleware: memoryMiddleware(client, scope) })

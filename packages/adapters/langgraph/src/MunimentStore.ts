@@ -17,6 +17,7 @@ import {
   type SearchOperation
 } from "@langchain/langgraph-checkpoint"
 import { type Memory, type Muniment, MunimentError } from "@muniment/client"
+import { queryOf } from "@muniment/client/CallLimits"
 
 const kind = "langgraph_item"
 const schema = JSON.stringify({
@@ -97,8 +98,12 @@ export class MunimentStore extends BaseStore {
   }
 
   async #search(operation: SearchOperation): Promise<ReadonlyArray<SearchItem>> {
-    const { filter, limit = limitDefault, namespacePrefix, offset = 0, query } = operation
-    const found = query ? await this.#byQuery(operation, query) : this.#newest(namespacePrefix, filter, offset + limit)
+    const { filter, limit = limitDefault, namespacePrefix, offset = 0 } = operation
+    const query = queryOf(operation.query ?? "")
+    const found =
+      query !== undefined
+        ? await this.#byQuery(operation, query)
+        : this.#newest(namespacePrefix, filter, offset + limit)
     const page: Array<SearchItem> = []
     for await (const item of found) {
       if (passes(item, filter)) page.push(item)

@@ -66,6 +66,18 @@ const answersOf = async (store: BaseStore): Promise<ReadonlyArray<unknown>> => {
   return answers
 }
 
+test("questions of any length", async () => {
+  const store = newStore()
+  await store.put(["a"], "home", { text: "Ann lives in Lisbon" })
+  for (const query of [`Where does Ann live? ${"Please say. ".repeat(1_000)}`, " "]) {
+    const found = await store.search(["a"], { query })
+    assert.deepEqual(
+      found.map(({ key }) => key),
+      ["home"]
+    )
+  }
+})
+
 test("answers as LangGraph's store in memory does", async () => {
   assert.deepEqual(await answersOf(newStore()), await answersOf(new InMemoryStore()))
 })

@@ -8,6 +8,7 @@
 import type { ProcessInputArgs, Processor } from "@mastra/core/processors"
 import { InMemoryDB, InMemoryMemory, MemoryStorage } from "@mastra/core/storage"
 import { type Memory, type Muniment, MunimentError } from "@muniment/client"
+import { callLimits, requestsOf } from "@muniment/client/CallLimits"
 
 export interface StorageOptions {
   /** Separates storages; `mastra`. */
@@ -230,8 +231,8 @@ export class MunimentStorage extends MemoryStorage {
   }
 
   async #create(place: Place, memories: ReadonlyArray<NewMemory>): Promise<void> {
-    for (let at = 0; at < memories.length; at += pageSize) {
-      const body = { agentId: this.#agentId, ...place, memories: memories.slice(at, at + pageSize) }
+    for (const part of requestsOf(memories, callLimits.memoriesPerRequestMax)) {
+      const body = { agentId: this.#agentId, ...place, memories: part }
       try {
         await this.#client.create(body)
       } catch (error) {

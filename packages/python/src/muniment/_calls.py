@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Literal, Union
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from .answers import (
     Credits,
     Deleted,
     Deposited,
+    Events,
     Extracted,
     Facets,
     FoundMemories,
@@ -53,7 +55,18 @@ from .answers import (
     WhoAmI,
 )
 from .grants import Grant, GrantsInput
-from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SdkModel, SearchQuery
+from .inputs import (
+    Day,
+    Filters,
+    Include,
+    Message,
+    Moment,
+    NewMemory,
+    Recall,
+    Scope,
+    SdkModel,
+    SearchQuery,
+)
 from .payment import receipt_of
 
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
@@ -61,6 +74,10 @@ MessageInput = Union[Message, Mapping[str, Any], SdkModel, str]
 Wait = Literal["vectors", "extraction"]
 Versions = Literal["one", "all"]
 SectionName = Literal["profile", "instructions", "preferences", "changes", "plans", "found"]
+
+
+#: Of memories that no agent is named for; the command line has the same.
+AGENT_DEFAULT = "assistant"
 
 
 def _segment(text: str) -> str:
@@ -76,18 +93,37 @@ def create(
     thread_id: str | None = None,
     schemas: Sequence[str] | None = None,
     force: bool | None = None,
-    conversation_date: str | None = None,
+    conversation_date: Day | None = None,
     remember: Literal["messages", "extracted"] | None = None,
     on_duplicate: Literal["return", "store"] | None = None,
     tags: Sequence[str] | None = None,
     wait: Wait | Sequence[Wait] | None = None,
     ttl: str | None = None,
-    expires_at: float | None = None,
+    expires_at: float | datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Created]:
     """Stores `memories`, or the messages of a `conversation` and what is extracted from them."""
     body = given({name: value for name, value in locals().items() if name != "idempotency_key"})
     return _write("POST", "/memories", Created, body, idempotency_key)
+
+
+def add(
+    content: str | Sequence[MessageInput],
+    *,
+    agent_id: str = AGENT_DEFAULT,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    tags: Sequence[str] | None = None,
+    conversation_date: Day | None = None,
+    remember: Literal["messages", "extracted"] | None = None,
+    wait: Wait | Sequence[Wait] | None = None,
+    ttl: str | None = None,
+    expires_at: float | datetime | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Created]:
+    """Remembers what a text says, or the messages of a conversation as model APIs have them, with the text itself."""
+    body = given({name: value for name, value in locals().items() if name not in ("content", "idempotency_key")})
+    return _write("POST", "/memories", Created, {**body, "conversation": encoded(content)}, idempotency_key)
 
 
 def list_memories(
@@ -99,8 +135,8 @@ def list_memories(
     tags: Sequence[str] | None = None,
     data: Mapping[str, str | float | bool | None] | None = None,
     where: Mapping[str, Any] | None = None,
-    event_date_from: str | None = None,
-    event_date_to: str | None = None,
+    event_date_from: Day | None = None,
+    event_date_to: Day | None = None,
     include_superseded: bool | None = None,
     include: Include | None = None,
     limit: int | None = None,
@@ -121,8 +157,8 @@ def facets(
     tags: Sequence[str] | None = None,
     data: Mapping[str, str | float | bool | None] | None = None,
     where: Mapping[str, Any] | None = None,
-    event_date_from: str | None = None,
-    event_date_to: str | None = None,
+    event_date_from: Day | None = None,
+    event_date_to: Day | None = None,
     include_superseded: bool | None = None,
     include: Include | None = None,
     contains: str | None = None,
@@ -183,14 +219,14 @@ def search(
     tags: Sequence[str] | None = None,
     data: Mapping[str, str | float | bool | None] | None = None,
     where: Mapping[str, Any] | None = None,
-    event_date_from: str | None = None,
-    event_date_to: str | None = None,
+    event_date_from: Day | None = None,
+    event_date_to: Day | None = None,
     include_superseded: bool | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
     min_relevance: float | None = None,
-    now: str | None = None,
+    now: Moment | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
     recall: Recall | None = None,
@@ -211,14 +247,14 @@ def answer(
     kind: str | None = None,
     tags: Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
-    event_date_from: str | None = None,
-    event_date_to: str | None = None,
+    event_date_from: Day | None = None,
+    event_date_to: Day | None = None,
     include_superseded: bool | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
     min_relevance: float | None = None,
-    now: str | None = None,
+    now: Moment | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
     recall: Recall | None = None,
@@ -239,14 +275,14 @@ def topics(
     kind: str | None = None,
     tags: Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
-    event_date_from: str | None = None,
-    event_date_to: str | None = None,
+    event_date_from: Day | None = None,
+    event_date_to: Day | None = None,
     include_superseded: bool | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
     min_relevance: float | None = None,
-    now: str | None = None,
+    now: Moment | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[TopicMap]:
@@ -259,7 +295,7 @@ def extract(
     *,
     conversation: Sequence[MessageInput] | str,
     schemas: Sequence[str] | None = None,
-    conversation_date: str | None = None,
+    conversation_date: Day | None = None,
 ) -> Call[Extracted]:
     """What would be extracted from a conversation, and what not and why; stores nothing."""
     return Call("POST", "/memories/extract", result(Extracted), body=given(locals()))
@@ -271,6 +307,7 @@ def lookup(*, agent_id: str, kind: str, key: Mapping[str, Any], subject_id: str 
 
 
 def get(id: str) -> Call[OneMemory]:
+    """One memory, with the `version` that `if_match` takes."""
     return Call("GET", f"/memories/{_segment(id)}", result(OneMemory))
 
 
@@ -279,7 +316,7 @@ def update(
     *,
     data: Mapping[str, Any] | Unset = UNSET,
     tags: Sequence[str] | Unset = UNSET,
-    expires_at: float | Unset | None = UNSET,
+    expires_at: float | datetime | Unset | None = UNSET,
     if_match: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[OneMemory]:
@@ -303,9 +340,28 @@ def delete(
     return replace(call, query=given({"versions": versions}), if_match=if_match)
 
 
-def forget(id: str, *, if_match: str | None = None, idempotency_key: str | None = None) -> Call[Removed]:
-    """Deletes a memory with all its versions, so that none of them is known any more."""
-    return delete(id, versions="all", if_match=if_match, idempotency_key=idempotency_key)
+def forget(
+    id: str | None = None,
+    *,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    if_match: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Removed]:
+    """Deletes a memory with all its versions, or all that the filters select, such as all memories of a subject, so
+    that none of them is known any more."""
+    named = {"agent_id": agent_id, "subject_id": subject_id, "thread_id": thread_id}
+    filters = given({**named, "kind": kind, "tags": tags, "where": where})
+    if (id is None) == (not filters):
+        raise ValueError("give the id of a memory, or filters such as subject_id")
+    if id is not None:
+        return delete(id, versions="all", if_match=if_match, idempotency_key=idempotency_key)
+    body = {"filters": filters, "versions": "all"}
+    return _write("POST", "/memories/batch/delete", Removed, body, idempotency_key)
 
 
 def batch_search(
@@ -313,7 +369,7 @@ def batch_search(
     queries: Sequence[SearchQuery | Mapping[str, Any]],
     scope: Scope | None = None,
     recall: Recall | None = None,
-    now: str | None = None,
+    now: Moment | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[BatchFound]:
@@ -339,9 +395,10 @@ def batch_update(
     *,
     ids: Sequence[str],
     tags: Sequence[str] | Unset = UNSET,
-    expires_at: float | Unset | None = UNSET,
+    expires_at: float | datetime | Unset | None = UNSET,
     idempotency_key: str | None = None,
 ) -> Call[Updated]:
+    """Changes tags or expiry of up to 100 memories."""
     body = {"ids": encoded(ids), "update": body_of({"tags": tags, "expires_at": expires_at})}
     return _write("POST", "/memories/batch/update", Updated, body, idempotency_key)
 
@@ -356,11 +413,23 @@ def batch_create(
     on_duplicate: Literal["return", "store"] | None = None,
     wait: Literal["vectors"] | None = None,
     ttl: str | None = None,
-    expires_at: float | None = None,
+    expires_at: float | datetime | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Created]:
+    """Stores up to 100 memories in one call."""
     body = given({name: value for name, value in locals().items() if name != "idempotency_key"})
     return _write("POST", "/memories/batch/create", Created, body, idempotency_key)
+
+
+def events(
+    *,
+    agent_id: str | None = None,
+    cursor: str | None = None,
+    from_: Literal["now", "oldest"] | None = None,
+    limit: int | None = None,
+) -> Call[Events]:
+    """One page of what happened to memories; go on with its `next_cursor`. `follow_events` waits for more."""
+    return Call("GET", "/events", result(Events), query=given(locals()))
 
 
 def register(
@@ -388,10 +457,12 @@ def try_schema(
 
 
 def list_schemas() -> Call[Schemas]:
+    """The kinds of memories of the account, the built-in ones too."""
     return Call("GET", "/schemas", result(Schemas))
 
 
 def get_schema(name: str) -> Call[OneSchema]:
+    """One kind of memory."""
     return Call("GET", f"/schemas/{_segment(name)}", result(OneSchema))
 
 
@@ -403,11 +474,13 @@ def update_schema(
     unique_on: Sequence[str] | Unset | None = UNSET,
     idempotency_key: str | None = None,
 ) -> Call[OneSchema]:
+    """Changes a kind; what is stored has to fit the new schema."""
     body = body_of({"description": description, "schema": schema, "unique_on": unique_on})
     return _write("PATCH", f"/schemas/{_segment(name)}", OneSchema, body, idempotency_key)
 
 
 def delete_schema(name: str, *, idempotency_key: str | None = None) -> Call[Deleted]:
+    """Removes a kind that no memory is of."""
     return _write("DELETE", f"/schemas/{_segment(name)}", Deleted, None, idempotency_key)
 
 
@@ -457,13 +530,13 @@ def transactions(*, limit: int | None = None, cursor: str | None = None) -> Call
 
 
 def statement(
-    *, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None
+    *, from_: Day | None = None, to: Day | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[Statement]:
     """One page of the movements of a period, oldest first, with what stood in the purses before and after."""
     return Call("GET", "/account/statement", result(Statement), query=given(locals()))
 
 
-def costs(*, from_: str | None = None, to: str | None = None, limit: int | None = None) -> Call[Costs]:
+def costs(*, from_: Day | None = None, to: Day | None = None, limit: int | None = None) -> Call[Costs]:
     """What each agent cost in a period, the dearest first."""
     return Call("GET", "/account/costs", result(Costs), query=given(locals()))
 
@@ -474,8 +547,8 @@ def requests(
     caller: str | None = None,
     operation: str | None = None,
     refused: bool | None = None,
-    from_: str | None = None,
-    to: str | None = None,
+    from_: Day | None = None,
+    to: Day | None = None,
     limit: int | None = None,
 ) -> Call[Requests]:
     """What the account called, newest first; `before` the last id leads on."""
@@ -536,6 +609,7 @@ def create_hook(
 
 
 def get_hook(id: str) -> Call[OneHook]:
+    """One webhook."""
     return Call("GET", f"/webhooks/{_segment(id)}", result(OneHook))
 
 
@@ -553,6 +627,7 @@ def change_hook(
 
 
 def remove_hook(id: str, *, idempotency_key: str | None = None) -> Call[Success]:
+    """Removes a webhook, with what waits for it."""
     return _write("DELETE", f"/webhooks/{_segment(id)}", Success, None, idempotency_key)
 
 
@@ -579,6 +654,7 @@ def repeat_deliveries(id: str, *, delivery: str | None = None, idempotency_key: 
 
 
 def public_keys(service_name: str) -> Call[PublishedKeys]:
+    """Keys that attestations of the service verify with."""
     path = f"/.well-known/{_segment(service_name)}-keys.json"
     return Call("GET", path, result(PublishedKeys), is_public=True)
 

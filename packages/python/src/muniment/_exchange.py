@@ -33,7 +33,7 @@ _PAUSE_MAX = 30.0
 #: Beyond what the service asks for.
 _SPREAD_MAX = 10.0
 #: The last two are a proxy's.
-_RETRIED_STATUSES = frozenset({408, 429, 503, 502, 504})
+RETRIED_STATUSES = frozenset({408, 429, 503, 502, 504})
 #: Servers and proxies refuse longer request lines, many from 8 KiB on.
 _QUERY_TEXT_MAX = 2_048
 _PENDING_STATUS = 202
@@ -126,7 +126,7 @@ def exchange(call: Call[T], settings: Settings, *, can_pay: bool) -> Exchange[T]
     while True:
         try:
             reply = yield _attempt(call, settings, headers, body, path, payment)
-            return call.read(*_read(reply, settings, payment))
+            return call.read(*read(reply, settings, payment))
         except MunimentError as error:
             demand = error.payment_required
             if demand is not None and demand.accepts and payment is None and can_pay:
@@ -139,11 +139,11 @@ def exchange(call: Call[T], settings: Settings, *, can_pay: bool) -> Exchange[T]
                 raise
             # A pending payment is no failure: the request was not served, so repeating it is always right.
             is_pending = error.status == _PENDING_STATUS
-            if not is_pending and (retries == 0 or error.status not in {0, *_RETRIED_STATUSES}):
+            if not is_pending and (retries == 0 or error.status not in {0, *RETRIED_STATUSES}):
                 raise
             is_refusal = not is_pending and error.retry_after is not None
             attempt = pendings if is_pending else refusals if is_refusal else failures
-            seconds = _pause_seconds(attempt, error.retry_after)
+            seconds = pause_seconds(attempt, error.retry_after)
             if is_pending:
                 pendings += 1
                 is_over = attempt >= _PENDING_REPEATS_MAX
@@ -227,6 +227,12 @@ def _attempt(
     return Send(call.method, f"{settings.origin}{prefix}{path}", {**headers, **credentials, **paid}, body)
 
 
+def request_of(call: Call[Any], settings: Settings, more: Mapping[str, str]) -> Send:
+    """One attempt of a read, with these headers beside its own."""
+    headers, body, path = _prepared(call, None)
+    return _attempt(call, settings, {**headers, **more}, body, path, settings.payment)
+
+
 def _origin_of(url: str) -> str:
     """`scheme://host[:port]`, without the port that the scheme implies."""
     parts = urlsplit(url)
@@ -235,7 +241,7 @@ def _origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}" + ("" if is_implied else f":{parts.port}")
 
 
-def _read(
+def read(
     reply: Outcome, settings: Settings, payment: Payment | None
 ) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     if isinstance(reply, NoReply):
@@ -282,7 +288,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return float(text) if text.isascii() and text.isdigit() else None
 
 
-def _pause_seconds(attempt: int, asked: float | None) -> float:
+def pause_seconds(attempt: int, asked: float | None) -> float:
     """Doubling from 200 ms, spread over its upper half so that clients do not return in step. Where the service asks
     for a time, that and a spread which doubles with it: all that are refused at one moment are asked for the same.
     """

@@ -10,6 +10,7 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import date, datetime
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -29,10 +30,12 @@ UNSET = Unset()
 
 
 def encoded(value: Any) -> Any:
-    """As JSON has it; fields of dataclasses that are None are left out."""
+    """As JSON has it; fields of dataclasses that are None are left out, times are ISO 8601."""
+    if isinstance(value, date):
+        return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {wire_name(name): encoded(member) for name, member in pairs if member is not None}
+        pairs = {field.name: getattr(value, field.name) for field in fields(value)}
+        return given(pairs)
     if isinstance(value, Mapping):
         return {key: encoded(member) for key, member in value.items()}
     # Models of pydantic, as the SDKs of model APIs have them.
@@ -46,12 +49,21 @@ def encoded(value: Any) -> Any:
 
 def body_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that were given, by their names on the wire; None is kept where UNSET means not given."""
-    return {wire_name(name): encoded(value) for name, value in arguments.items() if value is not UNSET}
+    return {wire_name(name): _member(name, value) for name, value in arguments.items() if value is not UNSET}
 
 
 def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that are not None, by their names on the wire."""
-    return {wire_name(name): encoded(value) for name, value in arguments.items() if value is not None}
+    return {wire_name(name): _member(name, value) for name, value in arguments.items() if value is not None}
+
+
+def _member(name: str, value: Any) -> Any:
+    """The end of a memory is the one time that the wire has as milliseconds. A time without a zone is local there, and
+    elsewhere of the zone that the call names.
+    """
+    if name == "expires_at" and isinstance(value, datetime):
+        return round(value.timestamp() * 1_000)
+    return encoded(value)
 
 
 def wire_name(name: str) -> str:

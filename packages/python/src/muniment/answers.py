@@ -737,6 +737,45 @@ class HookWithSecret:
 
 
 @dataclass(frozen=True)
+class EventData:
+    agent_id: str | None = None
+    memory_id: str | None = None
+    kind: str | None = None
+    #: Of a memory that is there; absent once it is deleted.
+    subject_id: str | None = None
+    thread_id: str | None = None
+    #: The newer version.
+    superseded_by: str | None = None
+    #: What follows is of `payment.*` and `refund.*`.
+    payment: str | None = None
+    refund: str | None = None
+    network: str | None = None
+    amount_usd: float | None = None
+    credits: float | None = None
+    transaction: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    #: The cursor behind this event.
+    id: str
+    #: Such as `memory.created`.
+    type: str
+    #: Time of the commit, ISO 8601.
+    timestamp: str
+    data: EventData
+
+
+@dataclass(frozen=True)
+class Events:
+    events: tuple[Event, ...]
+    #: Where to go on, also when there is nothing now.
+    next_cursor: str
+    has_more: bool
+
+
+@dataclass(frozen=True)
 class HookTrial:
     delivered: bool
     #: Why not.

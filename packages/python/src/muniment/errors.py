@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .payment import Payment, PaymentDemand
@@ -50,12 +50,20 @@ class MunimentError(Exception):
         #: What the request carried: the call made again `with_options(payment=error.payment)` pays nothing twice.
         self.payment = payment
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `copy`, which otherwise call the class without its named arguments."""
+        return _restored, (type(self), self.message), self.__dict__
+
     def __str__(self) -> str:
         lines = [f"{self.message} ({self.code})"]
         for detail in self.details:
             place = "" if detail.index is None else f"memory {detail.index}"
             lines.append(f"  {place}{detail.path or ''}: {detail.message}".replace("  : ", "  "))
         return "\n".join(lines)
+
+
+def _restored(kind: type[MunimentError], message: str) -> MunimentError:
+    return kind.__new__(kind, message)
 
 
 class ConnectionFailedError(MunimentError):

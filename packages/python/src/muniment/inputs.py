@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from datetime import date, datetime
+from typing import Any, Literal, Protocol, Union
+
+#: A moment: ISO 8601, or a `datetime`, which without a zone is of the zone that the call names.
+Moment = Union[str, datetime]
+#: A day or a moment.
+Day = Union[str, date]
 
 Include = Literal["messages", "extracted", "all"]
 Scope = Literal["own", "shared", "all"]
@@ -22,8 +28,8 @@ class NewMemory:
     #: Such as `30d`.
     ttl: str | None = None
     tags: Sequence[str] | None = None
-    #: Milliseconds since the epoch.
-    expires_at: float | None = None
+    #: Milliseconds since the epoch, or a `datetime`.
+    expires_at: float | datetime | None = None
 
 
 class SdkModel(Protocol):
@@ -41,7 +47,7 @@ class Message:
     #: Who wrote it, as questions name them.
     name: str | None = None
     #: ISO 8601 with its offset, or seconds or milliseconds since the epoch; the day of the conversation by default.
-    sent_at: str | float | None = None
+    sent_at: str | float | datetime | None = None
     #: Calls of tools, as OpenAI has them.
     tool_calls: Sequence[Mapping[str, Any]] | None = None
 

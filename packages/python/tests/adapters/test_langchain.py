@@ -121,6 +121,16 @@ class Retriever(unittest.TestCase):
         self.assertIn("Mimi", found.page_content)
         self.assertEqual(found.metadata["data"], {"role": "user", "text": found.page_content})
 
+    def test_questions_of_any_length(self) -> None:
+        agent_id = f"langchain-{uuid.uuid4().hex}"
+        stored = [NewMemory("factual_memory", {"subject": "Ann", "fact": "Ann lives in Lisbon"})]
+        client.create(agent_id=agent_id, memories=stored, wait="vectors")
+        retriever = MunimentRetriever(client=client, agent_id=agent_id)
+        found = retriever.invoke("Where does Ann live? " + "Please say. " * 1_000)
+        self.assertEqual([document.page_content for document in found], ["Ann lives in Lisbon"])
+        for nothing in ("", " \n"):
+            self.assertEqual(retriever.invoke(nothing), [])
+
     def test_other_kinds_are_shown_as_json(self) -> None:
         data = {"subject": "Ann", "preferenceType": "likes", "preference": "café"}
         client.create(agent_id=self.agent_id, memories=[NewMemory("preference_memory", data)], wait="vectors")

@@ -96,6 +96,13 @@ class Store(unittest.TestCase):
         self.assertEqual(store.search(("users",), query="espresso", limit=1)[0].namespace, ("users", "bob"))
         self.assertEqual(len(store.search(("users",), query="Ann", limit=10, offset=1)), 2)
 
+    def test_questions_of_any_length(self) -> None:
+        store = own_store()
+        store.put(("a",), "home", {"text": "Ann lives in Lisbon"})
+        [found] = store.search(("a",), query="Where does Ann live? " + "Please say. " * 1_000)
+        self.assertEqual(found.key, "home")
+        self.assertEqual([item.key for item in store.search(("a",), query=" ")], ["home"])
+
     def test_pages_of_many_items_newest_first(self) -> None:
         store = own_store()
         for number in range(25):

@@ -65,6 +65,12 @@ class SessionOfAgents(unittest.IsolatedAsyncioTestCase):
         await both(lambda session: session.add_items(ITEMS[2:4]))
         await both(lambda session: session.get_items())
 
+    async def test_a_run_of_any_length(self) -> None:
+        session = self.session("long")
+        items = cast("list[TResponseInputItem]", [{"role": "user", "content": "我" * 4_000} for _ in range(60)])
+        await session.add_items(items)
+        self.assertEqual(await session.get_items(), items)
+
     async def test_settings_limit_what_is_read(self) -> None:
         session = self.session("limited", session_settings=SessionSettings(limit=2))
         await session.add_items(ITEMS[:4])

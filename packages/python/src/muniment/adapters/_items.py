@@ -28,7 +28,6 @@ SCHEMA = json.dumps(
 #: Characters of an item, as JSON in ASCII, and of its words in one memory: escaped again, both fit into its data.
 PART_LENGTH = 24_000
 TEXT_LENGTH = 5_000
-MEMORIES_PER_REQUEST = 100
 
 
 def memories_of(item: Any, said: tuple[str, str] | None) -> Iterator[NewMemory]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import ConflictError, InvalidRequestError, Muniment, NewMemory
 from ..inputs import Filters
-from ._items import DESCRIPTION, KIND, MEMORIES_PER_REQUEST, SCHEMA, items_of, memories_of
+from ..limits import MEMORIES_PER_REQUEST_MAX, requests_of
+from ._items import DESCRIPTION, KIND, SCHEMA, items_of, memories_of
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,20 @@ class Thread:
             subject_id=self.subject_id,
             thread_id=self.thread_id,
             order="asc",
-            limit=MEMORIES_PER_REQUEST,
+            limit=MEMORIES_PER_REQUEST_MAX,
         )
         return list(items_of(stored))
 
     def add(self, items: Iterable[tuple[Any, tuple[str, str] | None]]) -> None:
         """Of each item the item, which becomes JSON, and who says what in it."""
-        memories = [memory for item, said in items for memory in memories_of(item, said)]
-        for at in range(0, len(memories), MEMORIES_PER_REQUEST):
+        for memories in requests_of(memory for item, said in items for memory in memories_of(item, said)):
             try:
-                self._create(memories[at : at + MEMORIES_PER_REQUEST])
+                self._create(memories)
             except InvalidRequestError as error:
                 if error.code != "unknown_kind":
                     raise
                 self._register_kind()
-                self._create(memories[at : at + MEMORIES_PER_REQUEST])
+                self._create(memories)
 
     def clear(self) -> None:
         """Erases all memories of the thread."""

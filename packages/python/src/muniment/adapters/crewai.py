@@ -20,6 +20,7 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from .. import ConflictError, InvalidRequestError, Muniment, NewMemory, NotFoundError
+from ..limits import QUERY_LENGTH_MAX, requests_of
 
 KIND = "crewai_record"
 DESCRIPTION = "A record of CrewAI's memory: its text, its scope with those above it, its categories."
@@ -40,7 +41,6 @@ SCHEMA = {
     "required": ["text"],
 }
 
-QUERY_LENGTH_MAX = 2_000
 HITS_MAX = 100
 #: Fields of the data that are left out where they have CrewAI's default.
 DEFAULTS: Mapping[str, Any] = {"categories": [], "importance": 0.5, "metadata": {}, "source": None, "private": False}
@@ -68,8 +68,7 @@ class MunimentStorage(StorageBackend):
         self.subject_id = subject_id
 
     def save(self, records: list[MemoryRecord]) -> None:
-        for at in range(0, len(records), HITS_MAX):
-            part = records[at : at + HITS_MAX]
+        for part in requests_of(records, sent_as=_memory_of):
             try:
                 self._create(part)
             except InvalidRequestError as error:
@@ -197,7 +196,7 @@ class MunimentStorage(StorageBackend):
         stored = self.client.create(
             agent_id=self.agent_id,
             subject_id=self.subject_id,
-            memories=[NewMemory(KIND, _data_of(record)) for record in records],
+            memories=[_memory_of(record) for record in records],
             on_duplicate="store",
             wait="vectors",
         )
@@ -276,6 +275,10 @@ class MunimentMemory(Memory):
                 score, reasons = compute_composite_score(record, relevance, self._config)
                 matches.append(MemoryMatch(record=record, score=score, match_reasons=reasons))
         return sorted(matches, key=lambda match: -match.score)[:limit]
+
+
+def _memory_of(record: MemoryRecord) -> NewMemory:
+    return NewMemory(KIND, _data_of(record))
 
 
 def _data_of(record: MemoryRecord) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pydantic import Field
 from .. import Muniment
 from ..answers import FoundMemory
 from ..inputs import Scope
+from ..limits import query_of
 from ._items import ITEM_FIELDS, KIND, words_of
 from ._thread import Thread
 
@@ -77,8 +78,11 @@ class MunimentRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
+        asked = query_of(query)
+        if asked is None:
+            return []
         found = self.client.search(
-            query=query,
+            query=asked,
             agent_id=self.agent_id,
             subject_id=self.subject_id,
             thread_id=self.thread_id,

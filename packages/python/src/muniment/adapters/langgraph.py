@@ -33,6 +33,7 @@ from langgraph.store.base import (
 
 from .. import ConflictError, InvalidRequestError, Muniment, NewMemory, NotFoundError, SearchQuery
 from ..inputs import Filters, SearchFilters
+from ..limits import query_of
 
 KIND = "langgraph_item"
 SCHEMA = {
@@ -158,7 +159,8 @@ class MunimentStore(BaseStore):
         return [version.id for version in versions]
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        found = self._by_query(op, op.query) if op.query else self._newest(op.namespace_prefix)
+        query = None if op.query is None else query_of(op.query)
+        found = self._by_query(op, query) if query else self._newest(op.namespace_prefix)
         passing = (hit for hit in found if op.filter is None or _matches(hit.memory.data["value"], op.filter))
         page = list(itertools.islice(passing, op.offset, op.offset + op.limit))
         if op.refresh_ttl:

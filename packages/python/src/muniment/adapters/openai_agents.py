@@ -14,7 +14,8 @@ from agents import SessionABC, SessionSettings, TResponseInputItem
 from .. import AsyncMuniment, ConflictError, InvalidRequestError, NewMemory, NotFoundError
 from ..answers import Memory
 from ..inputs import Filters
-from ._items import DESCRIPTION, KIND, MEMORIES_PER_REQUEST, SCHEMA, memories_of
+from ..limits import MEMORIES_PER_REQUEST_MAX, requests_of
+from ._items import DESCRIPTION, KIND, SCHEMA, memories_of
 
 
 class MunimentSession(SessionABC):
@@ -43,7 +44,7 @@ class MunimentSession(SessionABC):
         if wanted is not None and wanted <= 0:
             return []
         async for memory in self.client.list_all(
-            agent_id=self.agent_id, subject_id=self.subject_id, thread_id=self.session_id, limit=MEMORIES_PER_REQUEST
+            agent_id=self.agent_id, subject_id=self.subject_id, thread_id=self.session_id, limit=MEMORIES_PER_REQUEST_MAX
         ):
             if "item" not in memory.data:
                 continue
@@ -56,15 +57,15 @@ class MunimentSession(SessionABC):
         return newest_first[::-1]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        memories = [memory for item in items for memory in memories_of(item, _said(cast("Mapping[str, Any]", item)))]
-        for at in range(0, len(memories), MEMORIES_PER_REQUEST):
+        said = ((item, _said(cast("Mapping[str, Any]", item))) for item in items)
+        for memories in requests_of(memory for item, words in said for memory in memories_of(item, words)):
             try:
-                await self._add(memories[at : at + MEMORIES_PER_REQUEST])
+                await self._add(memories)
             except InvalidRequestError as error:
                 if error.code != "unknown_kind":
                     raise
                 await self._register_kind()
-                await self._add(memories[at : at + MEMORIES_PER_REQUEST])
+                await self._add(memories)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Takes the newest item away; of two callers at once only one gets it."""

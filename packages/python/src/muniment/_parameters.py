@@ -1,0 +1,94 @@
+"""What the arguments of the clients' methods mean, each said once; `documented` puts them under the methods that take
+them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from textwrap import fill
+from typing import Any
+
+_PARAMETERS: Mapping[str, str] = {
+    "agent_id": "The agent whose memories they are, 1 to 128 characters.",
+    "agents": "Ids of agents: of a key those that it is bound to, of a webhook those it is told of; all by default.",
+    "amount_usd": "US dollars in whole cents, 0.10 to 1,000.",
+    "before": "Id of the last call of the page before.",
+    "body": "The claim, by the names of the contract.",
+    "caller": "Only calls of this key or wallet.",
+    "contains": "Only values that hold this text.",
+    "content": "A text, or messages as model APIs have them: text parts, calls and results of tools, times are read.",
+    "conversation": "Messages, oldest first, as model APIs have them, or one text of the user.",
+    "conversation_date": "The day of the conversation, `2026-11-21` or a `date`; today by default.",
+    "cursor": "`next_cursor` of the page before.",
+    "data": "JSON by its names: of a write the memory's data, of a read exact values that data has.",
+    "delivery": "Id of one message; all that were given up by default.",
+    "description": "What the kind is for, as models read it.",
+    "dry_run": "Only counts.",
+    "event_date_from": "Only events at or after it: ISO 8601, a `date` or a `datetime`.",
+    "event_date_to": "Only events at or before it: ISO 8601, a `date` or a `datetime`.",
+    "expires_at": "End of the memory: milliseconds since the epoch or a `datetime`; of a change None for never.",
+    "expires_in": "Life of the key, such as `30d`.",
+    "explain": "With each hit why it stands where it does.",
+    "facet": "What is counted.",
+    "filters": "`agent_id`, `subject_id`, `thread_id`, `kind`, `tags`.",
+    "force": "Also reads messages that were read before.",
+    "from_": "Where it begins: of a period a day, of events `now` or `oldest`.",
+    "grant": "The signed grant.",
+    "grants": "At most 10 grants of others, or a share code.",
+    "id": "Id of what is meant.",
+    "idempotency_key": "The same key and body give the first answer again; made by the client while retries are on.",
+    "ids": "Ids of memories, at most 100.",
+    "if_match": "The `version` that is changed; another one is left as it is (ConflictError, 412).",
+    "include": "`messages`, what was `extracted` and stored, or `all`.",
+    "include_superseded": "Older versions too.",
+    "keep_made": "Keys that this key made stay.",
+    "key": "The value of each unique field of the kind.",
+    "kind": "Name of a kind of memory, such as `factual_memory`.",
+    "label": "A name for people.",
+    "limit": "How many at most, 1 to 100 of memories; the service has a default.",
+    "memories": "`NewMemory`, or dictionaries with `kind` and `data`; at most 100.",
+    "min_relevance": "Only hits of at least this relevance, 0 to 1.",
+    "name": "Name of the kind.",
+    "newer_first": "Newer messages go before older ones that they change; true by default.",
+    "now": "Moment that words such as `yesterday` count from: ISO 8601 or a `datetime`.",
+    "on_duplicate": "`return` answers a memory with the same data in place of storing a second one.",
+    "operation": "Only calls of this operation.",
+    "order": "Of memories by time, `desc` or `asc`; of facets `memories`, `newest` or `name`.",
+    "queries": "At most 10 `SearchQuery`.",
+    "query": "What is looked for, at most 2,000 characters.",
+    "read_only": "The key cannot write.",
+    "recall": "`strict` misses nothing by meaning; `fast` by default.",
+    "refresh": "Fetches them again.",
+    "refused": "Only calls that were refused, or only others.",
+    "remember": "`messages` keeps the messages too, `extracted` only what they say; as the account says by default.",
+    "schema": "A JSON Schema as text.",
+    "schemas": "Names of the kinds to look for; all by default.",
+    "scope": "`own` memories, those that are `shared` by grants, or `all`.",
+    "state": "Of a webhook `active` or `paused`; of messages `pending`, `delivered` or `failed`.",
+    "subject_id": "The user or thing that the memories are about.",
+    "subjects": "Ids of subjects that the key is bound to.",
+    "tags": "Of a write the tags that it gets; of a read all tags that a memory must have.",
+    "thread_id": "The conversation.",
+    "time_zone": "IANA name of the caller's zone, such as `Europe/Oslo`; UTC by default.",
+    "to": "Last day of the period.",
+    "ttl": "Life of the memory, such as `30d`.",
+    "types": "Types of events; all by default.",
+    "unique_on": "Names of the fields by which a newer memory supersedes an older one.",
+    "url": "Where the events are sent, https.",
+    "versions": "`all` removes older versions too; of `one` (default) the version before is the latest again.",
+    "where": "Conditions on `data` and `metadata`, with `and`, `or`, `not` and comparisons.",
+    "wait": "Answers when memories are found by meaning (`vectors`), or when the conversation is read (`extraction`).",
+}
+
+_ERRORS = "Raises `MunimentError`; its subclasses in `muniment.errors` say what went wrong."
+
+
+def documented(build: Callable[..., Any]) -> str:
+    """The function's text, with each of its parameters."""
+    names = [name for name in inspect.signature(build).parameters if name != "self"]
+    lines = [
+        fill(f"{name}: {_PARAMETERS[name]}", 100, initial_indent="    ", subsequent_indent="        ") for name in names
+    ]
+    texts = [inspect.getdoc(build) or "", *(["Arguments:\n" + "\n".join(lines)] if lines else []), _ERRORS]
+    return "\n\n".join(texts)
