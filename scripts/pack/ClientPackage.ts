@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { compileClient } from "./ClientTypes.ts"
 
 /** The packed size of the tarball. */
-export const clientBytesMax = 32 * 1024
+export const clientBytesMax = 48 * 1024
 
 export const buildClient = (root: string, folder: string): void => {
   const home = join(root, "packages", "client")
