@@ -137,6 +137,14 @@ describe("what cannot be read is refused with what was expected", () => {
     expect(own.code).toBe(1)
   })
 
+  it("a text that looks like nothing, by --from auto; a file without an ending that looks like something is read", async () => {
+    const file = join(directory, "nameless")
+    writeFileSync(file, "- hello\n- there\n")
+    expect(await imported("auto", file)).toMatchObject({ code: 1, err: expect.stringContaining("is of no known form") })
+    writeFileSync(file, JSON.stringify([{ id: "a", memory: "Likes tea", user_id: "kim" }]))
+    expect(await imported("auto", file)).toMatchObject({ code: 0, err: expect.stringContaining("Reading as mem0") })
+  })
+
   it("exports of several products are named", async () => {
     const folder = written("two products", {
       "chatgpt.json": [{ id: "c", mapping: Object.fromEntries([node("b", null, "user", "Hello", 4)]) }],

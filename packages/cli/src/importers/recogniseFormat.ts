@@ -57,12 +57,12 @@ const recognised = (format: ForeignFormat, files: ReadonlyArray<ImportFile>, giv
   passedOver: given.files.length - files.length
 })
 
-/** A file without an ending of its own, such as standard input, may be of any format but those known by name. */
+/** A file without an ending, such as standard input, may be of any format but those that take every text. */
 const filesOf = (format: ForeignFormat, files: ReadonlyArray<ImportFile>, columns: Columns, isSingle = false) =>
   Effect.filter(files, (file) => {
-    const { isElement, isFile } = foreignExports[format]
-    const hasNoEnding = isSingle && !/\.\w+$/.test(file.path)
-    if (!isFile(file.path) && !hasNoEnding) return Effect.succeed(false)
+    const { isByPage, isElement, isFile } = foreignExports[format]
+    const isNameless = isSingle && isByPage !== true && !/\.\w+$/.test(file.path)
+    if (!isFile(file.path) && !isNameless) return Effect.succeed(false)
     return foreignElements(format, file, columns).pipe(
       Stream.take(elementsMax),
       Stream.filter(({ fields }) => typeof fields !== "string" && isElement(fields)),
