@@ -13,6 +13,7 @@ _PARAMETERS: Mapping[str, str] = {
     "agent_id": "The agent whose memories they are, 1 to 128 characters.",
     "agents": "Ids of agents: of a key those that it is bound to, of a webhook those it is told of; all by default.",
     "amount_usd": "US dollars in whole cents, 0.10 to 1,000.",
+    "as_of": "What was stored and latest at that moment: ISO 8601 or a `datetime`.",
     "before": "Id of the last call of the page before.",
     "body": "The claim, by the names of the contract.",
     "caller": "Only calls of this key or wallet.",
@@ -33,6 +34,7 @@ _PARAMETERS: Mapping[str, str] = {
     "facet": "What is counted.",
     "filters": "`agent_id`, `subject_id`, `thread_id`, `kind`, `tags`.",
     "force": "Also reads messages that were read before.",
+    "format": "`text` for a prompt, or `json`.",
     "from_": "Where it begins: of a period a day, of events `now` or `oldest`.",
     "grant": "The signed grant.",
     "grants": "At most 10 grants of others, or a share code.",
@@ -47,7 +49,10 @@ _PARAMETERS: Mapping[str, str] = {
     "kind": "Name of a kind of memory, such as `factual_memory`.",
     "label": "A name for people.",
     "limit": "How many at most, 1 to 100 of memories; the service has a default.",
+    "max_tokens": "Length of the text, in tokens of the model that reads it.",
     "memories": "`NewMemory`, or dictionaries with `kind` and `data`; at most 100.",
+    "messages": "The conversation so far; what its last message is about is looked for.",
+    "metadata": "Free JSON beside the data, which `where` can ask for.",
     "min_relevance": "Only hits of at least this relevance, 0 to 1.",
     "name": "Name of the kind.",
     "newer_first": "Newer messages go before older ones that they change; true by default.",
@@ -65,6 +70,7 @@ _PARAMETERS: Mapping[str, str] = {
     "schema": "A JSON Schema as text.",
     "schemas": "Names of the kinds to look for; all by default.",
     "scope": "`own` memories, those that are `shared` by grants, or `all`.",
+    "sections": "Names of the sections; all by default.",
     "state": "Of a webhook `active` or `paused`; of messages `pending`, `delivered` or `failed`.",
     "subject_id": "The user or thing that the memories are about.",
     "subjects": "Ids of subjects that the key is bound to.",
@@ -72,6 +78,7 @@ _PARAMETERS: Mapping[str, str] = {
     "thread_id": "The conversation.",
     "time_zone": "IANA name of the caller's zone, such as `Europe/Oslo`; UTC by default.",
     "to": "Last day of the period.",
+    "tokenizer": "How tokens are counted: `o200k_base`, or `other` by a cautious estimate.",
     "ttl": "Life of the memory, such as `30d`.",
     "types": "Types of events; all by default.",
     "unique_on": "Names of the fields by which a newer memory supersedes an older one.",
@@ -88,7 +95,7 @@ def documented(build: Callable[..., Any]) -> str:
     """The function's text, with each of its parameters."""
     names = [name for name in inspect.signature(build).parameters if name != "self"]
     lines = [
-        fill(f"{name}: {_PARAMETERS[name]}", 100, initial_indent="    ", subsequent_indent="        ") for name in names
+        fill(f"{name}: {_PARAMETERS.get(name, '')}", 100, initial_indent="    ", subsequent_indent="        ") for name in names
     ]
     texts = [inspect.getdoc(build) or "", *(["Arguments:\n" + "\n".join(lines)] if lines else []), _ERRORS]
     return "\n\n".join(texts)

@@ -16,6 +16,7 @@ const page = (name: string, title: string, file = `packages/server/docs/${name}.
 export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("configuration", "Configuration"),
   page("install", "Install, and publish", "packages/cli/docs/install.md"),
+  page("coming-from", "Coming from mem0, Zep, Supermemory or Letta"),
   page("operations", "Operations: health, backup, upgrade, metrics"),
   page("several-machines", "Several machines"),
   page("context", "Context: the right thing in the prompt"),
