@@ -79,8 +79,8 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       "chat.html": "<html>"
     },
     kept: [
-      "imported/ factual_memory instructions: I bake bread",
-      "imported/ factual_memory instructions: Answer in metric units",
+      "imported/ factual_memory user: I bake bread",
+      "imported/ instruction_memory: Answer in metric units",
       `imported/ conversation_message user: Plan a trip to Porto @ ${day(1)}`,
       `imported/ conversation_message assistant: New plan @ ${day(2)}`,
       `imported/ conversation_message tool: print(1) @ ${day(3)}`,
@@ -522,10 +522,10 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       "app/README.md": "# App\n"
     },
     kept: [
-      "imported/ factual_memory instructions: Rules: Use pnpm",
-      "imported/ factual_memory instructions: Rules: Run the tests\n  before a push",
+      "imported/ instruction_memory: Rules: Use pnpm",
+      "imported/ instruction_memory: Rules: Run the tests\n  before a push",
       "imported/ factual_memory MEMORY: Kim prefers short answers.",
-      "imported/ factual_memory instructions: No emoji."
+      "imported/ instruction_memory: No emoji."
     ]
   }
 }

@@ -32,7 +32,9 @@ interface Stored {
 const shown = ({ agentId, data, kind, subjectId = "", when }: Stored): string => {
   const name = data["name"] === undefined ? "" : ` (${data["name"]})`
   const at = when === undefined ? "" : ` @ ${when}`
-  return `${agentId}/${subjectId} ${kind} ${data["subject"] ?? data["role"]}${name}: ${data["fact"] ?? data["text"]}${at}`
+  const who = data["subject"] ?? data["role"]
+  const words = data["fact"] ?? data["text"]
+  return `${agentId}/${subjectId} ${kind}${who === undefined ? "" : ` ${who}`}${name}: ${words}${at}`
 }
 
 describe.each(Object.entries(foreignSamples))("%s", (name, { files, from, kept, leftOut = {}, unkept = {} }) => {

@@ -138,7 +138,12 @@ export const factItems = (owner: ImportOwner, fact: ForeignFact): ReadonlyArray<
 export const instructionItems = (
   owner: ImportOwner,
   instruction: Omit<ForeignFact, "subject">
-): ReadonlyArray<ForeignItem> => factItems(owner, { ...instruction, subject: "instructions" })
+): ReadonlyArray<ForeignItem> =>
+  factItems(owner, { ...instruction, subject: "" }).map((item) =>
+    "skipped" in item
+      ? item
+      : { ...item, record: { ...item.record, kind: "instruction_memory", data: { text: instruction.fact } } }
+  )
 
 interface Place {
   readonly agentId?: unknown

@@ -6,6 +6,7 @@
 import { type Fields, fieldsOf, isGiven, listOf, partsText, textOf } from "./ForeignFields.ts"
 import {
   digestOf,
+  factItems,
   type ForeignItem,
   type ImportOwner,
   instructionItems,
@@ -67,15 +68,17 @@ const hasObjects = (parts: unknown): boolean => listOf(parts).some((part) => typ
 /** What the user says about themselves, and what they ask of the model; the same in every conversation. */
 const instructionsOf = (owner: ImportOwner, content: Fields, metadata: Fields): ReadonlyArray<ForeignItem> => {
   const told = fieldsOf(metadata["user_context_message_data"])
-  const texts = [
-    textOf(told["about_user_message"]) ?? unwrapped(textOf(content["user_profile"])),
-    textOf(told["about_model_message"]) ?? unwrapped(textOf(content["user_instructions"]))
-  ].filter((text) => text !== undefined && text.trim() !== "")
-  if (texts.length === 0) return [{ skipped: "custom instructions without text" }]
-  return texts.flatMap((fact) =>
-    instructionItems(owner, { id: `instructions\0${digestOf(fact!).toString("hex")}`, fact, at: undefined })
-  )
+  const about = textOf(told["about_user_message"]) ?? unwrapped(textOf(content["user_profile"]))
+  const asked = textOf(told["about_model_message"]) ?? unwrapped(textOf(content["user_instructions"]))
+  const idOf = (text: string): string => `instructions\0${digestOf(text).toString("hex")}`
+  const items = [
+    ...(isSaid(about) ? factItems(owner, { id: idOf(about), subject: "user", fact: about, at: undefined }) : []),
+    ...(isSaid(asked) ? instructionItems(owner, { id: idOf(asked), fact: asked, at: undefined }) : [])
+  ]
+  return items.length > 0 ? items : [{ skipped: "custom instructions without text" }]
 }
+
+const isSaid = (text: string | undefined): text is string => text !== undefined && text.trim() !== ""
 
 /** The export puts a sentence of its own before the text, which stands between fences. */
 const unwrapped = (text: string | undefined): string | undefined => /```\n?([^]*?)\n?```/.exec(text ?? "")?.[1] ?? text

@@ -182,7 +182,7 @@ def context(
     format: Literal["text", "json"] | None = None,
     where: Mapping[str, Any] | None = None,
     scope: Scope | None = None,
-    now: str | None = None,
+    now: Moment | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[PromptContext]:
