@@ -129,6 +129,16 @@ describe("a merge", () => {
     expect((await alice.call("GET", `/v1/memories/${into}`)).status).toBe(404)
   })
 
+  it("that is undone leaves the thread as it was: the next reading has its context", async () => {
+    await learn("context", peanuts, { threadId: "t" })
+    changesOf = (lines) => [{ op: "merge", ids: idsIn(lines), text: both }]
+    const [{ id }] = (await run()).done
+    await asOperator("POST", `/${id}/undo`)
+    await learn("context", ["Alice reads palms"], { threadId: "t" })
+    const context = sectionOf(model.requests.at(-1)!.prompt, "CONTEXT") as ReadonlyArray<Line>
+    expect(context.map(({ text }) => text)).toEqual(peanuts.map((text) => `Bob wrote: "${text}"`))
+  })
+
   it("that was undone is not proposed again, and nobody is asked where nothing was extracted since", async () => {
     changesOf = (lines) => [{ op: "merge", ids: idsIn(lines), text: both }]
     await run()

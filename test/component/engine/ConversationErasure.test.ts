@@ -177,7 +177,8 @@ describe("a message that is not to be kept", () => {
       const both = memoryRecord(4, "of two messages", {
         ...scope,
         origin: "extraction",
-        sources: [{ key: secretMark }, { key: turnOf(2).key }]
+        sources: [{ key: secretMark }, { key: turnOf(2).key }],
+        neighbours: [secretTurn.content, turnOf(2).content]
       })
       for (const isMessageStored of [false, true]) {
         if (isMessageStored) {
@@ -196,7 +197,7 @@ describe("a message that is not to be kept", () => {
         const left = yield* NamespaceHost.use((host) =>
           host.answer(key, { _tag: "ExtractedFrom", scope, keys, limit: 10 })
         )
-        expect(left.map((one) => one.id)).toEqual([both.id])
+        expect(left).toMatchObject([{ id: both.id, neighbours: [turnOf(2).content] }])
         yield* maintain
         expectErased(directory, secret)
       }

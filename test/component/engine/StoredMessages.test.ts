@@ -4,8 +4,10 @@ import { Clock, Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ConversationScope } from "@muniment/engine/store/Conversations"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import {
   allOf,
+  axisVector,
   creating,
   engineOf,
   extracting,
@@ -16,6 +18,7 @@ import {
   replacementOf,
   turnOf
 } from "../../support/EngineFixtures.ts"
+import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()
@@ -241,6 +244,38 @@ describe("an extracted memory", () => {
       expect(yield* left).toEqual([])
     }).pipe(engine())
   )
+
+  it.effect("that stays keeps no words of an erased message beside its own, and its vector", () => {
+    const directory = temporaryDirectory()
+    const near = { neighbours: ["zanzibarquux two", "one", "three"] }
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const texts = ["one", "zanzibarquux two", "three"]
+      yield* store(...texts.map((text, at) => messageRecord(at + 1, text)), taken(11, [1, 2], near))
+      yield* host.ask(key, creating([newMemory(taken(12, [3], near), axisVector(3))]))
+      const found = MemorySearch.use((search) =>
+        search.search([key], {
+          text: "zanzibarquux",
+          vectors: new Map(),
+          filter: { include: "extracted" },
+          limit: 9,
+          minRelevance: 0
+        })
+      )
+      expect((yield* found).hits).toHaveLength(2)
+      yield* remove(2)
+      expect((yield* found).hits).toEqual([])
+      const all = yield* allOf(key)
+      expect([11, 12].map((number) => all.get(idOf(number))?.neighbours)).toEqual([
+        ["one", "three"],
+        ["one", "three"]
+      ])
+      expect(yield* host.answer(key, { _tag: "CountWithoutVector", model: axisVector(3).model })).toBe(3)
+      yield* host.maintain
+      expect(filesWith(directory, "three")).not.toEqual([])
+      expect(filesWith(directory, "zanzibarquux")).toEqual([])
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
 
   it.effect("stays when its message is corrected or expires", () =>
     Effect.gen(function* () {

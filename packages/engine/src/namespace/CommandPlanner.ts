@@ -105,7 +105,8 @@ export class CommandPlanner {
           : Effect.succeed(false)
       draft.held += yield* holdFor(added, isKnown, sum(replaced), hold)
       for (const { record, slot, to } of moved) {
-        if (to === undefined) draft.remove(slot, record.id)
+        // The messages that it was taken from are still there.
+        if (to === undefined) draft.remove(slot, record.id, true)
         else if (to !== record.uniqueKey) draft.patch(slot, { ...record, uniqueKey: to })
       }
       const created: Array<StoredRecord> = []
@@ -301,20 +302,45 @@ const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draf
 
 /** Erases messages that are stored, and what was taken from messages, stored or not. */
 const withhold = Effect.fnUntraced(function* ({ scope, withheld = [] }: ConversationCommit, draft: Draft) {
+  if (withheld.length === 0) return
+  const erased: Array<MemoryRecord> = []
   for (const id of yield* draft.storedMessages(scope, withheld)) {
     const found = yield* draft.find(id)
-    if (found !== undefined) draft.remove(found.slot, id)
+    if (found === undefined) continue
+    draft.remove(found.slot, id)
+    erased.push(found.record)
   }
   yield* removeTaken(scope, new Set(withheld), draft)
+  yield* forgetWords(scope, new Set(withheld), erased, draft)
 })
 
 /** Removes the extracted memories whose messages are all erased, now that these records are. */
 const removeTakenFrom = Effect.fnUntraced(function* (erased: ReadonlyArray<MemoryRecord>, draft: Draft) {
   const messages = erased.filter(({ origin }) => origin === "conversation")
-  for (const [scope, ...others] of Map.groupBy(messages, scopeText).values()) {
-    if (scope === undefined) continue
-    const keys = new Set([scope, ...others].flatMap(({ sources = [] }) => sources.map(({ key }) => key)))
+  for (const some of Map.groupBy(messages, scopeText).values()) {
+    const [scope] = some as [MemoryRecord, ...ReadonlyArray<MemoryRecord>]
+    const keys = new Set(some.flatMap(({ sources = [] }) => sources.map(({ key }) => key)))
     yield* removeTaken(scope, keys, draft)
+    yield* forgetWords(scope, keys, some, draft)
+  }
+})
+
+/** Of erased messages, stored or kept as turns, no memory keeps the words beside its own. */
+const forgetWords = Effect.fnUntraced(function* (
+  scope: ConversationScope,
+  keys: ReadonlySet<string>,
+  erased: ReadonlyArray<MemoryRecord>,
+  draft: Draft
+) {
+  const turns = yield* draft.turnsOf(scope)
+  const gone = turns.filter(({ key }) => keys.has(key))
+  const said = [...erased.map(({ data }) => String(data["text"])), ...gone.map(({ content }) => content)]
+  const texts = new Set(said.map((text) => text.slice(0, Limits.neighbourTextLengthMax)))
+  const near = [...(yield* draft.keysAround(scope, erased)), ...(gone.length === 0 ? [] : turns.map(({ key }) => key))]
+  for (const { record, slot } of yield* draft.takenFrom(scope, new Set(near))) {
+    const { neighbours = [] } = record
+    const left = neighbours.filter((text) => !texts.has(text))
+    if (left.length < neighbours.length) draft.patch(slot, { ...record, neighbours: left })
   }
 })
 

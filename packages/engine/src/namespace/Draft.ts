@@ -15,7 +15,8 @@ import {
   isWithin,
   type ConversationChange,
   type ConversationErasure,
-  type ConversationScope
+  type ConversationScope,
+  type KeptTurn
 } from "../store/Conversations.ts"
 import type { ErasureMark } from "../store/ErasureLog.ts"
 import type { PassageRow } from "../store/MemoryRow.ts"
@@ -203,6 +204,26 @@ export class Draft {
     )
   }
 
+  /** The context of the next extraction, as committed. */
+  turnsOf(scope: ConversationScope): Effect.Effect<ReadonlyArray<KeptTurn>, StoreError> {
+    return Effect.map(this.#store.conversations.context(scope, this.nowMillis), ({ turns }) => turns)
+  }
+
+  /** Keys of the messages near these in their conversation, as far as memories have words of each other. */
+  keysAround(
+    scope: ConversationScope,
+    messages: ReadonlyArray<MemoryRecord>
+  ): Effect.Effect<ReadonlyArray<string>, StoreError> {
+    const order = this.#state.table.messagesOf(scope)
+    const places = messages.flatMap(
+      ({ position }) =>
+        (position === undefined ? undefined : order?.around(position, position, Limits.neighboursPerMemoryMax)) ?? []
+    )
+    return Effect.map(this.committed([...new Set(places.map(({ slot }) => slot))]), (records) =>
+      records.flatMap(({ sources = [] }) => sources.map(({ key }) => key))
+    )
+  }
+
   /** Whether the message behind a key was stored in the conversation and is gone. */
   isErased(scope: ConversationScope, key: string): Effect.Effect<boolean, StoreError> {
     return Effect.flatMap(this.#store.conversations.stored(scope, [key]), (stored) => {
@@ -250,10 +271,11 @@ export class Draft {
     this.#messages.change(slot, record, true)
   }
 
-  remove(slot: number, id: string): void {
+  /** `keepsTurns`: what it was taken from stays the context of the next extraction. */
+  remove(slot: number, id: string, keepsTurns = false): void {
     this.#erases = true
     this.#removePassages(slot)
-    this.#add({ _tag: "Remove", slot })
+    this.#add({ _tag: "Remove", slot, ...(keepsTurns && { keepsTurns }) })
     this.#overlay.set(id, undefined)
     this.#messages.change(slot, undefined, false)
   }

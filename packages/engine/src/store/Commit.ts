@@ -28,7 +28,7 @@ export type MemoryChange =
       /** Of an insertion: the id of the memory that was the latest of its unique key. */
       readonly supersedes?: string | undefined
     })
-  /** Replaces tags, expiry, `updatedAt` and the unique key. */
+  /** Replaces tags, expiry, `updatedAt`, the unique key and the neighbours. */
   | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })
   /** Inserts a further passage of a long message, after the `Put` of the message. */
   | (PassageRow & {
@@ -38,7 +38,8 @@ export type MemoryChange =
     })
   /** Before the `Remove` of the message, or the `Put` of another text. */
   | { readonly _tag: "RemovePassage"; readonly slot: number }
-  | { readonly _tag: "Remove"; readonly slot: number }
+  /** `keepsTurns`: the turns that it was taken from stay. */
+  | { readonly _tag: "Remove"; readonly slot: number; readonly keepsTurns?: boolean }
   /** Changes the words that a message has from those around it. Only their number is stored. */
   | { readonly _tag: "Surround"; readonly slot: number; readonly columns: MemoryColumns }
   /** Replaces the words of a passage. */

@@ -95,6 +95,7 @@ const changes = oneof(
     vector: option(vector, { nil: undefined })
   }),
   record({ _tag: constantFrom("Remove" as const, "RemovePassage" as const), slot }),
+  record({ _tag: constant("Remove" as const), slot, keepsTurns: constant(true) }),
   record({ _tag: constantFrom("Surround" as const, "Reindex" as const), slot, columns: anyColumns }),
   record({ _tag: constant("Embed" as const), slot, isPassage: constantFrom(true, false), vector })
 )

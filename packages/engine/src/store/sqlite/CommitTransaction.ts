@@ -9,7 +9,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
 import type { SlotSums, SqlitePostings } from "./SqlitePostings.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
-import { DamagedColumn, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
+import { DamagedColumn, jsonOf, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
 import { type CopyContent, copyContent, type MetaValues, writeMeta } from "./namespaceMeta.ts"
 import { memorySumColumns, rowSum, sumOfColumns } from "./rowSums.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
@@ -149,19 +149,20 @@ export class CommitTransaction {
         const { record } = change
         const before = this.#sumOf(change.slot)
         database
-          .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ? WHERE slot = ?")
+          .prepare(patchSql)
           .run(
             JSON.stringify(record.tags),
             record.expiresAt ?? null,
             record.updatedAt,
             record.uniqueKey ?? null,
+            jsonOf(record.neighbours),
             change.slot
           )
         this.#putWords(change, { row: this.#sumOf(change.slot) - before, vector: undefined })
         return
       }
       case "Remove": {
-        this.#eraseSourceTurns(change.slot)
+        if (change.keepsTurns !== true) this.#eraseSourceTurns(change.slot)
         database.prepare("DELETE FROM memory WHERE slot = ?").run(change.slot)
         this.#words.push(() => this.#postings.remove(change.slot))
         return
@@ -266,6 +267,9 @@ const putSql = `INSERT INTO memory (${memorySumColumns.join(", ")}, data)
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
     unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours,
     speaker = excluded.speaker, traits = excluded.traits`
+
+const patchSql =
+  "UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ?, neighbours = ? WHERE slot = ?"
 
 const putPassageSql = "INSERT INTO passage (slot, memory, starts, ends, traits) VALUES (?, ?, ?, ?, ?)"
 const putPassageVectorSql = "UPDATE passage SET seq = ?2, model = ?3, value = ?4 WHERE slot = ?1"

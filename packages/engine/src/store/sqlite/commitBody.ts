@@ -27,7 +27,8 @@ type PackedChange =
   | readonly ["P", number, Extract<MemoryChange, { _tag: "Put" }>["record"], PackedColumns, PackedVector, string?]
   | readonly ["A", number, Extract<MemoryChange, { _tag: "Patch" }>["record"], PackedColumns]
   | readonly ["Q", ReadonlyArray<number>, PackedColumns, PackedVector]
-  | readonly ["X" | "R", number]
+  | readonly ["X", number]
+  | readonly ["R", number, 1?]
   | readonly ["S" | "I", number, PackedColumns]
   | readonly ["E", number, 0 | 1, PackedVector]
 
@@ -97,7 +98,7 @@ const packed = (change: MemoryChange, vectorOf: (vector: MemoryVector | undefine
     case "RemovePassage":
       return ["X", change.slot]
     case "Remove":
-      return ["R", change.slot]
+      return change.keepsTurns === true ? ["R", change.slot, 1] : ["R", change.slot]
     case "Surround":
       return ["S", change.slot, packedColumns(change.columns)]
     case "Reindex":
@@ -123,7 +124,7 @@ const unpacked = (change: PackedChange, vectorOf: (told: PackedVector) => Memory
     case "X":
       return { _tag: "RemovePassage", slot: change[1] }
     case "R":
-      return { _tag: "Remove", slot: change[1] }
+      return { _tag: "Remove", slot: change[1], ...(change[2] === 1 && { keepsTurns: true }) }
     case "S":
       return { _tag: "Surround", slot: change[1], columns: columnsOf(change[2]) }
     case "I":

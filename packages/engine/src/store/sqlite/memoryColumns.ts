@@ -217,7 +217,7 @@ const requireSum = (values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue |
 const listOf = <A>(value: unknown): ReadonlyArray<A> =>
   value === "[]" ? [] : (JSON.parse(String(value)) as ReadonlyArray<A>)
 
-const jsonOf = (list: ReadonlyArray<unknown> | undefined): string | null =>
+export const jsonOf = (list: ReadonlyArray<unknown> | undefined): string | null =>
   list === undefined ? null : JSON.stringify(list)
 export const textOf = (value: unknown): string | undefined =>
   value === null || value === undefined ? undefined : String(value)
