@@ -388,11 +388,19 @@ export const CreatedMemories = Schema.Struct({
     Schema.Int.annotate({ description: "Images, files and other parts without text: named as `[image]`, not kept." })
   ),
   extraction: Schema.optionalKey(
-    Schema.Literals(["done", "pending"]).annotate({
-      description: "`pending`: the messages are stored, and are read later; costs nothing."
+    Schema.Literals(["done", "partial", "pending"]).annotate({
+      description:
+        "`pending`: the messages are stored, and are read later. `partial`: rules have read them, the language model could not."
+    })
+  ),
+  extractionProblem: Schema.optionalKey(
+    Schema.Struct({ code: Schema.String, message: Schema.String }).annotate({
+      description: "Of `partial`: why, and whether the service tries again.",
+      examples: [{ code: "model_timeout", message: "the language model did not answer in time; it is asked again" }]
     })
   )
 })
+export type ExtractionProblem = NonNullable<CreatedMemories["extractionProblem"]>
 export type CreatedMemories = typeof CreatedMemories.Type
 
 /** A memory as returned by GET and PATCH. */

@@ -30,6 +30,8 @@ export interface MemoryFilter {
   readonly where?: JsonObject | undefined
   /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
   readonly hasNoSubject?: boolean | undefined
+  /** Only memories without a thread. */
+  readonly hasNoThread?: boolean | undefined
   /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
   readonly anyOf?: ReadonlyArray<MemoryFilter> | undefined
 }

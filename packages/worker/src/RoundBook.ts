@@ -4,7 +4,7 @@
  *
  * Invariant: a reason names classes and codes of errors, never their messages, which may quote what a caller stored.
  */
-import { Cause, Clock, Context, Effect, Fiber, Layer, Metric, type Scope } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Fiber, Layer, Metric, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 
 /** Rounds of one name: one, or as many as there are open namespaces or threads. */
@@ -48,6 +48,8 @@ export class RoundBook {
   readonly #above: RoundBook | undefined
   readonly #open = new Set<OpenRound>()
   readonly #tallies = new Map<string, Tally>()
+  /** Done when the service begins to stop: nobody need wait for what goes on after the next start. */
+  readonly stopping = Deferred.makeUnsafe<void>()
 
   /** `above` has the rounds of what outlives the service, such as those of a node of a cluster. */
   constructor(above?: RoundBook) {

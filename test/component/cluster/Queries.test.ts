@@ -38,6 +38,7 @@ const filters = [
     includeSuperseded: true,
     include: "messages" as const,
     hasNoSubject: false,
+    hasNoThread: true,
     anyOf: [{ threadId: "t" }, { anyOf: [{}] }]
   },
   { data: { city: "Oslo" } },

@@ -32,12 +32,15 @@ const words = (text: string, more: Partial<MemoryQuery> = {}) =>
   )
 const foundBy = (text: string) => Effect.map(words(text), (hits) => hits.map(({ memory }) => memory.id))
 
-it.effect("the filter `hasNoSubject` lets through what has no subject, and nothing else", () =>
+it.effect.each([
+  ["hasNoSubject", "subjectId"],
+  ["hasNoThread", "threadId"]
+] as const)("the filter `%s` lets through what has no %s, and nothing else", ([filter, field]) =>
   Effect.gen(function* () {
-    yield* store(newMemory(memoryRecord(1, "walrus")), newMemory(memoryRecord(2, "walrus", { subjectId: "s" })))
-    const hits = yield* words("walrus", { filter: { hasNoSubject: true } })
+    yield* store(newMemory(memoryRecord(1, "walrus")), newMemory(memoryRecord(2, "walrus", { [field]: "s" })))
+    const hits = yield* words("walrus", { filter: { [filter]: true } })
     expect(hits.map(({ memory }) => memory.id)).toEqual([idOf(1)])
-    expect(yield* words("walrus", { filter: { hasNoSubject: true, subjectId: "s" } })).toEqual([])
+    expect(yield* words("walrus", { filter: { [filter]: true, [field]: "s" } })).toEqual([])
   }).pipe(engine())
 )
 

@@ -57,7 +57,8 @@ const filterFields = {
   includeSuperseded: Schema.optional(Schema.Boolean),
   include: Schema.optional(Include),
   data: Schema.optional(DataFilter),
-  hasNoSubject: Schema.optional(Schema.Boolean)
+  hasNoSubject: Schema.optional(Schema.Boolean),
+  hasNoThread: Schema.optional(Schema.Boolean)
 }
 
 const filterOnWire = Schema.Struct({

@@ -8,7 +8,6 @@
  */
 import { dayOf } from "@muniment/domain/CalendarDay"
 import { isForeign } from "@muniment/engine/text/ForeignText"
-import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Consolidated, ConsolidatedText, NearMemory } from "./Consolidator.ts"
 import { negatorsIn } from "../speech/Mood.ts"
@@ -20,7 +19,7 @@ import { datesInText } from "../prompts/DatesInText.ts"
 import type { DateSupport } from "../prompts/DateSupport.ts"
 import { filledMemory } from "../prompts/FlatMemory.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"
-import { inventedWord, makeShownText } from "../prompts/Support.ts"
+import { makeShownText, shareAmong, strayIn, tellingTerms } from "../prompts/Support.ts"
 import { prefixOf } from "../prompts/ToldDays.ts"
 
 /** A memory as the model was shown it. */
@@ -122,7 +121,7 @@ const textFault = (given: string, members: ReadonlyArray<ShownMemory>, shown: Sh
   const fault = foreignTo({ about, text, year: yearOf(members.at(-1)!.memory) }, members.map(toldBy), shown)
   if (fault !== undefined) return `none of the memories tells ${fault}`
   const told = new Set(members.flatMap((member) => queryTerms(`${member.about} ${member.text}`)))
-  const own = queryTerms(text).find((term) => !stopWords.has(term) && !joining.has(term) && !told.has(term))
+  const own = tellingTerms(text).find((term) => !joining.has(term) && !told.has(term))
   if (own !== undefined) return `none of the memories says "${own}"`
   if (isDenying(text) !== members.some((member) => isDenying(member.text))) return "it denies what they state"
   for (const member of members) {
@@ -170,33 +169,29 @@ const foreignTo = (
   told: ReadonlyArray<Told>,
   { dates }: ShownMemories
 ): string | undefined => {
-  const found = datesInText(text, year)
   const isTold = (day: string): boolean =>
     told.some(({ day: saidOn, texts, when }) => {
       const days = texts.flatMap((one) => datesInText(one, Number(saidOn.slice(0, 4))).dates.flat())
       return day === when || days.includes(day) || texts.some((one) => dates.isTold(day, one, saidOn))
     })
-  const stray = found.dates.find((days) => !days.some(isTold))
-  if (stray !== undefined) return `the day ${stray[0]}`
   const claims = [
     { property: "subject", text: about },
-    { property: "fact", text: found.rest }
+    { property: "fact", text }
   ]
   const texts = told.flatMap((one) => one.texts)
+  const stray = strayIn(claims, { years: [year], isTold, shown: makeShownText(texts) })
+  if (stray !== undefined && "day" in stray) return `the day ${stray.day}`
   const words = new Set(wordsOf(texts.join(" ")).split(" "))
   // Names have no stems: "Ines" is not "in".
-  const names = found.rest.match(/(?<=\S\s+)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? []
-  const word = inventedWord(claims, makeShownText(texts)) ?? names.find((name) => !words.has(name.toLowerCase()))
+  const names = datesInText(text, year).rest.match(/(?<=\S\s+)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? []
+  const word = stray?.word ?? names.find((name) => !words.has(name.toLowerCase()))
   // Other languages write nouns with a capital.
   return word === undefined || (isForeign(text) && !/\p{N}/u.test(word)) ? undefined : `"${word}"`
 }
 
 /** How much of a memory's words, beside whom it is about, stands in the text. */
-const shareIn = (text: string, { about, text: told }: ShownMemory): number => {
-  const words = new Set(queryTerms(text))
-  const terms = queryTerms(told.replaceAll(about, "")).filter((term) => !stopWords.has(term))
-  return terms.length === 0 ? 1 : terms.filter((term) => words.has(term)).length / terms.length
-}
+const shareIn = (text: string, { about, text: told }: ShownMemory): number =>
+  shareAmong(tellingTerms(told, about), new Set(queryTerms(text)))
 
 const builtin = new Set(["factual_memory", "preference_memory", "temporal_event"])
 

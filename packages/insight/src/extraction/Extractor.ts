@@ -115,6 +115,8 @@ export interface Extraction {
   readonly summary: string | undefined
   /** Indexes into `messages`, or from the end of `context` (-1 is its last), of those that their writer asked not to keep. */
   readonly withheld?: ReadonlyArray<number> | undefined
+  /** Why a model left out a message, which it is not asked again. */
+  readonly problem?: ModelFailure | undefined
 }
 
 /** What a reading by a model takes. */

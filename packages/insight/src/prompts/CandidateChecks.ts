@@ -11,7 +11,6 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { isForeign } from "@muniment/engine/text/ForeignText"
-import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { clausesIn, isDenied } from "./Denial.ts"
 import { derivedNumbers } from "./DerivedNumbers.ts"
@@ -21,6 +20,7 @@ import { moodOf, negatorsIn } from "../speech/Mood.ts"
 import { statementsOf } from "../speech/Statements.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import { weekdayNames } from "../calendar/CalendarWords.ts"
+import { sentencesOf } from "../text/Sentences.ts"
 import { visibleLine, visibleText } from "../text/VisibleText.ts"
 import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
@@ -29,7 +29,15 @@ import { type WireMemory, type WireRecord, withinBounds } from "./ExtractionProm
 import { filledMemory } from "./FlatMemory.ts"
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
-import { type ClaimedText, inventedWord, isQuoted, isWordingShown, type ShownText } from "./Support.ts"
+import {
+  type ClaimedText,
+  isQuoted,
+  isWordingShown,
+  shareAmong,
+  type ShownText,
+  strayIn,
+  tellingTerms
+} from "./Support.ts"
 import { tellsDay } from "./ToldDays.ts"
 
 /** Of what passed the checks; measured through careful readers (README.md). */
@@ -87,8 +95,7 @@ export const judgeMemory = (given: WireMemory, shown: Shown): Judgement => {
   const target = op === "add" ? undefined : shown.known.get(wire.id ?? "")
   if (target !== undefined && !isOfSame(target, { about, text }))
     return drop("unsupported", "it has nothing in common with the memory that it would replace", true)
-  if (target !== undefined && isSame(text, target.text))
-    return drop("unsupported", "the memory that it would replace says the same")
+  if (shown.knownTexts.some((known) => isSame(text, known))) return drop("unsupported", "it is known already")
   if (op === "end" && target === undefined) return drop("unsupported", "it ends no known memory")
   const fault = faultIn(
     [
@@ -99,8 +106,7 @@ export const judgeMemory = (given: WireMemory, shown: Shown): Judgement => {
     shown
   )
   if (fault !== undefined) return drop("unsupported", fault, true)
-  const own = queryTerms(text.replaceAll(about, "")).filter((term) => !stopWords.has(term))
-  if (own.length > 0 && !own.some((term) => shown.everything.terms.has(term)))
+  if (shareAmong(tellingTerms(text, about), shown.everything.terms) === 0)
     return drop("unsupported", "none of its words stands in the messages", true)
   const weakness = shown.isStrict ? weaknessIn({ about, quote, text }, placed, shown) : undefined
   if (weakness !== undefined) return drop(...weakness)
@@ -217,8 +223,7 @@ const weaknessIn = (
   const told = new Set(
     [about, ...sources.map((number) => messages.get(number)!.content)].flatMap((one) => [...tokenize(one)])
   )
-  const terms = queryTerms(text).filter((term) => !stopWords.has(term))
-  return terms.filter((term) => told.has(term)).length < strictShareMin * terms.length
+  return shareAmong(tellingTerms(text), told) < strictShareMin
     ? ["unsupported", "many of its words are in none of the messages"]
     : undefined
 }
@@ -236,11 +241,17 @@ const placeOf = (quote: string, content: string): number =>
 /** The sentences that a quote stands in. */
 const sentencesAround = (quote: string, content: string): string => {
   const start = placeOf(quote, content)
-  const before = content.slice(0, start)
-  const after = content.slice(start + quote.length)
-  const from = Math.max(...[". ", "! ", "? ", "\n"].map((end) => before.lastIndexOf(end) + 1))
-  const [rest = ""] = /^[^.!?\n]*[.!?]*/.exec(after) ?? []
-  return `${before.slice(from)}${content.slice(start, start + quote.length)}${rest}`.trim()
+  const end = start + quote.trim().length
+  let after = 0
+  const inside = content
+    .split("\n")
+    .flatMap(sentencesOf)
+    .filter((sentence) => {
+      const from = content.indexOf(sentence, after)
+      after = from + sentence.length
+      return from < end && after > start
+    })
+  return inside.join(" ")
 }
 
 interface PlacedQuote {
@@ -286,21 +297,10 @@ const faultIn = (
 ): string | undefined => {
   const cited = sources.map((number) => shown.messages.get(number)!)
   const years = [...new Set(cited.map(({ day }) => Number(day.slice(0, 4))))]
-  const readings = claims.map(({ property, text }) => ({
-    property,
-    text,
-    found: years.map((year) => datesInText(text, year))
-  }))
-  const isTold = dayTeller(sources, shown)
-  for (const { found } of readings) {
-    // The same places of the text, in each of the years.
-    const days = (found[0]?.dates ?? []).map((_, at) => found.flatMap(({ dates }) => dates[at] ?? []))
-    const stray = days.find((alternatives) => !alternatives.some(isTold))
-    if (stray !== undefined) return `the day ${stray[0]} does not follow from the messages`
-  }
-  const undated = readings.map(({ found, property, text }) => ({ property, text: found[0]?.rest ?? text }))
-  const invented = inventedWord(undated, shown.everything)
-  if (invented === undefined) return undefined
+  const stray = strayIn(claims, { years, isTold: dayTeller(sources, shown), shown: shown.everything })
+  if (stray === undefined) return undefined
+  if ("day" in stray) return `the day ${stray.day} does not follow from the messages`
+  const invented = stray.word
   const isNumber = /\p{N}/u.test(invented)
   // Other languages write nouns with a capital.
   const isOfForeign = cited.some(({ content }) => isForeign(content)) && claims.some(({ text }) => isForeign(text))

@@ -12,14 +12,14 @@ export const windowLengthMax = 12_000
 /** Tokens that are written of a message of everyday talk. */
 export const writtenTokensPerMessage = 70
 /** What is written of so many fits into a reply (`extractionTokensMax`). */
-export const windowMessagesMax = 16
+const windowMessagesMax = 16
 /** A shorter message is not cut. */
 const halvedLengthMin = 400
 /** What a turn refers to is nearly always near; what is further away is known. */
 const contextLengthMax = 1_200
 export const contextTurnsMax = 4
 /** Characters of a turn beside its content. */
-export const turnOverhead = 40
+const turnOverhead = 40
 
 /** A message, or a part of one that is too long for a window. */
 export interface Piece {
@@ -40,20 +40,32 @@ export const conversationWindows = (
   request: Pick<ExtractionRequest, "messages" | "context">
 ): ReadonlyArray<ConversationWindow> => {
   const pieces = request.messages.flatMap(piecesOf)
-  const before = request.context.map((turn, at): Piece => ({ ...turn, number: at + 1 - request.context.length }))
-  const windows: Array<ConversationWindow> = []
-  let start = 0
-  while (start < pieces.length) {
-    let end = start
-    let length = 0
-    while (end < pieces.length) {
-      length += (pieces[end]?.content.length ?? 0) + turnOverhead
-      if ((length > windowLengthMax || end - start === windowMessagesMax) && end > start) break
-      end += 1
+  let earlier = request.context.map((turn, at): Piece => ({ ...turn, number: at + 1 - request.context.length }))
+  return cutInWindows(pieces, ({ content }) => content.length).map((window) => {
+    const context = lastTurns(earlier)
+    earlier = [...context, ...window]
+    return { pieces: window, context }
+  })
+}
+
+/** What fits into a prompt each, in order; what `isApart` from the one before begins another. */
+export const cutInWindows = <A>(
+  messages: ReadonlyArray<A>,
+  lengthOf: (message: A) => number,
+  isApart: (message: A, before: A) => boolean = () => false
+): ReadonlyArray<ReadonlyArray<A>> => {
+  const windows: Array<Array<A>> = []
+  let room = 0
+  for (const message of messages) {
+    const last = windows.at(-1)
+    const length = lengthOf(message) + turnOverhead
+    if (last === undefined || length > room || last.length === windowMessagesMax || isApart(message, last.at(-1)!)) {
+      windows.push([message])
+      room = windowLengthMax - length
+    } else {
+      last.push(message)
+      room -= length
     }
-    const earlier = [...before, ...pieces.slice(0, start)]
-    windows.push({ pieces: pieces.slice(start, end), context: lastTurns(earlier) })
-    start = end
   }
   return windows
 }

@@ -60,10 +60,21 @@ const wireForm = (isBounded: boolean) => {
   })
 }
 
+const lists = ["memories", "records", "withhold"] as const
 const ops = ["add", "replace", "end"] as const
 const types = ["fact", "preference", "plan", "event", "instruction"] as const
 
-export const WireExtraction = wireForm(false)
+/** An object with none of the lists is an answer to something else; an empty one says that there is nothing. */
+export const WireExtraction = Schema.StructWithRest(wireForm(false), [
+  Schema.Record(Schema.String, Schema.Unknown)
+]).check(
+  Schema.makeFilter(
+    (given: object) => Object.keys(given).length === 0 || lists.some((name) => Object.hasOwn(given, name)),
+    {
+      expected: `an object with ${lists.join(", ")}`
+    }
+  )
+)
 export const boundedExtraction = wireForm(true)
 export type WireExtraction = typeof WireExtraction.Type
 export type WireMemory = NonNullable<WireExtraction["memories"]>[number]

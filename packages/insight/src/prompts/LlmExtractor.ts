@@ -4,10 +4,10 @@
  * replies; what a check finds is put to the model once.
  *
  * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for a first
- * reading of all; no candidate without a quote from a new message; every dropped candidate is reported; no request is sent
- * again as it was because its reply was cut off.
+ * reading of all; no candidate without a quote from a new message; every dropped candidate is reported; a window whose reply
+ * was cut off or came too late is not sent again as it was, by a later attempt of the reading either.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Hash, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
@@ -68,6 +68,8 @@ const windowLengthAimed = 4_000
 const knownLengthMin = 1_000
 /** A text that is cut would lose its end where it is replaced. */
 const knownTextLengthMax = 400
+/** Windows that are remembered as too large. */
+const tooLargeMax = 1_000
 /** Of what the same extraction found before, the latest with words of the window. */
 const ownKnownMax = 8
 
@@ -84,6 +86,7 @@ export const LlmExtractor = {
         const model = yield* StructuredModel
         const rules = yield* makeRuleExtractor()
         const dates = dateSupport()
+        const tooLarge = new Set<number>()
         const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
           yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
           const parts = partsOf(request)
@@ -98,6 +101,7 @@ export const LlmExtractor = {
             names,
             dates,
             isStrict,
+            tooLarge,
             found: [],
             dropped: [],
             withheld: new Set()
@@ -166,10 +170,13 @@ interface Reading {
   readonly names: ReadonlyArray<string>
   readonly dates: DateSupport
   readonly isStrict: boolean
+  /** Windows that are read in halves, by `hashOf`; of all readings. */
+  readonly tooLarge: Set<number>
   readonly found: Array<Candidate>
   readonly dropped: Array<DroppedCandidate>
   /** Numbers of messages. */
   readonly withheld: Set<number>
+  problem?: ModelFailure
 }
 
 /** A line of KNOWN with what it stands for. */
@@ -206,17 +213,20 @@ const idOf = (at: number): string => `k${at + 1}`
 
 const readPart = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> =>
   Effect.gen(function* () {
-    const { model, names, request } = reading
+    const { model, names, request, tooLarge } = reading
+    if (tooLarge.has(hashOf(part))) return yield* readHalves(reading, part)
     const known = yield* knownFor(reading, part.window)
     const fence = yield* drawFence
     const asked = askedFor(request, part, fence, { known, names })
-    const reply = yield* model
-      .generate(asked)
-      .pipe(
-        Effect.catchTag("ModelFailure", (failure) =>
-          failure.reason === "truncated" ? Effect.as(readHalves(reading, part), undefined) : failure
-        )
-      )
+    const reply = yield* model.generate(asked).pipe(
+      Effect.catchTag("ModelFailure", (failure) => {
+        const isTooLarge = failure.reason === "timeout" && part.window.pieces.length > 1
+        if (failure.reason !== "truncated" && !isTooLarge) return failure
+        if (tooLarge.size === tooLargeMax) tooLarge.clear()
+        tooLarge.add(hashOf(part))
+        return Effect.as(readHalves(reading, part), undefined)
+      })
+    )
     if (reply === undefined) return
     const shown = yield* shownTo(reading, part, known)
     const faulty = yield* keep(reading, reply, shown, known)
@@ -244,17 +254,28 @@ const readPart = (reading: Reading, part: Part): Effect.Effect<void, ModelFailur
 
 const noReply: WireExtraction = {}
 
-/** A reply that was cut off is not asked for again as it was: its window is read in halves, down to one short message. */
+/** Of two that are taken for one the other is read in halves for nothing. */
+const hashOf = ({ flatKinds, kinds, window }: Part): number =>
+  Hash.string(JSON.stringify([flatKinds.length, kinds.map(({ kind }) => kind.name), window.pieces]))
+
+/** Down to one short message. */
 const readHalves = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> => {
   const halves = halvesOf(part.window)
   return halves === undefined
-    ? unreadable
+    ? leaveOut(reading)
     : Effect.forEach(halves, (window) => readPart(reading, { ...part, window }), { discard: true })
 }
 
-const unreadable = Effect.logWarning(
-  "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
-)
+const leaveOut = (reading: Reading) => {
+  reading.problem = endless
+  return Effect.logWarning(endless.message)
+}
+
+const endless = new ModelFailure({
+  reason: "truncated",
+  message:
+    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
+})
 
 interface Faulty {
   readonly wire: WireMemory
@@ -295,7 +316,7 @@ const settle = ({ dropped, found }: Reading, judgement: Judgement, known: Readon
   found.push(supersedes === undefined ? candidate : { ...candidate, supersedes })
 }
 
-const extractionOf = ({ dropped, found, withheld }: Reading): Extraction => {
+const extractionOf = ({ dropped, found, problem, withheld }: Reading): Extraction => {
   // What takes the place of a candidate carries its words on.
   const isWithheld = ({ sources, supersedes }: Candidate): boolean =>
     sources.some((source) => withheld.has(source + 1)) || (typeof supersedes === "object" && isWithheld(supersedes))
@@ -313,7 +334,8 @@ const extractionOf = ({ dropped, found, withheld }: Reading): Extraction => {
       }))
     ],
     summary: undefined,
-    withheld: [...withheld].map((number) => number - 1)
+    withheld: [...withheld].map((number) => number - 1),
+    problem
   }
 }
 

@@ -5,8 +5,10 @@
  * The check is lexical: a candidate in entirely different words, or in another language, is lost. That is the price of
  * not trusting the model.
  */
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { datesInText } from "./DatesInText.ts"
 import { numberWords } from "./NumberWords.ts"
 import { visibleText } from "../text/VisibleText.ts"
 
@@ -57,6 +59,45 @@ const identityProperty =
 /** Names of the speakers in data; they need no support. */
 const speakers = new Set(["user", "assistant", "system", "human", "ai", "i", "me", "speaker", "users", "assistants"])
 
+/** The words of a text that say something, but whom it is about. */
+export const tellingTerms = (text: string, about = ""): ReadonlyArray<string> =>
+  queryTerms(about === "" ? text : text.replaceAll(about, "")).filter((term) => !stopWords.has(term))
+
+/** How many of the words stand among others; 1 where there are none. */
+export const shareAmong = (terms: ReadonlyArray<string>, others: ReadonlySet<string>): number =>
+  terms.length === 0 ? 1 : terms.filter((term) => others.has(term)).length / terms.length
+
+/** The first day that is not told, read in any of the years; else the first word that no shown text supports. */
+export const strayIn = (
+  claims: ReadonlyArray<ClaimedText>,
+  {
+    isTold,
+    shown,
+    years
+  }: {
+    readonly years: ReadonlyArray<number>
+    readonly isTold: (day: string) => boolean
+    readonly shown: ShownText
+  }
+): { readonly day: string } | { readonly word: string } | undefined => {
+  const readings = claims.map(({ property, text }) => ({
+    property,
+    text,
+    found: years.map((one) => datesInText(text, one))
+  }))
+  for (const { found } of readings) {
+    // The same places of the text, in each of the years.
+    const days = (found[0]?.dates ?? []).map((_, at) => found.flatMap(({ dates }) => dates[at] ?? []))
+    const stray = days.find((alternatives) => !alternatives.some(isTold))
+    if (stray !== undefined) return { day: stray[0]! }
+  }
+  const word = inventedWord(
+    readings.map(({ found, property, text }) => ({ property, text: found[0]?.rest ?? text })),
+    shown
+  )
+  return word === undefined ? undefined : { word }
+}
+
 /** The first unsupported word, or undefined. */
 export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): string | undefined => {
   for (const { property, text } of claims) {
@@ -78,8 +119,7 @@ export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownTex
 /** Whether enough of the words are in the shown text; a text without words passes. */
 export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): boolean => {
   const terms = claims.flatMap(({ text }) => queryTerms(visibleText(text))).filter((term) => !speakers.has(term))
-  const carried = terms.filter((term) => shown.terms.has(term)).length
-  return terms.length === 0 || carried >= terms.length * supportedShareMin
+  return shareAmong(terms, shown.terms) >= supportedShareMin
 }
 
 /** `1,200` equals `1200`, `3` equals `three`, `15:00` equals `3 pm`. */

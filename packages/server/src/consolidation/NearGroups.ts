@@ -13,10 +13,9 @@ import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { denseText } from "@muniment/engine/text/MemoryText"
-import { stopWords } from "@muniment/engine/text/StopWords"
-import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { ConsolidationHistory, ConsolidationMark } from "@muniment/control/jobs/ConsolidationLog"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
+import { tellingTerms } from "@muniment/insight/prompts/Support"
 import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 
 /** New memories of one look; the next one goes on behind them. */
@@ -127,7 +126,7 @@ const commonShare = (memory: MemoryVersion, other: MemoryVersion): number => {
 /** But the one that it is about. */
 const wordsOf = ({ createdAt, data, id, kind, when }: MemoryVersion): ReadonlySet<string> => {
   const { subject = "", text } = readStatement({ id, kind, data, when, createdAt, relevance: 0 })
-  return new Set(queryTerms(text.replaceAll(subject, "")).filter((term) => !stopWords.has(term)))
+  return new Set(tellingTerms(text, subject))
 }
 
 /** What was still to come when it was stored, and has passed between the last look and today. */

@@ -21,7 +21,7 @@ import { contentKey, expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { isOfTool, turnOf } from "./ConversationMessages.ts"
-import { isLater } from "./KnownMemories.ts"
+import { saidLater } from "./KnownMemories.ts"
 import { meaningOf } from "./SameMeaning.ts"
 import { versionPlaces } from "./SlotKeys.ts"
 
@@ -112,7 +112,7 @@ const laterVersion = Effect.fnUntraced(function* (
   if (saidMillis === undefined || own === undefined) return undefined
   for (const uniqueKey of new Set([own, contentKey(subjectId, kind, data)])) {
     const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey })
-    if (latest !== undefined && (yield* isLater(host, namespace, latest, saidMillis))) return latest
+    if (latest !== undefined && (yield* saidLater(host, namespace, [latest], saidMillis)).size > 0) return latest
   }
   return undefined
 })

@@ -19,7 +19,13 @@ import {
   Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { type CreatedMemories, type CreateMemories, type Remember, waitsFor } from "@muniment/domain/Memory"
+import {
+  type CreatedMemories,
+  type CreateMemories,
+  type ExtractionProblem,
+  type Remember,
+  waitsFor
+} from "@muniment/domain/Memory"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { PendingReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -43,7 +49,7 @@ import { makeRequestReadings, readingKey, type RequestReadings } from "./Request
 import { SameMessages } from "./SameMessages.ts"
 import { makeReadingTrial, type ReadingTrial } from "./ReadingTrial.ts"
 import { makeRereading, type Rereading } from "./Rereading.ts"
-import { makeThreadReading, type ThreadReading } from "./ThreadReading.ts"
+import { makeThreadReading, ReadingFailed, type ThreadReading } from "./ThreadReading.ts"
 
 /** A request with a conversation. */
 export type ConversationRequest = CreateMemories & Required<Pick<CreateMemories, "conversation">>
@@ -152,7 +158,7 @@ interface Stored {
   readonly kept: KeptMessages
   /** Messages that are stored and await the reading. */
   readonly awaiting: number
-  /** How long the request waits for the reading; undefined: until its end. */
+  /** How long the request waits for the reading; undefined: until its end, or until the service stops. */
   readonly waitMillis: number | undefined
 }
 
@@ -242,36 +248,42 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
           )
         : Effect.fail(failed)
     ),
-    Effect.catchTag("ReadingFailed", ({ exhausted, isBusy, refusal }) => {
-      if (stored.awaiting === 0) return refusal
-      // Whose credits or budget do not cover the tokens pays for the messages all the same: otherwise they would be
-      // stored for nothing.
-      const isLeft = exhausted !== undefined || (isBusy && stored.waitMillis !== undefined)
-      return Effect.succeed(isLeft ? ("left" as const) : ("failed" as const))
-    })
+    Effect.catchTag("ReadingFailed", (failed) => (stored.awaiting === 0 ? failed.refusal : Effect.succeed(failed)))
   )
-  const patience = Effect.flatMap(Deferred.await(isStored), ({ waitMillis }) =>
-    waitMillis === undefined ? Effect.never : Effect.sleep(waitMillis)
-  )
+  const patience = Effect.flatMap(Deferred.await(isStored), ({ awaiting, waitMillis }) => {
+    if (waitMillis !== undefined) return Effect.sleep(waitMillis)
+    return awaiting > 0 && request.force !== true ? readings.untilStop : Effect.never
+  })
   // Of a caller who leaves early the messages may be stored.
   const left = Effect.suspend(() => {
     const namespace = directory.find(account, request.agentId)
     return namespace === undefined ? Effect.void : readings.leave(namespace, key, false)
   })
   const outcome = yield* Effect.onInterrupt(readings.run(key, attempt, patience), () => left)
-  if (outcome === undefined || outcome === "failed") yield* call.release
+  const failed = outcome instanceof ReadingFailed ? outcome : undefined
+  // Whose credits or budget do not cover the tokens pays for the messages all the same: otherwise they would be stored for
+  // nothing.
+  const isLeft =
+    outcome === "left" ||
+    failed?.exhausted !== undefined ||
+    (failed?.isBusy === true && stored.waitMillis !== undefined)
+  if (outcome === undefined || (failed !== undefined && !isLeft)) yield* call.release
   if (outcome === undefined) {
     const { kept } = yield* storeMessages(parts, asked, [])
     return { ...answerOf(plain, "done", nothingFound, kept), existing: yield* extractedBefore(parts, asked) }
   }
-  if (outcome !== "left" && outcome !== "failed") {
+  if (outcome !== "left" && !(outcome instanceof ReadingFailed)) {
     readings.end(key)
-    return answerOf(plain, "done", outcome, stored.kept)
+    return answerOf(plain, "problem" in outcome && outcome.problem ? "partial" : "done", outcome, stored.kept)
   }
   const namespace = yield* directory.ensure(account, request.agentId)
-  if (outcome === "left" && !isPaid) yield* keepPaid(parts, asked, namespace)
-  yield* readings.leave(namespace, key, outcome === "left")
-  return answerOf(plain, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
+  if (isLeft && !isPaid) yield* keepPaid(parts, asked, namespace)
+  yield* readings.leave(namespace, key, isLeft)
+  const { byRules, problem } = failed ?? {}
+  const found = { ...(byRules ?? nothingFound), read: stored.awaiting }
+  return byRules === undefined
+    ? answerOf(plain, "pending", found, stored.kept)
+    : answerOf(plain, "partial", { ...found, problem }, stored.kept)
 })
 
 /** Mark of a conversation, beside those of its messages, that says that a reading was paid for and left. */
@@ -342,13 +354,15 @@ const nothingFound = { created: [], updated: [], rejected: [], read: 0 }
 
 const answerOf = (
   { leftOut, messages: given, skippedParts }: PlainConversation,
-  extraction: "done" | "pending",
+  extraction: NonNullable<CreatedMemories["extraction"]>,
   {
+    problem,
     read,
     ...found
   }: Pick<CreatedMemories, "created" | "updated" | "rejected"> & {
     /** Messages that count as read by this request. */
     readonly read: number
+    readonly problem?: ExtractionProblem | undefined
   },
   messages: KeptMessages
 ): CreatedMemories => ({
@@ -357,7 +371,8 @@ const answerOf = (
   messages,
   ...(leftOut.length > 0 && { leftOut }),
   ...(skippedParts > 0 && { skippedParts }),
-  extraction
+  extraction,
+  ...(problem !== undefined && { extractionProblem: problem })
 })
 
 const tooManyCopies = Effect.fail(

@@ -1,21 +1,24 @@
 /**
  * What a namespace knows of the matters of some texts, for a model that reads them: live memories of the request's
- * subject but messages, the nearest of each text first. Not those that end before what is written now: their words would
+ * subject but messages, the nearest of each text first. Without a subject several people may speak: then what was learned
+ * in the same thread, and what a caller stored for none. Not those that end before what is written now: their words would
  * outlive them.
  */
 import { Clock, Effect } from "effect"
 import { backingSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import { namesOf } from "@muniment/engine/people/People"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import type { ConversationScope } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import type { KnownMemory } from "@muniment/insight/extraction/Extractor"
 import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
-import { saidMillis } from "../search/SaidTimes.ts"
+import { saidTimes } from "../search/SaidTimes.ts"
 
 const knownMax = 24
 /** Of each text at least. */
@@ -24,23 +27,35 @@ const queryLengthMax = 400
 /** Memories whose subjects are named. */
 const namedMax = 60
 
-interface KnownScope {
-  readonly subjectId: string | undefined
+interface KnownScope extends ConversationScope {
   readonly expiresAt: number | undefined
   /** What was said later is shown, and not replaced; milliseconds, undefined: all is open. */
   readonly saidMillis: number | undefined
 }
 
-/** Whether it was said, or changed by a caller, after that time, milliseconds. */
-export const isLater = (
+/** Ids of those that were said, or changed by a caller, after that time, milliseconds. */
+export const saidLater = Effect.fnUntraced(function* (
   host: NamespaceHost["Service"],
   namespace: NamespaceKey,
-  memory: MemoryVersion,
+  memories: ReadonlyArray<MemoryVersion>,
   endMillis: number | undefined
-) =>
-  endMillis === undefined
-    ? Effect.succeed(false)
-    : Effect.map(saidMillis(host, namespace, memory), (millis = memory.updatedAt) => millis > endMillis)
+) {
+  if (endMillis === undefined) return new Set<string>()
+  const times = yield* saidTimes(host, namespace, memories)
+  const later = memories.filter(({ id, updatedAt }) => (times.get(id) ?? updatedAt) > endMillis)
+  return new Set(later.map(({ id }) => id))
+})
+
+/** Memories that a reading of the conversation may know. */
+const filterFor = ({ subjectId, threadId }: ConversationScope): MemoryFilter => {
+  if (subjectId !== undefined) return { subjectId, include: "extracted" }
+  const threads = threadId === undefined ? [] : [{ threadId }]
+  return { hasNoSubject: true, include: "extracted", anyOf: [...threads, { hasNoThread: true }] }
+}
+
+/** A conversation without a thread is one of its own. */
+const isOf = ({ subjectId, threadId }: ConversationScope, memory: MemoryVersion): boolean =>
+  subjectId !== undefined || memory.threadId === threadId || memory.origin !== "extraction"
 
 export type KnownMemories = Effect.Success<typeof makeKnownMemories>
 
@@ -50,60 +65,62 @@ export const makeKnownMemories = Effect.gen(function* () {
   const embedding = yield* TextEmbedding
   const nearest = Effect.fn("KnownMemories.nearest")(function* (
     namespace: NamespaceKey,
-    { expiresAt, saidMillis: endMillis, subjectId }: KnownScope,
-    texts: ReadonlyArray<string>
+    scope: KnownScope,
+    given: ReadonlyArray<string>
   ) {
     const nowMillis = yield* Clock.currentTimeMillis
-    const filter = { subjectId, hasNoSubject: subjectId === undefined, include: "extracted" } as const
-    const limit = Math.max(perTextMin, Math.ceil(knownMax / Math.max(1, texts.length)))
-    const found = yield* Effect.forEach(texts, (whole) =>
-      Effect.gen(function* () {
-        const text = whole.slice(0, queryLengthMax)
-        const vectors = yield* embedding.query(text)
-        const query = {
+    const filter = filterFor(scope)
+    const limit = Math.max(perTextMin, Math.ceil(knownMax / Math.max(1, given.length)))
+    const texts = given.map((text) => text.slice(0, queryLengthMax))
+    // The embedder takes several texts at once.
+    const vectors = yield* Effect.forEach(texts, embedding.query, { concurrency: "unbounded" })
+    const found = yield* Effect.forEach(texts, (text, at) =>
+      Effect.map(
+        searcher.search([namespace], {
           text,
-          vectors,
+          vectors: vectors[at]!,
           isMeaningful: embedding.understands(text),
           filter,
           limit,
           minRelevance: 0
-        }
-        return (yield* searcher.search([namespace], query)).hits
-      })
+        }),
+        ({ hits }) => hits.map(({ memory }) => memory).filter((memory) => isOf(scope, memory))
+      )
     )
-    const known = new Map<string, KnownMemory & ShownMemory>()
-    for (let rank = 0; rank < limit; rank++) {
-      for (const hits of found) {
-        const memory = hits[rank]?.memory
-        if (memory === undefined || known.size === knownMax) continue
-        if (!coversLife(memory.expiresAt, expiresAt, nowMillis)) continue
-        const { contentHash, id, origin, sources, uniqueKey } = memory
-        // What a caller stored or corrected stays, and a sentence takes no record's place.
-        const isOpen =
-          origin === "extraction" &&
-          isFactKind(memory.kind) &&
-          uniqueKey !== undefined &&
-          backingSources(sources).length > 0 &&
-          !(yield* isLater(host, namespace, memory, endMillis))
-        known.set(id, { id, ...statementOf(memory), isOpen, contentHash })
-      }
-    }
-    return [...known.values()]
+    const ranked = Array.from({ length: limit }, (_, rank) => found.flatMap((hits) => hits[rank] ?? [])).flat()
+    const near = [...new Map(ranked.map((memory) => [memory.id, memory])).values()]
+      .filter(({ expiresAt }) => coversLife(expiresAt, scope.expiresAt, nowMillis))
+      .slice(0, knownMax)
+    const later = yield* saidLater(host, namespace, near, scope.saidMillis)
+    return near.map((memory): KnownMemory & ShownMemory => {
+      const { contentHash, id, kind, origin, sources, uniqueKey } = memory
+      // What a caller stored or corrected stays, and a sentence takes no record's place.
+      const isOpen =
+        origin === "extraction" &&
+        isFactKind(kind) &&
+        uniqueKey !== undefined &&
+        backingSources(sources).length > 0 &&
+        !later.has(id)
+      return { id, ...statementOf(memory), isOpen, contentHash }
+    })
   })
+  /** Undefined without a subject: what stands there is of several users. */
   const peopleOf = (namespace: NamespaceKey, subjectId: string | undefined) =>
-    searcher.people([namespace], { filter: { subjectId, hasNoSubject: subjectId === undefined } })
+    subjectId === undefined ? Effect.undefined : searcher.people([namespace], { filter: { subjectId } })
   /** The user's name: a subject is one person, and what they told in another thread is theirs here. */
   const user = Effect.fn("KnownMemories.user")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
-    return subjectId === undefined ? undefined : (yield* peopleOf(namespace, subjectId)).user?.name
+    return (yield* peopleOf(namespace, subjectId))?.user?.name
   })
   /** Relatives and the like by name, and the subjects of the latest memories; none of them the user. */
-  const names = Effect.fn("KnownMemories.names")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
-    const people = yield* peopleOf(namespace, subjectId)
-    const filter = { subjectId, hasNoSubject: subjectId === undefined, include: "extracted" } as const
-    const { memories } = yield* searcher.list([namespace], filter, { limit: namedMax, after: undefined })
-    const subjects = memories.flatMap(({ data }) => (typeof data["subject"] === "string" ? data["subject"] : []))
-    const related = people.others.filter(({ relations }) => relations.length > 0).map(({ name }) => name)
-    const own = new Set(people.user === undefined ? [] : namesOf(people.user))
+  const names = Effect.fn("KnownMemories.names")(function* (namespace: NamespaceKey, scope: ConversationScope) {
+    const people = yield* peopleOf(namespace, scope.subjectId)
+    const page = { limit: namedMax, after: undefined }
+    const { memories } = yield* searcher.list([namespace], filterFor(scope), page)
+    const subjects = memories
+      .filter((memory) => isOf(scope, memory))
+      .flatMap(({ data }) => (typeof data["subject"] === "string" ? data["subject"] : []))
+    const related = people?.others.filter(({ relations }) => relations.length > 0).map(({ name }) => name) ?? []
+    const own = new Set(people?.user === undefined ? [] : namesOf(people.user))
     const others = new Set([...related, ...subjects]).difference(own)
     return [...others].filter((name) => !/^(?:the )?user$/i.test(name))
   })

@@ -3,10 +3,11 @@
  * and what it does not finish is read in the background. A reading that was left has been charged, so a repetition of
  * its request is free until it is over.
  */
-import { Effect, Fiber, Queue, Scope } from "effect"
+import { Deferred, Effect, Fiber, Queue, Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { RoundBook } from "@muniment/worker/RoundBook"
 
 export type RequestReadings = Effect.Success<typeof makeRequestReadings>
 
@@ -16,6 +17,7 @@ export const readingKey = ({ account, agentId }: Pick<NamespaceKey, "account" | 
 
 export const makeRequestReadings = Effect.gen(function* () {
   const scope = yield* Scope.Scope
+  const untilStop = Deferred.await((yield* RoundBook.current).stopping)
   const wake = yield* Queue.sliding<void>(1)
   /** One entry a namespace, however many of its readings were left. */
   const left = new Map<NamespaceTag, NamespaceKey>()
@@ -28,6 +30,8 @@ export const makeRequestReadings = Effect.gen(function* () {
   }
 
   return {
+    /** The service stops: what is left is read after the next start. */
+    untilStop,
     /** The result of `reading`; "left" if `patience` ends first, while the reading goes on. */
     run: Effect.fnUntraced(function* <A, E>(key: string, reading: Effect.Effect<A, E>, patience: Effect.Effect<void>) {
       const fiber = yield* Effect.forkIn(reading, scope)
@@ -66,7 +70,7 @@ export const makeRequestReadings = Effect.gen(function* () {
       const fiber = underWay.get(key)
       if (fiber === undefined) return true
       const millis = isPatient ? Limits.extractionDeadlineMillis : Limits.extractionWaitMillis
-      yield* Effect.timeoutOption(Fiber.await(fiber), millis)
+      yield* Effect.raceFirst(Effect.timeoutOption(Fiber.await(fiber), millis), untilStop)
       return !underWay.has(key)
     }),
     /** The reading was carried out. */

@@ -21,12 +21,7 @@ import {
 } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
-import {
-  contextTurnsMax,
-  turnOverhead,
-  windowLengthMax,
-  windowMessagesMax
-} from "@muniment/insight/prompts/ConversationWindows"
+import { contextTurnsMax, cutInWindows } from "@muniment/insight/prompts/ConversationWindows"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
@@ -147,7 +142,7 @@ const portionsOf = Effect.fnUntraced(function* (parts: Parts, namespace: Namespa
       const isRead = again === true || (own === true && atOnce === true)
       return saidMillis >= sinceMillis && !isRead && !waiting.has(waitingKey(scope, key))
     }
-    portions.push(...cut(scope, places, isDue, ({ key }) => read.has(key)))
+    portions.push(...portionsIn(scope, places, isDue, ({ key }) => read.has(key)))
     yield* Effect.yieldNow
   }
   return portions.toSorted((left, right) => left.messages[0]!.saidMillis - right.messages[0]!.saidMillis)
@@ -159,30 +154,24 @@ const marksOf = ({ extractor }: Parts, key: string) =>
 
 const readAgainMark = (model: string, key: string): string => sha256Hex(`again ${model} ${key}`)
 
-/** Bounded as the windows of a prompt are. What ends and what stays are not mixed: memories end with their messages. */
-const cut = (
+/** One prompt each. What ends and what stays are not mixed: memories end with their messages. */
+const portionsIn = (
   scope: ConversationScope,
   places: ReadonlyArray<Place>,
   isDue: (place: Place) => boolean,
   isRead: (place: Place) => boolean
 ): ReadonlyArray<Portion> => {
-  const portions: Array<{ scope: ConversationScope; context: Array<Place>; messages: Array<Place> }> = []
-  let room = 0
-  let before: ReadonlyArray<Place> = []
-  for (const place of places) {
-    const last = portions.at(-1)?.messages
-    const isOther = last?.[0]?.expires !== place.expires
-    if (isDue(place)) {
-      room -= place.length + turnOverhead
-      if (last === undefined || isOther || room < 0 || last.length === windowMessagesMax) {
-        const context = before.filter((one) => one.expires === place.expires && isRead(one))
-        portions.push({ scope, context, messages: [place] })
-        room = windowLengthMax - place.length - turnOverhead
-      } else last.push(place)
-    }
-    before = [...before, place].slice(-contextTurnsMax)
-  }
-  return portions
+  const due = places.flatMap((place, at) => (isDue(place) ? [{ ...place, at }] : []))
+  const windows = cutInWindows(
+    due,
+    ({ length }) => length,
+    (one, before) => one.expires !== before.expires
+  )
+  return windows.map((messages) => {
+    const { at, expires } = messages[0]!
+    const before = places.slice(Math.max(0, at - contextTurnsMax), at)
+    return { scope, messages, context: before.filter((one) => one.expires === expires && isRead(one)) }
+  })
 }
 
 /** Rows that are looked at at once. */

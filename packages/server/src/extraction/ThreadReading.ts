@@ -10,9 +10,9 @@ import { Clock, Data, Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { type InvalidRequest, type PayloadTooLarge, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
+import { backingSources, type ExtractionProblem, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -64,6 +64,10 @@ export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
   readonly isBusy: boolean
   /** What did not cover the tokens: the account's credits, or a budget of the day. */
   readonly exhausted?: "credits" | "budget" | undefined
+  /** Of a model. */
+  readonly problem?: ExtractionProblem | undefined
+  /** What rules found before, where they have read the messages. */
+  readonly byRules?: ReadMemories | undefined
 }> {}
 
 /** A thread as it was before this reading. */
@@ -156,11 +160,17 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
     const around = { before, context: contextOf(before, left, fresh), messages: fresh, turnMillisMax, shown, erased }
     const extraction = yield* extracted(parts, reading, around, (asked) =>
       areStored ? extractor.extract(asked) : readBoth(extractor, asked)
+    ).pipe(
+      Effect.catchTag("ReadingFailed", (failed) => {
+        const { exhausted, isBusy, problem, refusal } = failed
+        if (extractAtOnce === undefined || problem === undefined) return failed
+        return new ReadingFailed({ refusal, isBusy, exhausted, problem, byRules: joined(found, gone) })
+      })
     )
     const result = yield* committed(parts, reading, extraction, around)
     if (result === undefined) continue
     found.push(result)
-    return { ...joined(found, gone), read: wanted.length }
+    return { ...joined(found, gone), read: wanted.length, problem: extraction.problem && problemOf(extraction.problem) }
   }
   return yield* failedBy(overtaken())
 })
@@ -182,6 +192,8 @@ export const atOnceMark = (model: string, readKey: string): string => sha256Hex(
 /** They came after messages that are read again. */
 const withoutTurns = (before: ConversationContext | undefined): ConversationContext | undefined =>
   before && { ...before, turns: [] }
+
+export type ReadMemories = ReturnType<typeof joined>
 
 type StoredReading = NonNullable<Effect.Success<ReturnType<CandidateStore>>>
 
@@ -258,7 +270,8 @@ const extracted = Effect.fnUntraced(function* <E, A>(
 ) {
   const { before, context, messages, shown, turnMillisMax } = around
   const { deadlineMillis, directory, extractor, known } = parts
-  const { agentId, subjectId } = request
+  const { agentId, subjectId, threadId } = request
+  const scope = { subjectId, threadId }
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
   const namespace = directory.find(account, agentId)
   const speakerName = namespace === undefined ? undefined : yield* known.user(namespace, subjectId)
@@ -272,11 +285,11 @@ const extracted = Effect.fnUntraced(function* <E, A>(
     conversationDate,
     turnMillisMax,
     instructions: told([parts.instructions, (yield* parts.accounts.byId(account))?.instructions, request.instructions]),
-    names: namespace === undefined ? none : helped(known.names(namespace, subjectId)),
+    names: namespace === undefined ? none : helped(known.names(namespace, scope)),
     known: (texts) =>
       namespace === undefined
         ? none
-        : Effect.tap(helped(known.nearest(namespace, { subjectId, expiresAt, saidMillis }, texts)), (memories) =>
+        : Effect.tap(helped(known.nearest(namespace, { ...scope, expiresAt, saidMillis }, texts)), (memories) =>
             Effect.sync(() => {
               for (const { contentHash, id } of memories) shown?.set(id, { contentHash, id })
             })
@@ -290,7 +303,8 @@ const extracted = Effect.fnUntraced(function* <E, A>(
         new ReadingFailed({
           refusal: refused(failure),
           isBusy: failure.reason === "overloaded",
-          exhausted: exhaustedBy[failure.reason]
+          exhausted: exhaustedBy[failure.reason],
+          problem: failure.by === undefined ? problemOf(failure, "; it is asked again") : undefined
         })
     )
   )
@@ -302,7 +316,18 @@ export const told = (instructions: ReadonlyArray<string | undefined>): ReadonlyA
 const none = Effect.succeed([])
 
 /** What is known helps; without it the messages are read all the same. */
-const helped = <A, E, R>(known: Effect.Effect<ReadonlyArray<A>, E, R>) => Effect.orElseSucceed(known, () => [])
+const helped = <A, R>(known: Effect.Effect<ReadonlyArray<A>, ReadError, R>) =>
+  Effect.catch(known, ({ _tag, code }) =>
+    Effect.as(
+      Effect.logWarning("a model reads messages without what is known of them", { reason: `${_tag} ${code}` }),
+      []
+    )
+  )
+
+const problemOf = ({ message, reason }: ModelFailure, more = ""): ExtractionProblem => ({
+  code: `model_${reason}`,
+  message: `${message}${more}`
+})
 
 const exhaustedBy: { readonly [Reason in ModelFailureReason]?: ReadingFailed["exhausted"] } = {
   unpaid: "credits",

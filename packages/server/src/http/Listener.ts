@@ -12,8 +12,9 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Deferred, Effect, Layer, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { RoundBook } from "@muniment/worker/RoundBook"
 import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
@@ -40,6 +41,8 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
       const polls = new PollClock(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
       yield* polls.watch
       const server = boundedServer(gate, polls, { host: options.host, backlog: Limits.connectionBacklog })
+      const { stopping } = yield* RoundBook.current
+      server.once("stopping", () => Deferred.doneUnsafe(stopping, Effect.void))
       adopt(server)
       return httpServerLayer(() => server, {
         host: options.host,
@@ -260,6 +263,7 @@ const drainsOnClose = (server: GatedServer, gate: Gate, polls: PollClock): void 
   const close = server.close.bind(server)
   server.close = (callback = () => undefined) => {
     isStopping = true
+    server.emit("stopping")
     server.hold()
     afterQuiet(server, "connection", polls, () => {
       isClosing = true

@@ -3,38 +3,49 @@ import { Effect } from "effect"
 import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
+import { scopeText } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
-/** When the last message was sent that a memory was extracted from; undefined: none is stored. */
-export const saidMillis = Effect.fn("SaidTimes.saidMillis")(function* (
+/** By id of the memory, milliseconds; those of which no message is stored are left out. */
+export const saidTimes = Effect.fn("SaidTimes.of")(function* (
   host: NamespaceHost["Service"],
   namespace: NamespaceKey,
-  { origin, sources, subjectId, threadId }: MemoryVersion
+  memories: ReadonlyArray<MemoryVersion>
 ) {
-  const key = origin === "extraction" ? backingSources(sources).at(-1)?.key : undefined
-  if (key === undefined) return undefined
-  const stored = yield* host.answer(namespace, { _tag: "Stored", scope: { subjectId, threadId }, keys: [key] })
-  const id = stored.get(key)
-  const message = id === undefined ? undefined : yield* host.answer(namespace, { _tag: "Find", id })
-  const millis = Date.parse(message?.when ?? "")
-  return Number.isNaN(millis) ? undefined : millis
+  const last = memories.flatMap((memory) => {
+    const key = memory.origin === "extraction" ? backingSources(memory.sources).at(-1)?.key : undefined
+    return key === undefined ? [] : [{ memory, key }]
+  })
+  const times = new Map<string, number>()
+  for (const some of Map.groupBy(last, ({ memory }) => scopeText(memory)).values()) {
+    const { subjectId, threadId } = some[0]!.memory
+    const keys = some.map(({ key }) => key)
+    const stored = yield* host.answer(namespace, { _tag: "Stored", scope: { subjectId, threadId }, keys })
+    for (const [key, those] of Map.groupBy(some, (one) => one.key)) {
+      const id = stored.get(key)
+      const message = id === undefined ? undefined : yield* host.answer(namespace, { _tag: "Find", id })
+      const millis = Date.parse(message?.when ?? "")
+      if (!Number.isNaN(millis)) for (const { memory } of those) times.set(memory.id, millis)
+    }
+  }
+  return times
 })
 
-/** By id of the memory, milliseconds; of the last of its messages. */
 export type SaidTimes = Effect.Success<typeof makeSaidTimes>
 
 export const makeSaidTimes = Effect.gen(function* () {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
-  return Effect.fn("SaidTimes.of")(function* (hits: ReadonlyArray<MemoryHit>) {
+  return Effect.fnUntraced(function* (hits: ReadonlyArray<MemoryHit>) {
     const times = new Map<string, number>()
-    for (const hit of hits) {
-      // Without its time it counts as said when it was stored.
-      const namespace = directory.byTag(hit.ranked.candidate.namespace)
+    for (const [tag, some] of Map.groupBy(hits, (hit) => hit.ranked.candidate.namespace)) {
+      const namespace = directory.byTag(tag)
       if (namespace === undefined) continue
-      const millis = yield* Effect.orElseSucceed(saidMillis(host, namespace, hit.memory), () => undefined)
-      if (millis !== undefined) times.set(hit.memory.id, millis)
+      const memories = some.map(({ memory }) => memory)
+      // Without its time a memory counts as said when it was stored.
+      const found = yield* Effect.orElseSucceed(saidTimes(host, namespace, memories), () => new Map<string, number>())
+      for (const [id, millis] of found) times.set(id, millis)
     }
     return times
   })

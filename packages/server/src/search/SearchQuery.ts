@@ -144,7 +144,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     includeSuperseded: query.includeSuperseded,
     include: query.include
     // Every filter but those that no request names.
-  } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject">, unknown> & MemoryFilter
+  } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject" | "hasNoThread">, unknown> & MemoryFilter
 })
 
 const tagsIn = (text: string): ReadonlyArray<string> =>

@@ -15,6 +15,7 @@ const everyFilter: Required<MemoryFilter> = {
   data: { city: "Oslo" },
   where: { "data.city": "Oslo" },
   hasNoSubject: true,
+  hasNoThread: true,
   anyOf: [{}]
 }
 const ofWholeConversations: ReadonlySet<string> = new Set(["agentId", "subjectId", "threadId", "includeSuperseded"])

@@ -38,6 +38,9 @@ const reasons = (request: ExtractionRequest, memory: unknown, isStrict = false) 
 
 const alice = requestOf(["My name is Alice and I live in  SEATTLE.", "I fly to Oslo tomorrow. I don't own a boat."])
 
+const messagesIn = ({ prompt }: SeenRequest) =>
+  sectionOf(prompt, "MESSAGES").map((line) => (line as { readonly n: number }).n)
+
 describe("a message with a time of its own", () => {
   const said = { role: "user" as const, content: "I fly to Oslo tomorrow." }
   const request = requestOf([], {
@@ -226,6 +229,14 @@ describe("what is known", () => {
     })
   )
 
+  it.effect("is not told again in its own words, whatever for", () =>
+    Effect.gen(function* () {
+      const nurse = fact("Alice is a nurse", "moved to Seattle")
+      expect(yield* reasons(request, nurse)).toEqual([0, "unsupported"])
+      expect(yield* reasons(request, { ...nurse, op: "replace", id: "k1" })).toEqual([0, "unsupported"])
+    })
+  )
+
   it.effect("of an earlier window can be replaced by a later one", () =>
     Effect.gen(function* () {
       const contents = Array.from({ length: 20 }, (_, at) =>
@@ -239,6 +250,17 @@ describe("what is known", () => {
       })
       expect(candidates).toHaveLength(2)
       expect(candidates[1]?.supersedes).toBe(candidates[0])
+    })
+  )
+})
+
+describe("a reply", () => {
+  it.effect("of other names is no reply, and an empty one says that there is nothing", () =>
+    Effect.gen(function* () {
+      const failed = yield* Effect.flip(extract(alice, () => ({ answer: "Alice lives in Seattle" })))
+      expect(failed.reason).toBe("malformed")
+      for (const reply of [{}, { memories: [] }, { withhold: [], note: "nothing" }])
+        expect(yield* extract(alice, () => reply)).toMatchObject({ candidates: [], dropped: [] })
     })
   )
 })
@@ -351,7 +373,7 @@ describe("a long conversation", () => {
 
   it.effect("fails as a whole when one window fails", () =>
     Effect.gen(function* () {
-      const failure = new ModelFailure({ reason: "timeout", message: "too slow" })
+      const failure = new ModelFailure({ reason: "unreachable", message: "too slow" })
       let calls = 0
       const error = yield* Effect.flip(extract(long, () => ((calls += 1) === 2 ? failure : { memories: [] })))
       expect(error).toBe(failure)
@@ -362,8 +384,6 @@ describe("a long conversation", () => {
     Effect.gen(function* () {
       const truncated = new ModelFailure({ reason: "truncated", message: "cut" })
       const seen: Array<SeenRequest> = []
-      const messagesIn = ({ prompt }: SeenRequest) =>
-        sectionOf(prompt, "MESSAGES").map((line) => (line as { readonly n: number }).n)
       const contents = Array.from({ length: 12 }, (_, at) => (at === 4 ? "I keep bees." : `I live in town ${at}.`))
       const { candidates } = yield* extract(
         requestOf(contents),
@@ -391,6 +411,28 @@ describe("a long conversation", () => {
       const truncated = new ModelFailure({ reason: "truncated", message: "cut" })
       const { candidates } = yield* extract(requestOf(["I keep bees.", "I row."]), () => truncated, seen)
       expect([candidates, seen.length]).toEqual([[], 3])
+    })
+  )
+
+  it.effect("that comes too late is read in halves, and no window is asked for twice, by a second attempt either", () =>
+    Effect.gen(function* () {
+      const seen: Array<SeenRequest> = []
+      const late = new ModelFailure({ reason: "timeout", message: "late" })
+      const down = new ModelFailure({ reason: "unreachable", message: "down" })
+      const request = requestOf(["I keep bees.", "I row.", "I bake.", "I knit."])
+      const attempts = Extractor.use((extractor) =>
+        Effect.gen(function* () {
+          expect((yield* Effect.flip(extractor.extract(request))).reason).toBe("unreachable")
+          return yield* extractor.extract(request)
+        })
+      )
+      const reply: Reply = (one) => {
+        const shown = messagesIn(one).length
+        return shown > 2 ? late : shown === 2 && seen.length === 3 ? down : { memories: [] }
+      }
+      yield* Effect.provide(attempts, Layer.provide(LlmExtractor.layer(), scriptedModel(reply, seen)))
+      const asked = seen.map((one) => messagesIn(one).join())
+      expect(asked).toEqual(["1,2,3,4", "1,2", "3,4", "1,2", "3,4"])
     })
   )
 

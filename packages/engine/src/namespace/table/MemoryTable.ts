@@ -48,7 +48,7 @@ export class MemoryTable {
   readonly #kinds = new Map<string, SlotSet>()
   /** Key undefined: the memories without a subject. */
   readonly #subjects = new Map<string | undefined, SlotSet>()
-  readonly #threads = new Map<string, SlotSet>()
+  readonly #threads = new Map<string | undefined, SlotSet>()
   readonly #tags = new Map<string, SlotSet>()
   /** Messages by the name of their speaker. */
   readonly #speakers = new Map<string, SlotSet>()
@@ -258,8 +258,9 @@ export class MemoryTable {
 
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
   searchable(filter: TableFilter): Bitmap {
-    const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { data, include = "all", kind, subjectId, threadId, where, within, ...unknown } = rest
+    const { agentId: _agentId, includeSuperseded, tags, anyOf, eventFrom, eventTo, ...rest } = filter
+    const { data, hasNoSubject, hasNoThread, include = "all", kind, ...others } = rest
+    const { subjectId, threadId, where, within, ...unknown } = others
     requireNone(unknown)
     if (data !== undefined || where !== undefined) throw new Error("the filter by data is not resolved")
     let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
@@ -279,6 +280,7 @@ export class MemoryTable {
     }
     if (within !== undefined) bitmap.and(within)
     if (hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
+    if (hasNoThread === true) bitmap = this.#threads.get(undefined)?.restrict(bitmap) ?? new Bitmap()
     if (tags !== undefined) {
       const any = new Bitmap()
       for (const tag of tags) this.#tags.get(tag)?.unite(any)
@@ -404,7 +406,7 @@ export class MemoryTable {
   #setFiltersAt(slot: number, row: MemoryRow, member: boolean): void {
     this.#setFilter(this.#kinds, row.kind, slot, member)
     this.#setFilter(this.#subjects, row.subjectId, slot, member)
-    if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, slot, member)
+    this.#setFilter(this.#threads, row.threadId, slot, member)
     for (const tag of row.tags) this.#setFilter(this.#tags, tag, slot, member)
     if (row.message === undefined) return
     this.#setFilter(this.#speakers, row.message.speaker, slot, member)
