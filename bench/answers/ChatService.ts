@@ -1,5 +1,4 @@
 /** The service under test as a chat's clients see it: a running one by URL and key, or one started here. */
-import { Limits } from "@muniment/domain/Limits"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import type { ChatMessage } from "./ChatSet.ts"
 import { openService } from "./Service.ts"
@@ -23,8 +22,6 @@ export interface ChatService {
   /** One thread for each session, in windows, until all are found by meaning. */
   readonly store: (agentId: string, messages: ReadonlyArray<ChatMessage>) => Promise<void>
   readonly ask: (agentId: string, question: string) => Promise<ChatAnswer>
-  /** What an answer is built from, best first. */
-  readonly find: (agentId: string, question: string) => Promise<ReadonlyArray<FoundHit>>
   readonly stop: () => Promise<void>
 }
 
@@ -53,10 +50,6 @@ export const openChatService = async (url: string | undefined, key: string | und
       }
     },
     ask: (agentId, query) => search({ agentId, mode: "answer", query }),
-    find: async (agentId, query) => {
-      const limit = String(Limits.answerEvidenceDefault)
-      return (await search<{ readonly memories: ReadonlyArray<FoundHit> }>({ agentId, query, limit })).memories
-    },
     stop
   }
 }

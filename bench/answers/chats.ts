@@ -8,13 +8,10 @@ import { parseArgs } from "node:util"
 import { partAsked } from "@muniment/insight/answers/AnswerPart"
 import { answerHelp, wholeNumber } from "../Usage.ts"
 import { type Chat, type ChatMessage, type ChatQuestion, type Part, readChats } from "./ChatSet.ts"
-import { fitGate, type Judged, judgedQuotes } from "./GateFit.ts"
 import { saysGold } from "./GoldAnswers.ts"
 import { type ChatService, openChatService, type FoundHit } from "./ChatService.ts"
-import { ownQuotes } from "./OwnQuotes.ts"
-import { openService } from "./Service.ts"
 
-const usage = `node bench/answers/chats.ts --data DIR [--part fit|held|all] [--read COUNT] [--wrong] [--fit] [--url URL --key KEY]
+const usage = `node bench/answers/chats.ts --data DIR [--part fit|held|all] [--read COUNT] [--wrong] [--url URL --key KEY]
 
 Stores LoCoMo's conversations message by message and asks their questions in mode \`answer\`.
 
@@ -22,7 +19,6 @@ Stores LoCoMo's conversations message by message and asks their questions in mod
   --part     the part to play (held); the gate is fitted on the other
   --read     prints so many answers to read by hand, spread over all, with the gold answer
   --wrong    prints every answer that is probably wrong, to be read by hand
-  --fit      fits the weights of the gate for messages on the part and on own/fit and prints them, instead of judging
   --url      a running service instead of one started here; needs --key
   --key      the key to call it with`
 
@@ -44,7 +40,6 @@ const main = async (): Promise<void> => {
       part: { type: "string", default: "held" },
       read: { type: "string", default: "0" },
       wrong: { type: "boolean", default: false },
-      fit: { type: "boolean", default: false },
       url: { type: "string" },
       key: { type: "string" }
     }
@@ -55,15 +50,10 @@ const main = async (): Promise<void> => {
   if (chats.length === 0) throw new Error(`usage: ${usage}`)
   const service = await openChatService(values.url, values.key)
   try {
-    if (values.fit) {
-      const judged = [...(await collect(service, chats)), ...(await collectOwn(values.url, values.key))]
-      console.log(JSON.stringify(fitGate(judged), null, 2))
-    } else {
-      const played = await play(service, chats)
-      report(chats, played)
-      printSample(played, wholeNumber("read", values.read, 0))
-      if (values.wrong) for (const one of groundedOf(played).filter((each) => !isRight(each))) printOne(one)
-    }
+    const played = await play(service, chats)
+    report(chats, played)
+    printSample(played, wholeNumber("read", values.read, 0))
+    if (values.wrong) for (const one of groundedOf(played).filter((each) => !isRight(each))) printOne(one)
   } finally {
     await service.stop()
   }
@@ -102,31 +92,6 @@ const play = async (service: ChatService, chats: ReadonlyArray<Chat>): Promise<R
 /** By name and text: an extracted memory is none. */
 const isEvidence = (messages: ReadonlyArray<ChatMessage>, { evidence }: ChatQuestion, { data }: FoundHit): boolean =>
   messages.some(({ id, name, text }) => evidence.has(id) && data["name"] === name && data["text"] === text)
-
-/** What the gate saw, beside what is right. */
-const collect = async (service: ChatService, chats: ReadonlyArray<Chat>): Promise<ReadonlyArray<Judged>> => {
-  const judged: Array<Judged> = []
-  for (const chat of chats) {
-    const agentId = await stored(service, chat)
-    for (const question of chat.questions) {
-      const hits = await service.find(agentId, question.text)
-      const isRight = (hit: FoundHit, quote: string): boolean =>
-        question.kind === "answerable" && (isEvidence(chat.messages, question, hit) || saysGold(question, quote))
-      judged.push(...judgedQuotes(question.text, hits, isRight))
-    }
-    process.stderr.write(`${chat.name}: ${chat.questions.length} questions\n`)
-  }
-  return judged
-}
-
-const collectOwn = async (url: string | undefined, key: string | undefined): Promise<ReadonlyArray<Judged>> => {
-  const service = await openService(url, key)
-  try {
-    return await ownQuotes(service)
-  } finally {
-    await service.stop()
-  }
-}
 
 const report = (chats: ReadonlyArray<Chat>, played: ReadonlyArray<Played>): void => {
   const of = (kind: ChatQuestion["kind"]) => played.filter(({ question }) => question.kind === kind)

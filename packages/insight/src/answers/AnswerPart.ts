@@ -1,24 +1,44 @@
 /**
  * The part that a question asks for: an amount, a duration, a place, a person, a reason, a name, a date. Each row says
- * how it is asked for and what shape it has in a statement; the tests run its example and counterexample. A part that
- * the question itself names does not count. English, by the form of words.
+ * how it is asked for, what shape it has in a statement, and its plain form: a sum rather than any number, "because" rather
+ * than "for". The tests run its sentences. A part that the question itself names does not count.
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
-import type { PartName } from "./PartName.ts"
-import { statesPlainly, withoutDates } from "./PlainPart.ts"
+
+export type PartName =
+  | "frequency"
+  | "age"
+  | "duration"
+  | "amount"
+  | "date"
+  | "contact"
+  | "colour"
+  | "make"
+  | "breed"
+  | "surname"
+  | "name"
+  | "place"
+  | "person"
+  | "reason"
+  | "yesNo"
+  | "thing"
+  | "topic"
 
 interface AnswerPartRow {
   readonly name: PartName
   readonly asked: RegExp
   /** Undefined: any statement has it. */
-  readonly held: ((statement: HeldIn, asked: ReadonlySet<string>) => boolean) | undefined
+  readonly held?: (statement: HeldIn, asked: ReadonlySet<string>) => boolean
   readonly question: string
   /** Statements with and without the part. */
   readonly example: string
-  readonly counterexample: string | undefined
+  readonly counterexample?: string
+  /** Its plain form; a sentence with it and one without. */
+  readonly plain?: RegExp
+  readonly plainly?: readonly [string, string]
 }
 
 /** What is looked at of a statement; also of one that is not stored, as in tests. */
@@ -35,8 +55,8 @@ export const partAsked = (lower: string): PartName => {
 
 /** `asked`: stems of the question. */
 export const hasPart = (part: PartName, statement: HeldIn, asked: ReadonlySet<string>): boolean =>
-  (byName.get(part)?.(statement, asked) ?? true) ||
-  (alsoPlain.has(part) && statesPlainly(part, statement.text, { topic: [], counted: [] }))
+  (byName.get(part)?.held?.(statement, asked) ?? true) ||
+  (alsoPlain.has(part) && isPlain(part, statement.text, { topic: [], counted: [] }))
 
 /** Their plain forms have more: "the 16th", "9 march", "40 min". */
 const alsoPlain: ReadonlySet<PartName> = new Set(["age", "date", "duration"])
@@ -150,6 +170,23 @@ const hasContact = ({ text }: HeldIn, asked: ReadonlySet<string>): boolean =>
 
 const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|must|isn't|doesn't|didn't"
 
+const DAY = `(?:${[...monthNames, ...monthNames.map((name) => `${name.slice(0, 3)}\\.?`)].join("|")})`
+const WEEKDAY = `(?:${weekdayNames.join("|")})s?`
+/** Digits that are no sum: days, years, clock times and phone numbers. */
+const DATES = new RegExp(
+  `\\b\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${DAY}\\b|\\b${DAY} \\d{1,2}(?:st|nd|rd|th)?\\b|\\b(?:19|20)\\d\\d\\b(?![,.]\\d)|` +
+    "\\b\\d{4}-\\d\\d-\\d\\d\\b|\\b\\d{1,2}:\\d\\d\\b|\\b\\d{1,2} ?[ap]\\.?m\\b|\\b\\d{1,2}(?:st|nd|rd|th)\\b",
+  "giu"
+)
+const COUNT =
+  "(?:\\d[\\d,.]*k?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|sixty|hundred|thousand|half an?|couple of|few|an?)"
+const TIME_UNIT =
+  "(?:min(?:ute)?s?|h(?:ou)?rs?|h|days?|nights?|weeks?|months?|years?|decades?|semesters?|evenings?|sessions?)"
+
+/** First words of a sentence that are no names. */
+const NOT_NAME =
+  "(?!(?:I|The|They|This|That|These|Those|It|He|She|We|You|There|What|My|Our|His|Her|And|But|So|Also|Yes|No|If|In|\\p{L}+ing)\\b)"
+
 export const answerParts: ReadonlyArray<AnswerPartRow> = [
   {
     name: "frequency",
@@ -157,7 +194,10 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: matches(FREQUENCY),
     question: "How often does Ann swim?",
     example: "I swim twice a week.",
-    counterexample: "I swim in the lake."
+    counterexample: "I swim in the lake.",
+    plain:
+      /\b(?:every|each|daily|weekly|monthly|once|twice|(?:\d+|two|three|four|five|six) (?:times|days)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|never|per|an? (?:day|week|month|year))\b/iu,
+    plainly: ["I swim twice a week.", "I swim in the lake."]
   },
   {
     name: "age",
@@ -167,7 +207,10 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     ),
     question: "How old is Rex?",
     example: "Rex is a four year old greyhound.",
-    counterexample: "Rex is a greyhound."
+    counterexample: "Rex is a greyhound.",
+    plain:
+      /(?:\b(?:is|am|are|was|turn(?:s|ed|ing)?)|['’](?:m|s|re)) (?:now |only |just |almost |nearly )?(?:\d{1,3}(?![\d,.:]*\d| ?(?:%|km|euros?|pounds?|dollars?|per|a|each|in|on|min|minutes?|hours?|days?|weeks?)\b)|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen|\p{L}+ty)(?=[.,!]|$| (?:now|and|years?|months?|in)\b))|\b[\p{L}\d]+[- ](?:years?|months?|weeks?)[- ]old\b|, \d{1,3}(?= ?(?:[.,!]|$))/iu,
+    plainly: ["Rex, she's 11 and hates cars.", "The bus is 20 minutes late."]
   },
   {
     name: "duration",
@@ -180,7 +223,9 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     ),
     question: "How long has Ann had Rex?",
     example: "I've had him for three years.",
-    counterexample: "I've had him from a shelter."
+    counterexample: "I've had him from a shelter.",
+    plain: new RegExp(`(?<!\\d )\\b${COUNT}[ -]?(?:(?!an? )\\p{Ll}+ )?${TIME_UNIT}\\b(?! ago)`, "iu"),
+    plainly: ["It takes 25 min.", "I met her three years ago."]
   },
   {
     name: "amount",
@@ -189,7 +234,12 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: ({ text }) => AMOUNT.test(withoutDates(text)),
     question: "How many cats does Ann have?",
     example: "I have two cats.",
-    counterexample: "My cats are lovely."
+    counterexample: "My cats are lovely.",
+    plain: new RegExp(
+      `\\d(?![\\d,.]*(?: ?%| ?(?:(?!an? |per |each |every )\\p{Ll}+ )?(?:${TIME_UNIT}|year-old|o'clock)\\b))`,
+      "iu"
+    ),
+    plainly: ["We pay 1,250 a month.", "It takes 20 minutes on 5 March."]
   },
   {
     name: "date",
@@ -197,7 +247,13 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: hasDate,
     question: "When did Ann move?",
     example: "I moved in May.",
-    counterexample: "I moved to a larger flat."
+    counterexample: "I moved to a larger flat.",
+    plain: new RegExp(
+      `\\b\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${DAY}|\\b${DAY} \\d|\\b(?:in|since|until|till|by|from) ${DAY}\\b|\\b(?:at|until|till|by|before|after) (?:Christmas|Easter)\\b|\\b${WEEKDAY}\\b|` +
+        "\\bthe \\d{1,2}(?:st|nd|rd|th)\\b|\\b\\d{1,2}(?::\\d\\d| ?[ap]\\.?m\\b)|\\b(?:in|since) (?:19|20)\\d\\d\\b",
+      "iu"
+    ),
+    plainly: ["It was moved to 13 May.", "It was moved again."]
   },
   {
     name: "contact",
@@ -247,7 +303,10 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: hasName,
     question: "What is the name of Ann's dog?",
     example: "My dog Rex is a greyhound.",
-    counterexample: "My dog is a greyhound."
+    counterexample: "My dog is a greyhound.",
+    plain:
+      /\b(?:(?:called|named)(?! (?:after|for|by|in|on|off|at|to)\b)|names? (?:is|was|are)|name['’]s|nicknamed) ["“]?\p{L}|["“]\p{Lu}/u,
+    plainly: ["We have a dog called Rex.", "My sister was named after Rosa."]
   },
   {
     name: "place",
@@ -255,7 +314,12 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: hasPlace,
     question: "Where does Ann live?",
     example: "I moved to Oslo.",
-    counterexample: "I moved house."
+    counterexample: "I moved house.",
+    plain: new RegExp(
+      `\\b(?:in|at|from|near|to|on|around|behind)(?: (?:the|a|an|our|my|her|his|their))?(?: \\p{Ll}+)? (?!${WEEKDAY}|${DAY}\\b)\\p{Lu}\\p{L}+`,
+      "u"
+    ),
+    plainly: ["We found a flat on Larkspur Road.", "We found a flat in the end."]
   },
   {
     name: "person",
@@ -263,7 +327,15 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: hasPerson,
     question: "Who came to dinner?",
     example: "Dinner with my sister was fun.",
-    counterexample: "Dinner was fun."
+    counterexample: "Dinner was fun.",
+    plain: new RegExp(
+      "\\b(?:called|named|name['’]s|name is) \\p{L}|" +
+        "\\b(?:is|was|be|will be) (?:now )?\\p{Lu}\\p{Ll}+ ?(?:\\p{Lu}|[.,!]|$)|" +
+        "\\b(?:my|our|his|her|their|by|with|to|from|and|the|an?) (?:\\p{Ll}+[ -]){0,3}\\p{Lu}\\p{L}+|" +
+        `(?:^|[.,!] )${NOT_NAME}\\p{Lu}\\p{L}+(?: \\p{Lu}\\p{L}+)?(?:['’]s)? (?:is|was|has|had|will|and|[\\p{Ll}]+(?:ed|s|ly))\\b`,
+      "u"
+    ),
+    plainly: ["Booked it, my brother Owen is driving.", "They moved it, somebody drives."]
   },
   {
     name: "reason",
@@ -271,24 +343,80 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     held: matches(REASON),
     question: "Why did Ann leave?",
     example: "I left because of the noise.",
-    counterexample: "I left early."
+    counterexample: "I left early.",
+    plain:
+      /\b(?:because|bc|cuz|coz|due to|thanks to|so that|in order to|as a result|reasons?|that['’]?s why|in the end it was)\b|(?:^|[,;.] |\b(?:and|but) )since \p{L}+|(?<=[\p{L}\d],? )since (?:he|she|it|we|they|i|my|our|her|his|the|their|nobody|somebody|someone)\b/iu,
+    plainly: ["I canceled it, since I caught a cold.", "I waited for two hours after lunch."]
   },
   {
     name: "thing",
     asked: /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|^(?:please )?(?:list|name)\b/,
-    held: undefined,
     question: "What did Ann bake?",
-    example: "I baked a pie.",
-    counterexample: undefined
+    example: "I baked a pie."
   },
   {
     name: "yesNo",
     asked: new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`),
-    held: undefined,
     question: "Does Ann bake?",
-    example: "I bake pies.",
-    counterexample: undefined
+    example: "I bake pies."
   }
 ]
 
-const byName = new Map(answerParts.map(({ held, name }) => [name, held]))
+const byName = new Map(answerParts.map((row) => [row.name, row]))
+
+/** What is looked for beside the part, as stems. */
+export interface AskedTerms {
+  readonly topic: ReadonlyArray<string>
+  /** What "how many" counts. */
+  readonly counted: ReadonlyArray<string>
+}
+
+/** Whether the part has a plain form at all. */
+export const hasPlainForm = (part: PartName): boolean => byName.get(part)?.plain !== undefined
+
+/** "9 March" is no sum; "my sister Lotte" names the sister. */
+export const isPlain = (part: PartName, sentence: string, { counted, topic }: AskedTerms): boolean => {
+  const pattern = byName.get(part)?.plain
+  if (pattern === undefined) return false
+  if (part === "name") return (pattern.test(sentence) && !callsOther(sentence, topic)) || isNamedBeside(sentence, topic)
+  if (part === "age") return pattern.test(withoutDates(sentence))
+  if (part !== "amount") return pattern.test(sentence)
+  const rest = withoutDates(sentence)
+  return counted.length === 0 ? pattern.test(rest) : isCounted(rest, counted)
+}
+
+/** "A helper called Oksana" names no gran; "she's called" and "a woman called" may. */
+const callsOther = (text: string, topic: ReadonlyArray<string>): boolean => {
+  const called = [...text.matchAll(CALLED)].map(([, word = ""]) => word.toLowerCase())
+  const isOther = (word: string): boolean =>
+    !stopWords.has(word) && !anyone.has(word) && !tokenize(word).some((stem) => topic.includes(stem))
+  return topic.length > 0 && called.length > 0 && called.every(isOther)
+}
+const CALLED = /(?<![\p{L}'’])([\p{L}-]+)(?:,? (?:is|was|are|who is))? (?:called|named|nicknamed) /giu
+const anyone: ReadonlySet<string> = new Set(
+  "shes hes its guy man woman girl boy person one thing place somebody someone".split(" ")
+)
+
+const NOUN_NAME = /((?:\p{Ll}[\p{L}-]* ){1,2})["“]?\p{Lu}\p{L}+/gu
+const NAME_NOUN = /\p{Lu}\p{L}+(?:,| is| was) (?:my|our|his|her|their|an?|the) ((?:[\p{L}-]+ ?){1,3})/gu
+const BETWEEN = /\b(?:in|at|from|to|near|on|by|for|with|of|after|and|or|is|was)\b/
+
+/** "Sister Lotte", "Lotte, my sister". */
+const isNamedBeside = (text: string, topic: ReadonlyArray<string>): boolean =>
+  [...text.matchAll(NOUN_NAME), ...text.matchAll(NAME_NOUN)].some(
+    ([, words = ""]) => !BETWEEN.test(words) && tokenize(words).some((stem) => topic.includes(stem))
+  )
+
+export const withoutDates = (text: string): string => text.replaceAll(DATES, " ")
+
+const NUMBERED = new RegExp(`\\b${COUNT} ((?:[\\p{L}-]+ ?){1,3})`, "giu")
+
+/** "310 pages", "two big rooms". */
+const isCounted = (text: string, counted: ReadonlyArray<string>): boolean =>
+  [...text.matchAll(NUMBERED)].some(([, words = ""]) => tokenize(words).some((stem) => counted.includes(stem)))
+
+/** What is weighed, feared or asked rather than stated. */
+export const isHedged = (text: string): boolean =>
+  /\b(?:if|might|maybe|perhaps|probably|could|would(?! (?:have|rather))|should|wonder(?:ing)?|thinking (?:of|about)|not sure|hope(?:fully)?|do i|shall i)\b|\?["'”’)]?$/i.test(
+    text
+  )

@@ -4,17 +4,15 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
-import { mayHaveChanged } from "./ChangedSince.ts"
+import { mayHaveChanged } from "./Changes.ts"
 import { dateText } from "./DateText.ts"
-import { isGrounded, polarityIn, type Weighed, weighQuotes } from "./GroundedGate.ts"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
-import { type HitList, hitListOf } from "./HitList.ts"
+import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
-import type { MemoryStatement } from "./MemoryStatement.ts"
-import { withNewerAnswers } from "./NewerAnswer.ts"
-import { saidAt } from "./QuoteSource.ts"
-import { withNewestValues } from "./NewestValue.ts"
+import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
+import { byTime, saidAt } from "./QuoteSource.ts"
 import { type Question, readQuestion } from "./Question.ts"
+import { isOfPast, slotStated } from "./SlotValue.ts"
 import { daysWritten, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
@@ -34,43 +32,59 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
   const chosen = best.statement.speaker === undefined ? [best, ...furtherStatements(asked, best, others)] : [best]
   return {
     answer: chosen.map((quote) => said(asked, quote, list)).join(" "),
-    citations: chosen.flatMap(({ memory, replyTo }) => [
-      ...(replyTo === undefined ? [] : [replyTo.memory.id]),
-      memory.id
-    ]),
+    citations: chosen.map(({ memory }) => memory.id),
     grounded: true,
     method: "extractive"
   }
 }
 
-/** A quote, and how sure it is that it answers. */
-export interface GroundedQuote extends Quote, Weighed {}
-
 /**
  * Those that pass the gate, surest first, among them those of the owner whom the search found most relevant; of the values
  * of one slot the newest alone.
  */
-const groundedQuotes = (asked: Question, quotes: ReadonlyArray<Quote>, list: HitList): ReadonlyArray<GroundedQuote> => {
-  const weighed = weighQuotes(asked, quotes, list)
-  const newest = withNewestValues(
-    quotes.map((quote, at) => ({ ...quote, ...weighed[at]! })),
-    asked.isOfPast
-  )
-  const grounded = withNewerAnswers(asked, newest).filter(
-    (quote) =>
-      isGrounded(quote.statement, quote.chance) &&
-      !mayHaveChanged(asked, quote, quotes) &&
-      !(asked.isWhenDone && isStillToCome(quote, quotes))
-  )
+const groundedQuotes = (asked: Question, quotes: ReadonlyArray<Quote>, list: HitList): ReadonlyArray<Quote> => {
+  const chances = chancesOf(asked, quotes, list)
+  const grounded = withNewestValues(
+    quotes
+      .map((quote, at) => ({ ...quote, chance: chances[at]! }))
+      .filter(({ chance, statement }) => isGrounded(statement, chance)),
+    asked,
+    quotes
+  ).filter((quote) => !mayHaveChanged(asked, quote, quotes) && !(asked.isWhenDone && isStillToCome(quote, quotes)))
   const relevances = new Map<string | undefined, number>()
   for (const { memory } of grounded) {
     relevances.set(memory.owner, Math.max(memory.relevance, relevances.get(memory.owner) ?? 0))
   }
-  const ofOwner = ({ memory }: GroundedQuote): number => relevances.get(memory.owner) ?? 0
+  const ofOwner = ({ memory }: Quote): number => relevances.get(memory.owner) ?? 0
   return grounded.toSorted(
     (left, right) =>
       right.chance - left.chance || ofOwner(right) - ofOwner(left) || right.memory.createdAt - left.memory.createdAt
   )
+}
+
+/** Of each slot and subject the newest value alone; of the past those that were replaced or are stated as past. */
+const withNewestValues = <Q extends Quote>(
+  values: ReadonlyArray<Q>,
+  { isOfPast: isPastAsked }: Question,
+  quotes: ReadonlyArray<Quote>
+): ReadonlyArray<Q> => {
+  const slots = values.map(({ memory, statement, text }) => {
+    const slot = slotStated(memory, statement, text)
+    const { subject } = statement
+    // A user without a name is somebody else in the memories of another subject.
+    const owner = subject === undefined || isUser(subject) ? memory.owner : undefined
+    return slot && `${slot} of ${subject ?? ""} ${owner ?? ""}`
+  })
+  return values.filter((value, at) => {
+    const slot = slots[at]
+    if (slot === undefined) return true
+    const rivals = values.filter((other, place) => other !== value && slots[place] === slot)
+    const time = saidAt(value, quotes)
+    const isOutdated = rivals.some((other) => !isOfPast(other.text) && byTime(saidAt(other, quotes), time) > 0)
+    const isCurrent = !isOfPast(value.text) && !isOutdated
+    // "No longer drinks coffee" is the present state as long as nothing newer is.
+    return isCurrent !== isPastAsked || (rivals.length === 0 && !isPastAsked)
+  })
 }
 
 /** A stored event that lay ahead when it was told. */
@@ -103,11 +117,10 @@ const isSame = (left: Quote, right: Quote): boolean => {
 }
 
 const said = (asked: Question, quote: Quote, list: HitList): string => {
-  const { replyTo, statement, text } = quote
+  const { statement, text } = quote
   if (statement.speaker === undefined) return statementSaid(asked, statement, text)
   const polarity = polarityIn(asked, quote, list)
-  const told = `${polarity === undefined || polarity === "limited" ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
-  return replyTo === undefined ? told : `${nameOf(replyTo.statement)}: "${replyTo.text}" ${told}`
+  return `${polarity === undefined || polarity === "limited" ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
 }
 
 /** For "when": appends the date that the memory has outside of its text. */

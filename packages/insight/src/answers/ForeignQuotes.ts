@@ -10,7 +10,7 @@
 import { foldWord } from "@muniment/engine/text/foldWord"
 import { isStopWord, languageOf, type TextLanguage } from "@muniment/engine/text/Language"
 import { type ForeignPart, type FrontedForms, frontedForms, type UnmovedForms, unmovedForms } from "./foreignForms.ts"
-import { COMPARED_HITS, type HitList, isAssistant } from "./HitList.ts"
+import { COMPARED_HITS, type HitList, isAssistant } from "./Gate.ts"
 import type { Quote } from "./Quote.ts"
 import { byTime, saidAt, speakerOf } from "./QuoteSource.ts"
 

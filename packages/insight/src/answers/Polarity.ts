@@ -9,48 +9,32 @@ import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import type { Clause } from "./Clause.ts"
 import type { Question } from "./Question.ts"
-import type { Quote } from "./Quote.ts"
 
 /** `limited`: so or not so under a condition. */
 export type Polarity = "Yes" | "No" | "limited"
 
-/** `told`: the clauses of the quote about the one asked about. `isOwn`: that is the quote's speaker. */
+/** `told`: the clauses about the one asked about. */
 export const polarityOf = (
   question: Question,
-  { clauses, replyTo, text }: Pick<Quote, "clauses" | "replyTo" | "text">,
-  told: ReadonlyArray<Clause>,
-  isOwn: boolean
+  clauses: ReadonlyArray<Clause>,
+  told: ReadonlyArray<Clause>
 ): Polarity | undefined => {
   if (question.part !== "yesNo") return undefined
-  const isAskedThere =
-    replyTo?.part === "yesNo" &&
-    (/\byour?\b/i.test(replyTo.text) ? isOwn : question.subject.terms.some((term) => replyTo.terms.has(term)))
-  const said = isAskedThere ? replied(text) : undefined
-  if (said !== undefined) return said
   const others = question.topic.filter((term) => !question.subject.terms.includes(term))
   // "Is my sister vegan": without a tagger the last word may count among the subject's.
   const wanted = others.length > 0 ? others : question.topic.slice(1).slice(-1)
   const found = told.filter(
-    ({ terms, text: clause }) =>
-      wanted.length > 0 && wanted.every((term) => terms.has(term)) && hasVerb(question, clause)
+    ({ terms, text }) => wanted.length > 0 && wanted.every((term) => terms.has(term)) && hasVerb(question, text)
   )
-  const asked = new Set(tokenize(question.text))
   const [only] = found
   if (only === undefined || found.length > 1) return undefined
-  const polarity = stated(only, new Set(wanted), asked)
+  const polarity = stated(only, new Set(wanted), new Set(tokenize(question.text)))
   const next = clauses[clauses.indexOf(only) + 1]
   const isConditional = next?.sentence === only.sentence && CONDITION.test(next.text)
   return polarity !== undefined && isConditional ? "limited" : polarity
 }
 
 const CONDITION = /^(?:unless|until|till|if|when|except|before|after|as long as)\b/i
-
-const replied = (text: string): Polarity | undefined =>
-  /^(?:yes|yeah|yep|yup)\b(?! and no)/i.test(text)
-    ? "Yes"
-    : /^(?:no|nope|nah)\b(?! idea| clue)/i.test(text)
-      ? "No"
-      : undefined
 
 const PRESENT = /\b(?:am|is|are|be)\b|['’](?:m|s|re)\b/i
 const OWNS = /\b(?:have|has|had|got|own|owns|owned)\b|['’]ve\b/i

@@ -4,13 +4,10 @@
  * instruction in it is followed.
  */
 import { asksPresent } from "@muniment/engine/ranking/QuestionTraits"
-import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
-import { partAsked } from "./AnswerPart.ts"
-import { type AskedSubject, askedSubject } from "./AskedSubject.ts"
-import { openFormOf, type OpenForm } from "./OpenQuestion.ts"
-import type { PartName } from "./PartName.ts"
+import { partAsked, type PartName } from "./AnswerPart.ts"
 import { plainText } from "./PlainText.ts"
 import { slotAsked } from "./SlotValue.ts"
 
@@ -192,3 +189,102 @@ const fillers: ReadonlySet<string> = new Set(
       "soon going per along much when what where who why how which use used"
   )
 )
+
+/** `thing`: whatever has an article; `open`: the question asks who or what does something. */
+export interface AskedSubject {
+  readonly kind: "asker" | "person" | "thing" | "open"
+  /** "We": of several who talk with each other anybody. */
+  readonly isGroup: boolean
+  /** Stems of its words; of "Ann's mother" the mother's. */
+  readonly terms: ReadonlyArray<string>
+  /** The auxiliary before it, and the words behind it, in lower case. */
+  readonly auxiliary: string
+  readonly rest: string
+}
+
+const ANY_CASE = AUXILIARY.split("|")
+  .map((word) => `[${word[0]!.toUpperCase()}${word[0]}]${word.slice(1)}`)
+  .join("|")
+const SUBJECT = new RegExp(
+  `(?:\\b(?:${ANY_CASE})(?:n['’]t)?|(?<=\\b(?:[Ww]ho|[Ww]hat|[Ww]here|[Ww]hen|[Hh]ow))['’]s) +(?!\\p{Ll}+ing\\b)(?:([Ii]|we|the user(?!['’]s))(?= |\\?|$)|((?:my|our|the user['’]s) )|(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)*)(['’]s )?|(the |an? |this |that |these |those )?)(.*)$`,
+  "u"
+)
+
+export const askedSubject = (text: string, names: ReadonlyArray<ReadonlyArray<string>>): AskedSubject => {
+  const found = SUBJECT.exec(text)
+  if (found === null) return { kind: "open", isGroup: false, terms: [], auxiliary: "", rest: "" }
+  const [whole, asker, owned, name, possessive] = found
+  const rest = found[6] ?? ""
+  const auxiliary = (/^\p{L}+/u.exec(whole)?.[0] ?? "is").toLowerCase()
+  const isGroup = /^(?:we|our )$/.test(asker ?? owned ?? "")
+  if (asker !== undefined) return { kind: "asker", isGroup, terms: [], auxiliary, rest: rest.toLowerCase() }
+  const isName = name !== undefined && tokenize(name).some((stem) => names.some((known) => known.includes(stem)))
+  if (isName && possessive === undefined) {
+    return { kind: "person", isGroup, terms: tokenize(name), auxiliary, rest: rest.toLowerCase() }
+  }
+  const words = (isName || owned !== undefined ? rest : `${name ?? ""}${possessive ?? ""}${rest}`).trim()
+  const terms = nounsOf(words)
+  const kind = isName || owned !== undefined ? "person" : terms.length === 0 ? "open" : "thing"
+  return { kind, isGroup, terms, auxiliary, rest: words.toLowerCase() }
+}
+
+const NOUNS_MAX = 2
+const nounsOf = (words: string): ReadonlyArray<string> => {
+  const first: Array<string> = []
+  for (const word of words.split(/[^\p{L}\p{N}_'’-]+/u)) {
+    if (first.length === NOUNS_MAX || stopWords.has(word.toLowerCase()) || word === "") break
+    first.push(word)
+  }
+  return tokenize(first.join(" "))
+}
+
+export type OpenForm = "list" | "count" | "would" | "summary"
+
+interface OpenFormRow {
+  readonly form: OpenForm
+  readonly pattern: RegExp
+  readonly example: string
+  readonly counterexample: string
+}
+
+/** In lower case. */
+export const openFormOf = (lower: string): OpenForm | undefined =>
+  openForms.find(({ pattern }) => pattern.test(lower))?.form
+
+/** A noun in the plural: not "news", "is", "was", "class", "bus". */
+const PLURAL = "(?!(?:is|was|does|has|this|his|its|news|[\\p{L}-]+'s)\\b)[\\p{L}-]{2,}[^su\\P{L}]s"
+
+export const openForms: ReadonlyArray<OpenFormRow> = [
+  {
+    form: "would",
+    pattern: /\b(?:would|might|likely|probably)\b|\bcould (?!you)/,
+    example: "what job might maria pursue?",
+    counterexample: "could you tell me where maria works?"
+  },
+  {
+    form: "summary",
+    pattern:
+      /\b(?:summari[sz]e|summary|overview|describe[ds]?|tell me (?:all )?about|how (?:has|have|did|do|does) [^?]+ (?:change[ds]?|evolve[ds]?|develop(?:ed)?|progress(?:ed)?))\b/,
+    example: "how has her job changed since may?",
+    counterexample: "when did her job change?"
+  },
+  {
+    form: "count",
+    pattern:
+      /\bhow many (?:different |other )?times\b|\bby how (?:much|many)\b|\bhow (?:many|much)\b[^?]*\b(?:in total|altogether|so far|overall)\b|\bhow many [^?]*?\b(?:has|have|had|did|of) (?!(?:\p{L}+ )?(?:have|got|own)\b)[^?]+ (?:\p{L}{2,}(?:ed|en|ne)|won|made|read|been|gone|met|bought|done|run|sold|taught|had)\b/u,
+    example: "how many times has she been to the beach?",
+    counterexample: "how many cats does she have?"
+  },
+  {
+    form: "list",
+    pattern: new RegExp(
+      "\\b(?:what|which|name|list) (?:are |were |all )?(?:(?:the|some|other|new|different|of|all) )*(?:kinds|types|sorts)\\b|" +
+        `\\b(?:what|which) (?:(?:other|different|new|specific|main|two|three|\\p{L}+-?\\p{L}+) ){0,2}${PLURAL}\\b(?! (?:of|in) the)|` +
+        `\\b(?:what|who|which) (?:are|were) (?:[^?]*'s? )?[^?]*${PLURAL}\\b|` +
+        "\\bwhat (?:else|all)\\b|\\bin (?:what|which) ways\\b|\\bboth\\b|\\b(?:list|name) (?:all|the|some|every)\\b",
+      "u"
+    ),
+    example: "what activities does melanie like?",
+    counterexample: "what is the class about?"
+  }
+]

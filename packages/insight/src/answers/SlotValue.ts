@@ -30,7 +30,7 @@ const TRADE = `(?:${[...trades].join("|")}|(?!(?:${[...noTrades].join("|")})\\b)
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "home",
-    nouns: "address",
+    nouns: "address home flat house apartment lease room",
     asked:
       /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\b(?:what|which) (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
     predicate: `(?:lives?|${AM} living|${AM} based|resides?|(?:['’]ve )?moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
@@ -49,7 +49,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "workplace",
-    nouns: "job employer workplace position notice contract",
+    nouns: "job employer workplace position notice contract retire retired redundant",
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
     predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,
@@ -59,7 +59,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   },
   {
     slot: "occupation",
-    nouns: "job profession occupation position career",
+    nouns: "job profession occupation position career trade retire retired retrain retrained",
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate: `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?${TRADE}(?![\\p{L}-])`,

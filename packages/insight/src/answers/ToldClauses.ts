@@ -5,23 +5,18 @@
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
-import type { AskedSubject } from "./AskedSubject.ts"
 import type { Clause } from "./Clause.ts"
 import type { Identities } from "./Identities.ts"
-import type { Question } from "./Question.ts"
+import type { AskedSubject, Question } from "./Question.ts"
 
 export interface ToldBy {
   /** Whether the message is of the one asked about. */
   readonly isOwn: boolean
   readonly identities: Identities
-  /** Stems of the question that the message replies to. */
-  readonly replied: ReadonlySet<string>
   /** Or of the one whose "job" is asked for. */
   readonly isOwner: boolean
   /** It states the single value that is asked for. */
   readonly statesSlot: boolean
-  /** That question asks for the same. */
-  readonly isReply: boolean
 }
 
 /** In order; empty where the message tells nothing of whom the question asks. */
@@ -70,7 +65,7 @@ const isTold = (
   before: ReadonlyArray<Clause>,
   told: ToldBy
 ): boolean => {
-  const { identities, isOwn, isReply, replied } = told
+  const { identities, isOwn } = told
   // "Kim's boss Jo" is Jo; "my sister's exam" is not "my exam", nor "my brother's girlfriend" my brother.
   const isOfOther = (): boolean => {
     const known = new Set([...words, ...names.flat()])
@@ -94,7 +89,6 @@ const isTold = (
     asked.terms.some((term) => terms?.has(term) === true)
   const nearby = before.filter(({ sentence }) => sentence >= clause.sentence - 1)
   if (told.statesSlot && told.isOwner && clause.subject === "speaker") return true
-  if (isReply && clause.sentence === 0 && holds(replied)) return true
   switch (asked.kind) {
     case "open":
       return true
@@ -114,7 +108,7 @@ const isTold = (
       return (
         meets(asked.terms) ||
         (clause.subject !== "other" &&
-          asked.terms.every((term) => replied.has(term) || [...nearby, clause].some(({ terms }) => terms.has(term))))
+          asked.terms.every((term) => [...nearby, clause].some(({ terms }) => terms.has(term))))
       )
   }
 }

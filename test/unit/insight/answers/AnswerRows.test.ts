@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { answerParts, hasPart, partAsked } from "@muniment/insight/answers/AnswerPart"
-import { openFormOf, openForms } from "@muniment/insight/answers/OpenQuestion"
+import { openFormOf, openForms } from "@muniment/insight/answers/Question"
 import { slotAsked, slotForms, slotStated } from "@muniment/insight/answers/SlotValue"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { evidenceOf } from "./Worlds.ts"

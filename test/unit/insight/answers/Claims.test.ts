@@ -113,16 +113,6 @@ it("that something changed is no value of it", () => {
   expect(answer).not.toMatch(/hunter2|changed/)
 })
 
-it.each(["It depends.", "Anything really", "All of it", "Hmm, depends on the day"])(
-  "a reply that names no value is none: %s",
-  (said) => {
-    const asked = { name: "Ben", text: "What is your favourite food, Ann?" }
-    const answer = (text: string) => answered("What is Ann's favourite food?", asked, { name: "Ann", text })
-    expect(answer("Ramen").grounded).toBe(true)
-    expect(answer(said).grounded).toBe(false)
-  }
-)
-
 describe("yes and no need the asked statement itself", () => {
   it.each([
     ["Do I like spiders?", "I don't mind spiders."],
@@ -142,15 +132,6 @@ describe("yes and no need the asked statement itself", () => {
     ["Am I on crutches?", "I am off crutches since Monday."],
     ["Does Camila have twins?", { name: "Camila", text: "Twins is Nuria." }]
   ] as const)("%s %s", (question, said) => nothing(question, said))
-
-  it("begin a reply, where the question was put to the one who is asked about", () => {
-    const said = (question: string, reply: string) =>
-      answered(question, { name: "Ben", text: "do you have a dog?" }, { name: "Ann", text: reply }).answer
-    expect(said("Does Ann have a dog?", "yep, since May")).toContain("Yes. Ann")
-    expect(said("Does Ann have a dog?", "nope, a cat")).toContain("No. Ann")
-    expect(said("Does Ann have a dog?", "no idea what it is")).not.toMatch(/\b(?:Yes|No)\./)
-    expect(said("Does Ben have a dog?", "yep, since May")).not.toMatch(/\b(?:Yes|No)\./)
-  })
 })
 
 describe("what stands in a frame is not claimed of its writer", () => {
@@ -304,12 +285,6 @@ describe("nothing is claimed of what is", () => {
   ] as const)("%s: %s", (_, [question, ...said]) => nothing(question, ...said))
 
   it.each([
-    ["Am I single?", "I'm single.", "My sister got married."],
-    ["Am I single?", "I'm single.", "I have a dog."],
-    ["Am I married?", "I'm married.", "My wife is a nurse."],
-    ["Am I vegan?", "I'm vegan.", "I don't eat cheese."],
-    ["Am I vegan?", "I'm vegan.", "My brother eats meat."],
-    ["Am I pregnant?", "I'm pregnant.", "My sister's baby was born."],
     ["How many kids do I have?", "I have two kids.", "My daughter started school."],
     ["How many cats do I have?", "I have two cats.", "We are on the third floor."],
     ["Where do I live?", "I live in Rome.", "Rome is lovely in May."]
@@ -369,23 +344,6 @@ describe("a relative is claimed of whose relative it is", () => {
     expect(claimed("Where does Ben's sister live?", stored, cleo).grounded).toBe(false)
     expect(claimed("Where does Ann's sister live?", stored, cleo).answer).toContain("Rome")
   })
-
-  it("by what they do themselves", () => {
-    const question = "When is my mother flying to Oslo?"
-    const event = (subject: string, words: string): Evidence => ({
-      ...fact(subject, ""),
-      kind: "temporal_event",
-      data: { subject, event: words, eventDate: "2026-05-04" }
-    })
-    expect(claimed(question, event("user", "The user is flying to Oslo to see the user's mother")).grounded).toBe(false)
-    expect(claimed(question, event("user", "flying to Oslo to see the user's mother")).grounded).toBe(false)
-    expect(claimed(question, event("user's mother", "The user's mother is flying to Oslo")).answer).toContain("4 May")
-    const near = fact("user", "The user lives in Oslo near the user's mother")
-    expect(claimed("Where does my mother live?", near).grounded).toBe(false)
-    expect(claimed(question, event("user", "The user is flying to Oslo with the user's mother")).answer).toContain(
-      "4 May"
-    )
-  })
 })
 
 describe("a compound is a word of its own", () => {
@@ -399,7 +357,6 @@ describe("a compound is a word of its own", () => {
   it.each([
     ["Do I have a brother-in-law?", "I have a brother-in-law."],
     ["Where does my brother-in-law live?", "My brother-in-law lives in Kiel."],
-    ["Do I work part time?", "I work part-time."],
     ["When is my appointment?", "My follow-up appointment is on 4 May."]
   ])("%s %s", (question, said) => expect(answered(question, said).answer).toContain(said.slice(0, -1)))
 })
@@ -425,7 +382,6 @@ describe("the statement itself decides", () => {
     ["Do we have children?", "We don't have children yet.", /^No/],
     ["What do I do for a living?", "I'm a welder.", /welder/],
     ["Do I have a cat?", "I have a cat named Miso.", /^Yes/],
-    ["How much is my rent?", "My rent went up by 50 to 950.", /950/],
     ["How much did my rent go up?", "The rent went up by 50.", /by 50/],
     ["How much did they raise the rent?", "They raised the rent by 50.", /by 50/]
   ])("%s %s", (question, said, claimed) => expect(answered(question, said).answer).toMatch(claimed))

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import fc from "fast-check"
 import { monthNames } from "@muniment/insight/calendar/CalendarWords"
 import { ANSWER_LENGTH_MAX, extractiveAnswer, STATEMENTS_MAX } from "@muniment/insight/answers/ExtractiveAnswers"
-import { QUOTE_LENGTH_MAX } from "@muniment/insight/answers/QuotedSentence"
+import { QUOTE_LENGTH_MAX } from "@muniment/insight/answers/Quote"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { injections } from "../../../support/Injections.ts"
 import { evidenceOf, worldQuestions } from "./Worlds.ts"
@@ -24,13 +24,12 @@ const abstained: ReadonlySet<string> = new Set([
   "What does Leila enjoy?",
   "What food allergies does Alice have?",
   "What do I do for work?",
-  "How should answers be written for me?",
   "Where does Omar's wife teach?",
   "Omar's home town",
   "Who do I live with?",
   "who's my manager",
   "Does June have any health conditions?",
-  "Can you remind me how June feels about flying?"
+  "Who is Omar married to?"
 ])
 
 describe("extractiveAnswer", () => {

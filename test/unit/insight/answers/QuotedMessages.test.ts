@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { extractiveAnswer } from "@muniment/insight/answers/ExtractiveAnswers"
-import { QUOTE_LENGTH_MAX, quotedSentence } from "@muniment/insight/answers/QuotedSentence"
+import { QUOTE_LENGTH_MAX, quotedSentence } from "@muniment/insight/answers/Quote"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 

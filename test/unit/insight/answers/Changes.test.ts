@@ -96,8 +96,7 @@ const restated: ReadonlyArray<readonly [string, string, string]> = [
     "When is the summer recital?",
     "The summer recital is on 20 June.",
     "The hall has a wedding on the 20th, now the 27th."
-  ],
-  ["How long is the trip to Lisbon?", "The trip to Lisbon is 5 nights.", "Changed: 7 nights, they found a cheap hotel."]
+  ]
 ]
 
 describe("a value that may have changed", () => {
@@ -125,16 +124,6 @@ describe("a value that may have changed", () => {
     expect(answered(question, older(first)).grounded).toBe(true)
     const { answer } = answered(question, older(first), newer(later))
     expect(answer).not.toContain(first)
-  })
-
-  it.each([
-    ["What does the swimming class cost?", "The swimming class costs 12 euros.", "They put it up to 15 now."],
-    ["Who is my manager?", "My manager is called Stephanie.", "Stephanie left and Rajiv took over, I report to him."],
-    ["When is my eye exam?", "My eye exam is on 14 April at nine.", "They called, moved me to the 23rd."]
-  ])("is quoted where the search put it first and it says plainly what changed: %s", (question, first, later) => {
-    const { answer, grounded } = answered(question, newer(later), older(first))
-    expect(grounded).toBe(true)
-    expect(answer).toContain(later)
   })
 
   it.each([
