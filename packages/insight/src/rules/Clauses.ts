@@ -214,10 +214,6 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
     return owner === undefined ? undefined : attributeSubject(words, at + 1, owner, people)
   }
   if (word.lower === "the" && isHousehold(words[at + 1], people)) return ownedSubject(words, at + 1, people)
-  if (familyTitle.test(word.lower) && isVerb(words[at + 1])) {
-    const person = people.mention(people.meet(undefined, word.lower))
-    return { subject: { type: "person", person }, next: at + 1 }
-  }
   return namedSubject(words, at, people)
 }
 
@@ -236,9 +232,6 @@ const isHousehold = (word: Word | undefined, people: People): boolean =>
     ))
 const household = /^(?:dogs?|cats?|puppy|kitten|wife|husband|hamster|rabbit|tortoise|parrot)$/
 const offspring = /^(?:kids|children|baby|twins)$/
-
-/** Relatives named by their title alone (`Mum`). */
-const familyTitle = /^(?:mum|mom|mummy|mommy|dad|daddy|nan|nana|gran|granny|grandma|grandpa|grandad|granddad)$/
 
 /** Behind `my`: a relation with or without a name, or a thing. */
 const ownedSubject = (words: ReadonlyArray<Word>, from: number, people: People): Found | undefined => {
@@ -449,7 +442,7 @@ const continuesSubject = (word: Word | undefined, joint: Word | undefined): bool
 const startsClause = (words: ReadonlyArray<Word>, at: number, people: People): boolean => {
   const word = words[at]
   if (word === undefined) return false
-  if (word.text === "I" || /^(?:we|he|she|they|it)$/.test(word.lower) || familyTitle.test(word.lower)) {
+  if (word.text === "I" || /^(?:we|he|she|they|it)$/.test(word.lower)) {
     return isVerb(words[at + 1]) || (adverbs.test(words[at + 1]?.lower ?? "") && isVerb(words[at + 2]))
   }
   const isOwned = /^(?:my|our|his|her)$/.test(word.lower)

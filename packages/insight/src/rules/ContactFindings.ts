@@ -1,5 +1,5 @@
 /** Contact data as facts, wherever it stands in a sentence: `You can reach me at ...`, `Email is ...`. */
-import { entitiesIn } from "./Entities.ts"
+import { contactsIn } from "./Entities.ts"
 import type { Finding } from "./Finding.ts"
 import type { People } from "./People.ts"
 
@@ -9,7 +9,7 @@ const labels = [
 ] as const
 
 export const contactFindings = (text: string, people: People): ReadonlyArray<Finding> =>
-  entitiesIn(text, people, []).flatMap((entity) => {
+  contactsIn(text, people).flatMap((entity) => {
     if (entity.type !== "speaker" && entity.type !== "person") return []
     const { name } = entity.fields
     const subject = entity.type === "speaker" ? people.speaker : name

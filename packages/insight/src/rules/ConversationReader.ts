@@ -8,13 +8,13 @@ import { bookings, signings } from "./lexicon/events.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { anywhere } from "./Pattern.ts"
 import { dayOfTurn, type DroppedCandidate, type Extraction, type Turn } from "../extraction/Extractor.ts"
-import { candidatesOf, isBuiltin } from "./Candidates.ts"
+import { candidatesOf } from "./Candidates.ts"
 import { type Clause, clausesOf } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
-import { Entities, entitiesIn } from "./Entities.ts"
+import { Entities } from "./Entities.ts"
 import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
 import { type DateSide, eventDates } from "./EventDates.ts"
-import { eventRules, namesOccasion, occasionIn, occasionNamed, withOccasion } from "./EventRules.ts"
+import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
@@ -22,12 +22,11 @@ import { messageText } from "./MessageText.ts"
 import { correctedBy, correctionsIn, denies } from "./Corrections.ts"
 import { asSaid } from "./SlotKey.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
-import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
+import { correctedName, learnNames, nameFragment } from "./Names.ts"
 import { standingInstruction } from "./InstructionRules.ts"
-import { signed } from "./Paraphrases.ts"
 import { passesGate } from "./OutputGate.ts"
 import { People } from "./People.ts"
-import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
+import { preferenceRules } from "./PreferenceRules.ts"
 import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { barred, gate, type Stop } from "./SentenceGate.ts"
@@ -73,8 +72,6 @@ class Reader {
   readonly #named = new Map<string, People>()
   #people: People
   #question: string | undefined
-  /** Named last in the message: what `it is on 31 May` is about. */
-  #occasion: string | undefined
   #before: ReadonlyArray<SourcedFinding> | undefined
   /** Of those whom the request names, one asks another. */
   #asksAgent = false
@@ -86,8 +83,6 @@ class Reader {
   #day: string
   /** The day spoken of last: `on the 14th` is in its month. */
   #anchor: string | undefined
-  /** The same, if this message named it. */
-  #near: string | undefined
 
   constructor(task: RulesTask, people: People) {
     this.#task = task
@@ -111,12 +106,9 @@ class Reader {
     this.#people = this.#speaking(turn)
     this.#asksAgent = turn.name === undefined
     this.#people.nextMessage(question)
-    this.#occasion = undefined
-    this.#near = undefined
     const { frames, omitted, sentences } = messageText(turn.content)
     if (realAgain.test(turn.content)) this.#plays = false
     for (const message of omitted) this.#drop("unsupported", message, source)
-    const last = sentences.length - 1
     const answer = question === undefined ? undefined : bareAnswer(question, sentences[0])
     if (answer !== undefined) this.#sentence(answer, source, "shortAnswer")
     const earlier = this.#lastOf.get(this.#people)
@@ -130,7 +122,7 @@ class Reader {
         this.findings = this.findings.filter(({ finding }, place) => place < before || finding.attribute !== undefined)
         return
       }
-      if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
+      if (at > 0 || answer === undefined) this.#sentence(sentence, source)
     })
     this.#plays ||= frames.has("play")
   }
@@ -167,8 +159,7 @@ class Reader {
     if (standing !== undefined) return this.#keep(standing, source, [], written)
     this.#words = []
     for (const statement of statementsOf(written)) {
-      this.#statement(withOccasion(statement, this.#occasion), source, as)
-      this.#occasion = occasionNamed(statement) ?? this.#occasion
+      this.#statement(statement, source, as)
     }
   }
 
@@ -179,7 +170,6 @@ class Reader {
       for (const finding of presupposed(statement, this.#people)) this.#keep(finding, source, [], statement)
       return this.#drop(verdict.reason, verdict.message, source)
     }
-    this.#learnEntities(verdict.text, source)
     if (!speaksOfSomebody(verdict.text, this.#people)) return
     if (this.#sentencesRead++ >= rulesLimits.sentencesReadMax) {
       return this.#drop("unsupported", "more sentences than are read at once", source)
@@ -260,14 +250,12 @@ class Reader {
     const people = this.#people
     const special = correctedName(text, people) ?? nameFragment(text, words, people)
     if (special !== undefined) return [special]
-    const nickname = nicknameOf(text, people)
     const relations = relationFindings(text, people)
     const { clauses, hasUnresolvedPronoun } = clausesOf(words, people)
     if (hasUnresolvedPronoun) this.#drop("unsupported", "it is not clear who is meant", source)
     const told = clauses.flatMap((clause) => {
-      const dates = eventDates(clause.predicate, this.#day, sideOf(clause), this.#anchor, this.#near)
-      this.#near = dates.find(({ start }) => start !== undefined)?.start ?? this.#near
-      this.#anchor = this.#near ?? this.#anchor
+      const dates = eventDates(clause.predicate, this.#day, sideOf(clause), this.#anchor)
+      this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
       const scene: Scene = { clause, people, dates, isAsked }
       for (const family of families) {
         const found = family(scene)
@@ -277,7 +265,7 @@ class Reader {
       const ending = factOf(scene, "change")
       return isOver(`I ${clause.predicate}`) && this.#endedBy(ending, text, true) !== undefined ? [ending] : []
     })
-    const found = [...relations, ...(nickname === undefined ? [] : [nickname]), ...told]
+    const found = [...relations, ...told]
     if (clauses.length === 0 || told.length === 0) found.push(...this.#fragments(text))
     const contacts = contactFindings(text, people)
     return [...found, ...contacts.filter(({ text: fact }) => !told.some((other) => sharesValue(other.text, fact)))]
@@ -286,18 +274,9 @@ class Reader {
   /** Statements without a person: `The offsite is on 9 July`, `Green tea is my thing`. */
   #fragments(text: string): ReadonlyArray<Finding> {
     const people = this.#people
-    const dates = eventDates(text, this.#day, "future", this.#anchor, this.#near)
-    this.#near = dates.find(({ start }) => start !== undefined)?.start ?? this.#near
-    this.#anchor = this.#near ?? this.#anchor
-    return occasionIn(text, dates, people, this.#day) ?? belovedThing(text, people) ?? []
-  }
-
-  /** Needed by registered kinds only. */
-  #learnEntities(text: string, source: number): void {
-    if (!this.#task.kinds.some(({ name }) => !isBuiltin(name))) return
-    const side = /\b(?:bought|purchased|ordered|spent|paid|was|got)\b/i.test(text) ? "past" : "future"
-    const dates = eventDates(text, this.#day, side)
-    for (const entity of entitiesIn(text, this.#people, dates)) this.entities.add(entity, source)
+    const dates = eventDates(text, this.#day, "future", this.#anchor)
+    this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
+    return occasionIn(text, dates, people, this.#day) ?? []
   }
 
   #drop(reason: Stop["reason"], message: string, source: number): void {

@@ -6,7 +6,6 @@
 import { type SpokenDate, spokenDates } from "@muniment/engine/text/SpokenDates"
 import { dateHints } from "./lexicon/speech.ts"
 import type { EventDate } from "./EventDate.ts"
-import { datesFromAnother } from "./DatesFromAnother.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
@@ -15,17 +14,14 @@ import { rulesLimits } from "./RulesProtocol.ts"
 /** `ahead`: what was booked or signed up for in the past tense, and lies before the speaker. */
 export type DateSide = "past" | "future" | "ahead"
 
-/** `anchor` is the day spoken of before, for `on the 14th`; `near` the same day if this message named it. */
+/** `anchor` is the day spoken of before, for `on the 14th`. */
 export const eventDates = (
   text: string,
   conversationDate: string,
   side: DateSide,
-  anchor?: string,
-  near?: string
+  anchor?: string
 ): ReadonlyArray<EventDate> => {
-  const hanging = datesFromAnother(text, anchor, near)
-  if (hanging.length > 0) return hanging
-  if (!hints.test(text)) return []
+  if (!hints.test(text) || fromAnother.some((form) => form.test(text))) return []
   // `On the 14th` is in the month spoken of before, if that is still to come.
   const counted = anchor !== undefined && anchor > conversationDate ? anchor.slice(0, 10) : conversationDate
   const spoken = [
@@ -40,14 +36,20 @@ export const eventDates = (
       conversationDate,
       side
     ),
-    ...seasons(text),
-    ...daysBeside(text, anchor)
+    ...seasons(text)
   ]
   const sorted = found.sort((one, other) => one.index - other.index)
   return sorted
     .filter(({ index }, at) => at === 0 || index >= endOf(sorted[at - 1]))
     .slice(0, rulesLimits.datesPerSentenceMax)
 }
+
+/** Counted from another event than the message: `a week later`, `the Saturday before the wedding`. */
+const fromAnother: ReadonlyArray<RegExp> = [
+  /\b(?!the|that)\w+ (?:day|week|month|year)s? (?:later|earlier|after|before|prior|from (?:then|that|the|my|our))\b/i,
+  /\bthe (?:\w+day|weekend|week|month|year|day) (?:after|before|following)\b(?! (?:next|last|tomorrow|yesterday)\b)/i,
+  /\b(?:the|that) following \w+|\blater that \w+/i
+]
 
 /** Cheap reason to look at all; chrono reads a sentence in about 0.3 ms. */
 const hints = oneOf(dateHints, { flags: "i" })
@@ -230,20 +232,6 @@ const holidays: ReadonlyArray<readonly [RegExp, string]> = [
 /** The same text with feasts as dates; padded, so that positions stay. */
 const withHolidays = (text: string): string =>
   holidays.reduce((result, [pattern, date]) => result.replace(pattern, (name) => date.padEnd(name.length)), text)
-
-/** `that day`, `the day after`: beside the day spoken of last, when there is one. */
-const daysBeside = (text: string, anchor: string | undefined): Array<EventDate> =>
-  anchor === undefined
-    ? []
-    : [
-        ...text.matchAll(
-          /\b(?:on )?(?:that (?:same |very )?day|the (?:day after|next day|following day|day before))(?=[,.!;]|$| (?:at|in|with|we|I|my|there)\b)/gi
-        )
-      ].map((match) => {
-        const step = /before$/i.test(match[0]) ? -1 : /that/i.test(match[0]) ? 0 : 1
-        const start = dayOf(new Date(Date.parse(`${anchor.slice(0, 10)}T12:00:00Z`) + step * dayMillis))
-        return { text: match[0], index: match.index, start, end: undefined, absolute: `on ${start}` }
-      })
 
 const seasons = (text: string): Array<EventDate> =>
   [...text.matchAll(/\bin (?:the )?(?:(?:late |early )?(?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d)\b/gi)].map(

@@ -77,19 +77,6 @@ const partOf = /\b(?:end|beginning|start|middle) of\b/i
 
 const appointment = /^(?:have|has|have got|has got|got|booked|have booked) (?:an?|my|the|another) (.{3,60})$/
 
-const named = anywhere(`\\b(?:the|an?|my|our) ((?:[\\p{L}'-]+ ){0,3}?${occasion})\\b`)
-
-/** The occasion that a statement names. */
-export const occasionNamed = (text: string): string | undefined => named.exec(text)?.[1]
-
-/** `it is on 31 May` as a statement of the occasion named before. */
-export const withOccasion = (text: string, known: string | undefined): string =>
-  known === undefined ? text : text.replace(itHappens, `My ${known} `)
-
-const itHappens = anywhere(
-  "^(?:(?:and|but|so) )?it (?=(?:is|was|will be|starts|begins) (?:now |actually )?(?:on|at|in) |{drift} (?:cancelled|canceled|called off|{movedDate}))"
-)
-
 const occasionWordsMax = 16
 
 /** `Physio starts next Monday`, `Intro call with Ana on 3 May at 11`: no person, but a day to come. */

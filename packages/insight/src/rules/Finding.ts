@@ -13,7 +13,7 @@ export type PreferenceType = "likes" | "dislikes" | "prefers"
 
 /** Something that fields are known of, for kinds that the user registered. */
 export interface Entity {
-  readonly type: "speaker" | "person" | "pet" | "event" | "purchase" | "medication" | "thing"
+  readonly type: "speaker" | "person" | "pet" | "event"
   readonly id: string
   readonly fields: Readonly<Record<string, string | ReadonlyArray<string>>>
 }

@@ -109,24 +109,6 @@ export const nameFragment = (text: string, words: ReadonlyArray<Word>, people: P
   return speakerNamed(found, "nameFragment")
 }
 
-const nickname = new RegExp(
-  `\\b(?:everyone|everybody|people|(?:my )?(?:friends|family|colleagues|mates)|most people) (?:just |all )?calls? me (${name})`,
-  "u"
-)
-
-/** `everyone calls me Tom`, beside a name of its own. */
-export const nicknameOf = (text: string, people: People): Finding | undefined => {
-  const found = nickname.exec(text)?.[1]
-  if (found === undefined) return undefined
-  people.speakerName ??= found
-  return {
-    rule: "nameFragment",
-    type: "fact",
-    subject: people.speaker,
-    text: `${people.speakerHead} is known as ${found}`
-  }
-}
-
 const speakerNamed = (name: string, rule: Finding["rule"]): Finding => ({
   rule,
   type: "fact",

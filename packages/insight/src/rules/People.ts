@@ -64,10 +64,10 @@ export class People {
   /** Names that were corrected: what was said under them is not repeated. */
   readonly wrongNames = new Set<string>()
   readonly #known: Array<Person> = []
-  readonly #strangers = new WeakSet<Person>()
   #current: Array<Person> = []
   #previous: ReadonlyArray<Person> = []
   #introduced: Array<Person> = []
+  #strangers: Array<string> = []
 
   constructor(speakerId = "speaker") {
     this.speakerId = speakerId
@@ -144,34 +144,39 @@ export class People {
     return person
   }
 
-  /** Somebody or something by a name that no rule knows: a pronoun behind it may mean them. */
+  /** Somebody else was named: in this sentence and the next a pronoun means nobody known. */
   mentionStranger(name: string): void {
-    const stranger = { name, relation: undefined, gender: undefined, isPlural: false, isPet: false }
-    this.#strangers.add(stranger)
-    this.mention(stranger)
+    this.#strangers.push(name)
   }
 
   /** A new sentence begins: pronouns look one sentence back. */
   nextSentence(): void {
     for (const person of this.#introduced) this.mention(person)
     this.#introduced = []
+    if (this.#isUnclear()) this.#previous = this.#current = []
+    this.#strangers = []
     if (this.#current.length > 0) this.#previous = this.#current
     this.#current = []
   }
 
   mention(person: Person): Person {
-    this.#current = this.#current.filter((other) => !this.#strangers.has(other) || other.name !== person.name)
     if (!this.#current.includes(person)) this.#current.push(person)
     return person
   }
 
   /** The person that a pronoun means, if only one fits. */
   meantBy(pronoun: string): Person | undefined {
+    if (this.#isUnclear()) return undefined
     for (const recent of [this.#current, this.#previous]) {
       const fitting = recent.filter((person) => fits(pronoun.toLowerCase(), person))
-      if (fitting.length > 0) return fitting.length > 1 || this.#strangers.has(fitting[0]!) ? undefined : fitting[0]
+      if (fitting.length > 0) return fitting.length > 1 ? undefined : fitting[0]
     }
     return undefined
+  }
+
+  /** The name may have been introduced since. */
+  #isUnclear(): boolean {
+    return this.#strangers.some((name) => this.named(name) === undefined)
   }
 
   all(): ReadonlyArray<Person> {

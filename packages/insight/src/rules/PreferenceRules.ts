@@ -6,7 +6,6 @@ import { attributeName, type Finding, type PreferenceType, type RuleFamily, type
 import type { RuleName } from "./Confidence.ts"
 import { domains, objectEnds, pairs, tasteForms } from "./lexicon/preferences.ts"
 import { anywhere, pattern } from "./Pattern.ts"
-import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { negatorsIn } from "../speech/Mood.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
@@ -22,7 +21,7 @@ export const preferenceRules: RuleFamily = (scene) => {
   // A person named without a relation may be the other speaker's acquaintance.
   if (subject.type === "person" && subject.person.relation === undefined) return undefined
   const row = rows.find(({ lead }) => lead.test(predicate))
-  if (row === undefined) return loverOf(scene)
+  if (row === undefined) return undefined
   const lead = row.lead.exec(predicate)?.[0] ?? ""
   // `I loved jazz as a child`; `never liked` holds still.
   if (/^(?:loved|liked|enjoyed|adored|hated|disliked|despised|preferred)\b/.test(predicate)) return []
@@ -74,45 +73,6 @@ const favoriteOf = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefi
     ...attribute,
     ...(domain === undefined || domain.length > 40 ? {} : { domain })
   }))
-}
-
-const ofAll = "(?: (?:in the world|on earth|ever|of all time))?"
-const beloved = new RegExp(
-  "^([^,;:]{2,40}?) (?:is|are) (?:totally |really |definitely )?my " +
-    "(?:thing|jam|(?:absolute |all-time )?favorite|go-to|guilty pleasure|cup of tea)" +
-    `(?: ([a-z]+))?${ofAll}(?=[^\\p{L}]*$)`,
-  "u"
-)
-
-/** `Green tea is my favorite` */
-export const belovedThing = (text: string, people: People): ReadonlyArray<Finding> | undefined => {
-  const found = beloved.exec(text)
-  if (found?.[1] === undefined) return undefined
-  const item = inThirdPerson(lowered(found[1]), people)
-  const domain = found[2] ?? domainOf(item)
-  const base = {
-    rule: "favorite",
-    type: "preference",
-    subject: people.speaker,
-    text: item,
-    preferenceType: "likes"
-  } as const
-  return [domain === undefined ? base : { ...base, domain }]
-}
-
-/** The first word's capital was the sentence's, unless the next word has one too. */
-const lowered = (text: string): string =>
-  /^\S+ \p{Lu}/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1)
-
-/** `am a huge coffee lover`; `am a night owl` is no preference. */
-const loverOf = (scene: Scene): ReadonlyArray<Finding> | undefined => {
-  const found =
-    /^(?:am|is|are) (not )?(?:an?|such an?|more of an?) (?:(?:big|huge|total|real) )*([\w -]+?) (?:lover|fan|enthusiast|addict|nerd|geek|buff|fanatic|junkie)s?$/i.exec(
-      scene.clause.predicate
-    )
-  if (found?.[2] === undefined) return undefined
-  const type = found[1] === undefined ? "likes" : "dislikes"
-  return [finding(scene, ruleOf[type], type, found[2])]
 }
 
 /** The object alone: no reason, no adverbs before and behind it. */

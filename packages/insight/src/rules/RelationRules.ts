@@ -8,7 +8,7 @@ import { oneOf } from "../text/OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
-import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
+import { isPet, isRelation, type People, type Person } from "./People.ts"
 
 const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \\p{Lu}(?:\\p{L}|[-'](?!s\\b))+)?)"
 
@@ -35,26 +35,10 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
     if (!isRelation(relation) || !ownsBefore.test(beforeNoun(text, match))) continue
     tell(people.introduce(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
   }
-  for (const match of text.matchAll(ofAnother)) {
-    const [, owner = "", relation = "", called = ""] = match
-    const person = people.named(owner)
-    if (person !== undefined && isRelation(relation)) findings.push(ofOther(person, relation, called, people))
-  }
   for (const match of text.matchAll(turned)) {
     const [, called = "", qualities = "", relation = ""] = match
     if (!isRelation(relation) || notNames.test(called)) continue
     tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
-  }
-  for (const match of text.matchAll(namedSeveral)) {
-    const [, relation = "", first = "", second = "", third] = match
-    if (
-      !isPluralRelation(relation) ||
-      !(ownsBefore.test(text.slice(0, match.index)) || ownedBefore.test(text.slice(0, match.index)))
-    )
-      continue
-    const single = singular(relation)
-    for (const called of [first, second, third])
-      if (called !== undefined && called !== "") tell(people.mention(people.meet(called, single)))
   }
   return findings
 }
@@ -67,24 +51,22 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
       : []
   )
 
-/** "Fatou is", "a roofer, Piet Mertens". */
 const NAMED =
   /(?:^|[,;] |\b(?:and|but|so|because) )(\p{Lu}[\p{L}'-]+) (?:is|was|has|had|will|\p{Ll}+(?:s|ed))\b|\ban? (?:\p{Ll}+ ){0,3}(\p{Ll}+), (\p{Lu}[\p{L}'-]+)(?: \p{Lu}[\p{L}'-]+)*(?=[,.]|$)/gu
 
-const meetStranger = (name: string, people: People): void => {
-  const isKnown = stopWords.has(name.toLowerCase()) || name === people.speakerName || people.named(name) !== undefined
-  if (!isKnown) people.mentionStranger(name)
-}
-
 /** `the joke about my mother`: whom `she` may mean from here on, though the sentence says nothing of her. */
 export const mentionRelatives = (text: string, people: People): void => {
-  for (const [, subject, noun = "", beside] of text.matchAll(NAMED))
-    if (!isRelation(noun)) meetStranger(subject ?? beside ?? "", people)
   for (const { 1: relation = "", index } of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi)) {
     if (!isRelation(relation)) continue
     const person = people.related(relation) ?? people.meet(undefined, relation.toLowerCase())
     if (isMeantBefore(text, index)) people.introduce(person)
     else people.mention(person)
+  }
+  // "Fatou is", "a roofer, Piet Mertens": somebody whom no rule knows may be meant as well.
+  for (const [, subject, noun = "", beside] of text.matchAll(NAMED)) {
+    const name = subject ?? beside ?? ""
+    const isKnown = isRelation(noun) || name === people.speakerName || people.named(name) !== undefined
+    if (!isKnown && !stopWords.has(name.toLowerCase())) people.mentionStranger(name)
   }
 }
 
@@ -95,7 +77,6 @@ const beforeNoun = (text: string, { 0: matched, index }: RegExpExecArray): strin
 /** The speaker's, right in front of it. */
 const ownsBefore =
   /\b(?:I|[Ww]e) (?:also |just |now |recently )?(?:have|got|adopted|own|have got|have had|have adopted|bought|rescued|foster) (?:[\w-]+ ){0,3}$/
-const ownedBefore = /\b(?:[Mm]y|[Oo]ur) (?:[\w-]+ ){0,2}$/
 /** A pronoun in front of the name is somebody else's. */
 const isMeantBefore = (text: string, index: number): boolean => /\b(?:he|she)\b/i.test(text.slice(0, index))
 
@@ -111,11 +92,6 @@ const namedRelation = new RegExp(
   `\\b(?:an?|one|new|adopted|rescue) ((?:[\\w-]+ ){0,3})([a-z-]+)(?:,? (?:who is )?(?:called|named|by the name of|whose name is)|,) ${name}`,
   "gu"
 )
-const namedSeveral = new RegExp(
-  `\\b([a-z]+),? (?:called |named |are |are called |are named )?${name}(?:, ${name})?,? and ${name}`,
-  "gu"
-)
-const ofAnother = new RegExp(`(\\p{Lu}[\\p{L}-]+)'s ([a-z-]+),? ${name}`, "gu")
 const turned = new RegExp(
   `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
   "gu"
@@ -129,16 +105,6 @@ const kept = (qualities: string): string =>
     : /^[a-z]+ $/.test(qualities) && isPet(qualities.trim())
       ? qualities
       : ""
-
-const singulars: Readonly<Record<string, string>> = { children: "child", kids: "kid", nieces: "niece" }
-const singular = (relation: string): string => singulars[relation] ?? relation.replace(/s$/, "")
-
-/** `Ada's boyfriend Theo`: a fact about Ada. */
-const ofOther = (person: Person, relation: string, called: string, people: People): Finding => {
-  people.mention(people.meet(called, undefined))
-  const owner = people.label(person)
-  return { rule: "relation", type: "fact", subject: owner, text: `${owner}'s ${relation} is called ${called}` }
-}
 
 const relationFinding = (person: Person, people: People): Finding => {
   const scene: Pick<Scene, "people" | "clause"> = {

@@ -67,8 +67,6 @@ const parsed = (text: string): unknown => {
 
 const topics: ReadonlyArray<readonly [KnownEntity["type"], RegExp]> = [
   ["pet", /\bpets?\b|\banimals?\b|\bdogs?\b|\bcats?\b/],
-  ["medication", /\bmedications?\b|\bmedicines?\b|\bdrugs?\b|\bprescriptions?\b|\bpills?\b/],
-  ["purchase", /\bpurchases?\b|\bbought\b|\border(?:s|ed)?\b|\bexpenses?\b|\bshopping\b|\bspending\b/],
   [
     "event",
     /\bmeetings?\b|\bappointments?\b|\bevents?\b|\bcalendar\b|\bplans?\b|\btrips?\b|\btravel\b|\bcalls?\b|\bschedule\b|\breminders?\b/
@@ -113,17 +111,9 @@ const keysOf: ReadonlyArray<readonly [RegExp, ReadonlyArray<string>]> = [
   [/city|town|home(?!page)|residence|lives/, ["city"]],
   [/location|place|venue|where|room|address/, ["location", "address", "city"]],
   [/relation/, ["relation"]],
-  [/currency/, ["currency"]],
-  [/price|cost|amount|total|paid|value/, ["price"]],
-  [/store|shop|seller|vendor|merchant|retailer/, ["store"]],
-  [/item|product|thing|what|article/, ["item", "title"]],
-  [/dose|dosage|strength/, ["dose"]],
-  [/frequency|how often|schedule/, ["frequency"]],
-  [/reason|indication|purpose/, ["reason"]],
   [/(?:^|\b)(?:time|start time|hour)$/, ["time"]],
   [/date|day|when|^start/, ["date"]],
   [/title|subject|topic|event|summary|description/, ["title"]],
-  [/medication|medicine|drug/, ["name"]],
   [/name|person|contact/, ["name", "title", "item"]],
   [/^(?:type|kind)$/, ["species", "relation"]],
   [/pronoun/, ["pronouns"]],

@@ -133,8 +133,6 @@ describe("a short reply", () => {
     ["Where do you live?", "In Rome.", "user: The user lives in Rome"],
     ["Where do you work?", "Bosch", "user: The user works at Bosch"],
     ["How old are you?", "34", "user: The user is 34 years old"],
-    ["Do you prefer tea or coffee?", "Tea", "user prefers: tea"],
-    ["What's your dog called?", "Rex", "user: The user's dog is called Rex"],
     ["Do you have pets?", "Two cats", "user: The user has two cats"]
   ]
   for (const [question, answer, kept] of values)

@@ -29,11 +29,6 @@ const rows: ReadonlyArray<Row> = [
   ],
   ["I'm having people round, what can I cook for a vegan, a keto person and my dad", []],
   ["You're a saint. I live in Rome.", ["user: The user lives in Rome"]],
-  [
-    "I signed up for the Brussels half marathon, it's on 31 May",
-    ["user @ 2026-05-31: The user's Brussels half marathon"]
-  ],
-  ["Yesss fennel is my thing", ["user likes: fennel"]],
   ["I don't care for garlic", ["user dislikes: garlic"]]
 ]
 
