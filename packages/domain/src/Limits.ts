@@ -114,6 +114,10 @@ export const Limits = {
   /** Vectors that a search with strict recall looks at one by one; with more it is not certified. */
   strictScanMax: 100_000,
   strictHitsMax: 1_000,
+  /** Hits that a re-ranking model (`MUNIMENT_RERANKER`) puts in order, characters of each, and how long it is waited for. */
+  rerankedHitsMax: 50,
+  rerankedTextLengthMax: 2_000,
+  rerankMillisMax: 3_000,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
   dataFieldsMax: 8,

@@ -42,13 +42,23 @@ export const IndexExplanation = Schema.Struct({
 })
 export type IndexExplanation = typeof IndexExplanation.Type
 
-const explain = Schema.optionalKey(
-  Schema.Struct({
-    index: Schema.Array(IndexExplanation).check(Schema.isMaxLength(Limits.explainedNamespacesMax))
-  }).annotate({
-    description: `With explain=true: the caller's own agents, costliest first, at most ${Limits.explainedNamespacesMax}. Empty: words alone were looked for.`
-  })
-)
+/** What a re-ranking model (`MUNIMENT_RERANKER`) did. */
+export const RerankExplanation = Schema.Struct({
+  model: Schema.String,
+  hits: Schema.Int.annotate({ description: "How many it put in order; 0 where it failed or took too long." }),
+  millis: Schema.Finite
+})
+export type RerankExplanation = typeof RerankExplanation.Type
+
+const SearchExplanation = Schema.Struct({
+  index: Schema.Array(IndexExplanation).check(Schema.isMaxLength(Limits.explainedNamespacesMax)),
+  rerank: Schema.optionalKey(RerankExplanation)
+}).annotate({
+  description: `With explain=true: the caller's own agents, costliest first, at most ${Limits.explainedNamespacesMax}. Empty: words alone were looked for.`
+})
+export type SearchExplanation = typeof SearchExplanation.Type
+
+const explain = Schema.optionalKey(SearchExplanation)
 
 const ids = Schema.Array(Schema.String)
 const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })

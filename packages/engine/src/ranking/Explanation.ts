@@ -50,11 +50,12 @@ export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm>
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4
 
 /** Why a hit does not stand where its score puts it. */
-export type Move = MoveReason | "outdated"
+export type Move = MoveReason | "outdated" | "reranked"
 
 export const moveMeanings: Readonly<Record<Move, string>> = {
   slot: "newer: what is known of it superseded what an older hit tells",
   change: "newer: tells of a change of what an older hit says",
   same: "newer: about the same matter as an older hit",
+  reranked: "put higher by the re-ranking model",
   outdated: "older: a hit before it tells a newer state"
 }

@@ -75,8 +75,16 @@ export interface MemoryQuery {
   readonly candidates?: number | undefined
   /** Whether cosines are those of float32 vectors, and no vector among the `limit` best by meaning is missed. */
   readonly isStrict?: boolean | undefined
+  /** Puts the best `hits` in another order, before what a newer state moves. */
+  readonly reordered?: Reordering | undefined
   /** The part of a namespace that a grant shows; undefined for the caller's own namespace: all of it. */
   readonly scopeOf?: ((namespace: NamespaceKey) => ReadonlyArray<MemoryFilter> | undefined) | undefined
+}
+
+export interface Reordering {
+  /** How many it looks at. */
+  readonly hits: number
+  readonly by: (hits: ReadonlyArray<MemoryHit>) => Effect.Effect<ReadonlyArray<MemoryHit>>
 }
 
 export interface MemoryHit {
@@ -202,7 +210,8 @@ const search = traced("MemorySearch.search")(function* (
   if (isLarge) yield* Effect.yieldNow
   yield* Effect.logDebug("vectors were searched", { plans })
   const isReordered = query.newerFirst === true && traits.isPresent
-  const wanted = isReordered ? Math.max(query.limit, LATER_FIRST_HITS) : query.limit
+  const present = isReordered ? Math.max(query.limit, LATER_FIRST_HITS) : query.limit
+  const wanted = Math.max(present, query.reordered?.hits ?? 0)
   const fused = yield* timed(
     "fusion",
     fuseInTurns(candidates, fusion, {
@@ -222,7 +231,8 @@ const search = traced("MemorySearch.search")(function* (
     const memory = memories.get(one.candidate.id)
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
-  const ranked = oncePerMessage(read, wanted)
+  const best = oncePerMessage(read, wanted)
+  const ranked = (query.reordered === undefined ? best : yield* reorderedBy(query.reordered, best)).slice(0, present)
   const asked = { text: query.text, about: query.asked?.about, filterFor: (key: NamespaceKey) => filterFor(query, key) }
   const ordered = isReordered
     ? (yield* presentFirst(host, namespaces, ranked, asked, read)).slice(0, query.limit)
@@ -231,6 +241,9 @@ const search = traced("MemorySearch.search")(function* (
     query.namesCorrections === true ? yield* correctedFirst(host, namespaces, ordered, asked.filterFor) : ordered
   return { hits, plans }
 })
+
+const reorderedBy = ({ by, hits }: Reordering, found: ReadonlyArray<MemoryHit>) =>
+  Effect.map(by(found.slice(0, hits)), (first) => [...first, ...found.slice(hits)])
 
 /** Candidates ranked in one turn: more than any search but a map has. */
 const rankedPerTurn = 500

@@ -13,7 +13,7 @@ import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Recall } from "@muniment/domain/Search"
 import { backingSources, conversationMessageKind, type MemoryVersion, type SearchHit } from "@muniment/domain/Memory"
-import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
+import type { IndexExplanation, SearchExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -32,6 +32,7 @@ import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
+import { makeReranking } from "./rerankedHits.ts"
 import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
 import { type Turns, turnsAround } from "./TurnsAround.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
@@ -95,6 +96,7 @@ export class CallerSearch extends Context.Service<
           embedding: yield* TextEmbedding,
           searcher: yield* MemorySearch,
           saidTimes: yield* makeSaidTimes,
+          reranking: yield* makeReranking,
           writer: yield* AnswerWriter,
           maps: yield* MemoryMap
         }
@@ -116,6 +118,7 @@ interface Parts {
   readonly embedding: TextEmbedding["Service"]
   readonly searcher: MemorySearch["Service"]
   readonly saidTimes: SaidTimes
+  readonly reranking: Effect.Success<typeof makeReranking>
   readonly writer: AnswerWriter["Service"]
   readonly maps: MemoryMap["Service"]
 }
@@ -127,7 +130,7 @@ const search = traced("CallerSearch.search")(function* (parts: Parts, call: Pric
   return {
     ...result,
     ...namedUnusable(unusable),
-    ...(query.explain && { explain: { index: found.index } }),
+    ...(query.explain && { explain: found.explain }),
     searchedAt: yield* isoNow
   }
 })
@@ -210,7 +213,7 @@ const noGrants: OpenedGrants = { grantCount: 0, namespaces: [], unusable: [] }
 /** The hits of one query, best first, and how the vectors of the caller's own agents were searched. */
 interface Found {
   readonly hits: ReadonlyArray<MemoryHit>
-  readonly index: ReadonlyArray<IndexExplanation>
+  readonly explain: SearchExplanation
 }
 
 const find = Effect.fnUntraced(function* (
@@ -219,12 +222,13 @@ const find = Effect.fnUntraced(function* (
   query: SearchQuery,
   shared: ReadonlyArray<SharedNamespace>
 ): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
-  const { embedding, recall, searcher } = parts
+  const { embedding, recall, reranking, searcher } = parts
   const { filter, text } = query
   const { namespaces, own, scopeOf } = reachOf(parts, caller, query, shared)
-  if (namespaces.length === 0) return { hits: [], index: [] }
+  if (namespaces.length === 0) return { hits: [], explain: { index: [] } }
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
   const vectors = yield* embedding.query(asked.text)
+  const reordered = query.mode === "map" ? undefined : reranking?.(text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     text: asked.text,
@@ -233,10 +237,12 @@ const find = Effect.fnUntraced(function* (
     namesCorrections: query.mode !== "map",
     isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
+    reordered,
     isMeaningful: embedding.understands(text),
     scopeOf
   })
-  return { hits, index: indexExplanations(plans, own) }
+  const rerank = reordered?.explanation()
+  return { hits, explain: { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) } }
 })
 
 /** The namespaces of a query, and the parts of them that the caller sees. */
