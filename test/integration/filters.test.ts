@@ -40,7 +40,8 @@ const inUrl: Readonly<Record<string, string>> = {
   eventDateTo: "1999-01-01",
   include: "messages",
   data: '{"subject":"nobody-has-this"}',
-  where: '{"data.subject":"nobody-has-this"}'
+  where: '{"data.subject":"nobody-has-this"}',
+  asOf: "1999-01-01T00:00:00Z"
 }
 const inBody: Readonly<Record<string, unknown>> = {
   tags: ["nobody-has-this"],

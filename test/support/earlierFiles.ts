@@ -1,4 +1,5 @@
 /** Files of namespaces as earlier releases have left them. */
+import { bytesTriggers, dropBytesTriggers } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { summedTables } from "@muniment/engine/store/sqlite/rowSums"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import type { Database } from "@muniment/sqlite/Database"
@@ -6,8 +7,13 @@ import type { Database } from "@muniment/sqlite/Database"
 /** The last version before files could follow the commit log. */
 export const versionWithoutLog = 8
 
-/** Takes the sums and the events, which versions 10 and 11 brought, from a file of the newest version. */
+/** Takes what few memories have, which version 13 brought, from a file of the newest version. */
+export const removeExtras = (database: Database): void =>
+  database.exec(`${dropBytesTriggers} ALTER TABLE memory DROP COLUMN extras; ${bytesTriggers}`)
+
+/** Takes the sums and the events, which versions 10 and 11 brought, and what came later, from a file of the newest version. */
 export const removeSums = (database: Database): void => {
+  removeExtras(database)
   database.exec("DROP TABLE IF EXISTS event; DELETE FROM meta WHERE key IN ('born', 'event_floor')")
   for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length DROP COLUMN ${column}`)
   for (const table of Object.keys(summedTables))

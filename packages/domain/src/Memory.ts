@@ -63,6 +63,8 @@ export interface MemoryRecord {
   readonly contentHash: string
   readonly createdAt: number
   readonly updatedAt: number
+  /** When its data was last replaced in place; undefined: never, it is as it was stored. */
+  readonly changedAt?: number | undefined
   readonly expiresAt?: number | undefined
   /** Hash of the `uniqueOn` values; undefined for kinds without them. */
   readonly uniqueKey?: string | undefined
@@ -476,6 +478,7 @@ export const ExportedMemory = Schema.Struct({
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
   createdAt: RecordedAt,
   updatedAt: RecordedAt,
+  changedAt: Schema.optionalKey(RecordedAt),
   expiresAt: Schema.optionalKey(RecordedExpiry),
   uniqueKey: Schema.optionalKey(Schema.String),
   origin: MemoryOrigin,

@@ -4,7 +4,7 @@
  */
 import { Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { IsoInstant, Moment, TimeZone } from "./GivenTimes.ts"
+import { IsoInstant, Moment, SaidAt, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
@@ -22,6 +22,8 @@ export interface MemoryFilter {
   readonly eventFrom?: number | undefined
   readonly eventTo?: number | undefined
   readonly includeSuperseded?: boolean | undefined
+  /** Milliseconds: what was stored then, and is still there; unless `includeSuperseded` what was latest then. */
+  readonly asOf?: number | undefined
   /** Messages of conversations, everything else, or all (default). */
   readonly include?: typeof Include.Type | undefined
   /** Each of these fields of the data has the value, or is a list that has it. */
@@ -91,7 +93,7 @@ const clockParameters = {
   now: Schema.optionalKey(
     Moment.annotate({
       description:
-        "The time that `yesterday` or `last week` in the query count from; default: when the request arrives."
+        "The time that `yesterday` or `last week` in the query count from; default: `asOf`, else when the request arrives."
     })
   ),
   timeZone: Schema.optionalKey(
@@ -101,6 +103,12 @@ const clockParameters = {
     })
   )
 }
+
+const AsOf = SaidAt.annotate({
+  description:
+    "Point in time, milliseconds since the epoch or ISO 8601 with its offset: what was stored and latest then, of what is still there. Default: now.",
+  examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000]
+})
 
 const TagsText = Schema.NonEmptyString.annotate({
   description: "Comma-separated; any of them matches.",
@@ -120,6 +128,7 @@ const filterParameters = {
   includeSuperseded: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Also older versions; default false." })
   ),
+  asOf: Schema.optionalKey(AsOf),
   include: Schema.optionalKey(
     Include.annotate({
       description:
@@ -279,6 +288,7 @@ export const BatchSearch = Schema.Struct({
   ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
   scope: Schema.optionalKey(Scope),
   recall: Schema.optionalKey(Recall),
+  asOf: Schema.optionalKey(AsOf),
   ...clockParameters
 }).annotate({
   examples: [

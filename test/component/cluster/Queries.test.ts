@@ -42,6 +42,7 @@ const filters = [
     anyOf: [{ threadId: "t" }, { anyOf: [{}] }]
   },
   { data: { city: "Oslo" } },
+  { asOf: 1.5e12, kind: "factual_memory" },
   { data: { city: "Oslo" }, where: { not: { "data.z": { in: [1, "a"] }, "data.a": null } } }
 ]
 

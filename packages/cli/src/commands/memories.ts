@@ -39,14 +39,21 @@ export const search = Command.make(
     agent: Flag.optional(agent),
     ...scopeFlags,
     kind: optionalText("kind", "Only memories of this kind"),
+    where: optionalText("where", "Conditions on data and metadata, as JSON"),
+    asOf: optionalText("as-of", "What was known then: an ISO 8601 date-time with its offset, or milliseconds"),
     limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many"), Flag.withDefault(hitsShown)),
     ...callerFlags,
     json: flags.json
   },
-  Effect.fn("search")(function* ({ json, kind, limit, query, ...given }) {
+  Effect.fn("search")(function* ({ asOf, json, kind, limit, query, where, ...given }) {
     const muniment = yield* callerHere(given)
-    const kinds = Option.isSome(kind) ? { kind: kind.value } : {}
-    const found = yield* ask((signal) => muniment.search({ query, limit, ...scopeOf(given), ...kinds }, { signal }))
+    const filters = {
+      ...scopeOf(given),
+      ...(Option.isSome(kind) && { kind: kind.value }),
+      ...(Option.isSome(where) && { where: where.value }),
+      ...(Option.isSome(asOf) && { asOf: asOf.value })
+    }
+    const found = yield* ask((signal) => muniment.search({ query, limit, ...filters }, { signal }))
     if (json) return yield* Console.log(JSON.stringify(found))
     const lines = found.memories.map((memory) => `${memory.quality.relevance.toFixed(3)}  ${memoryLine(memory)}`)
     return yield* Console.log(lines.length === 0 ? "Nothing found." : lines.join("\n"))

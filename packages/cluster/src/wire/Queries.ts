@@ -71,7 +71,7 @@ const queries = {
   Around: Schema.TaggedStruct("Around", { places: Schema.Array(Place), eachSide: count, filter: Filter }),
   Counts: Schema.TaggedStruct("Counts", {}),
   Indexes: Schema.TaggedStruct("Indexes", {}),
-  VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place) }),
+  VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place), asOf: Schema.optional(Schema.Number) }),
   Find: Schema.TaggedStruct("Find", { id: Text }),
   LatestOf: Schema.TaggedStruct("LatestOf", { uniqueKey: Text }),
   Inserted: Schema.TaggedStruct("Inserted", { afterSeq: Schema.Number, limit: count }),
@@ -81,7 +81,11 @@ const queries = {
   Processed: Schema.TaggedStruct("Processed", ofMessages),
   Stored: Schema.TaggedStruct("Stored", ofMessages),
   Said: Schema.TaggedStruct("Said", { messages: Schema.Array(Schema.Struct({ scope: Scope, key: Text })) }),
-  ExtractedFrom: Schema.TaggedStruct("ExtractedFrom", { ...ofMessages, limit: count }),
+  ExtractedFrom: Schema.TaggedStruct("ExtractedFrom", {
+    ...ofMessages,
+    limit: count,
+    asOf: Schema.optional(Schema.Number)
+  }),
   LaterVersions: Schema.TaggedStruct("LaterVersions", { ...ofMessages, filter: Filter }),
   PendingReadings: Schema.TaggedStruct("PendingReadings", { limit: count, after: Schema.optional(Schema.Number) }),
   Pending: Schema.TaggedStruct("Pending", {}),

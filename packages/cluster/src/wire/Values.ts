@@ -63,7 +63,7 @@ const filterFields = {
 
 const filterOnWire = Schema.Struct({
   ...filterFields,
-  /** JSON of `data` and `where`. */
+  /** JSON of `data` and of what not all releases know. */
   conditions: optionalText,
   anyOf: Schema.optional(Schema.Array(Schema.suspend((): Wire<MemoryFilter> => Filter)))
 })
@@ -78,11 +78,15 @@ export const Filter: Wire<MemoryFilter> = filterOnWire.pipe(
       decode: ({ conditions, ...filter }): MemoryFilter =>
         conditions === undefined
           ? filter
-          : { ...filter, data: undefined, ...(JSON.parse(conditions) as Pick<MemoryFilter, "data" | "where">) },
-      encode: ({ where, ...filter }: MemoryFilter): typeof filterOnWire.Type =>
-        where === undefined
+          : {
+              ...filter,
+              data: undefined,
+              ...(JSON.parse(conditions) as Pick<MemoryFilter, "asOf" | "data" | "where">)
+            },
+      encode: ({ asOf, where, ...filter }: MemoryFilter): typeof filterOnWire.Type =>
+        where === undefined && asOf === undefined
           ? filter
-          : { ...filter, data: noData, conditions: JSON.stringify({ data: filter.data, where }) }
+          : { ...filter, data: noData, conditions: JSON.stringify({ data: filter.data, where, asOf }) }
     })
   )
 )
@@ -104,6 +108,7 @@ const recordFields = {
   contentHash: Text,
   createdAt: Schema.Number,
   updatedAt: Schema.Number,
+  changedAt: optionalNumber,
   expiresAt: optionalNumber,
   uniqueKey: optionalText,
   origin: Schema.Literals(["direct", "extraction", "conversation"]),

@@ -509,6 +509,7 @@ const replacement = (old: MemoryRecord, { record, setsExpiry, setsTags = false }
   // A message stays in its conversation.
   threadId: old.origin === "conversation" ? old.threadId : (record.threadId ?? old.threadId),
   updatedAt: record.updatedAt,
+  changedAt: record.contentHash === old.contentHash ? old.changedAt : record.updatedAt,
   expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
   tags: setsTags ? record.tags : old.tags,
   // Replaced data no longer belongs to the unique key that the old data had.

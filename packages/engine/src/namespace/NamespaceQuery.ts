@@ -266,6 +266,8 @@ export interface NamespaceCounts {
 export interface VersionsAt {
   readonly _tag: "VersionsAt"
   readonly places: ReadonlyArray<MemoryPlace>
+  /** Their places in version chains are those of this time, milliseconds; default: now. */
+  readonly asOf?: number | undefined
 }
 
 export interface Find {
@@ -344,6 +346,8 @@ export interface ExtractedFrom {
   readonly scope: ConversationScope
   readonly keys: ReadonlyArray<string>
   readonly limit: number
+  /** What was there and latest at this time, milliseconds; default: now. */
+  readonly asOf?: number | undefined
 }
 
 /** Visible memories that were taken from messages of a conversation and superseded, each with its latest version. */

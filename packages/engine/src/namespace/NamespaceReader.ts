@@ -110,7 +110,7 @@ export class NamespaceReader {
     const table = this.#at(atMillis)
     const isWanted = (speaker: string) => mayName(names, speaker)
     return {
-      statistics: this.#state.lexical.statistics(terms, table.searchable(filter)),
+      statistics: this.#state.lexical.statistics(terms, table.searchable(filter), this.#sharing(filter)),
       speakers: table.hasMessages ? table.speakersIn(table.allowed(filter), isWanted) : []
     }
   }
@@ -124,7 +124,7 @@ export class NamespaceReader {
   }: Candidates): NamespaceCandidates {
     const table = this.#at(atMillis)
     const allowed = table.searchable(filter)
-    const scores = this.#state.lexical.score(query, allowed)
+    const scores = this.#state.lexical.score(query, allowed, this.#sharing(filter))
     const candidates: Array<SearchCandidate> = []
     const found = new Set<number>()
     const plans: Array<NamespacePlan> = []
@@ -148,7 +148,7 @@ export class NamespaceReader {
       const { atMillis, candidatesMax = Limits.searchCandidatesMax, certain, filter, query, vectors } = asked
       const table = this.#at(atMillis)
       const allowed = table.searchable(filter)
-      const scores = this.#state.lexical.score(query, allowed)
+      const scores = this.#state.lexical.score(query, allowed, this.#sharing(filter))
       const plans: Array<NamespacePlan> = []
       const slots = new Set(scores.top(candidatesMax, table.newestFirst))
       for (const [model, vector] of vectors) {
@@ -196,7 +196,7 @@ export class NamespaceReader {
   /** All visible memories as candidates. */
   #visible({ atMillis, filter, query, vectors }: Omit<Cosines, "_tag">) {
     const allowed = this.#at(atMillis).searchable(filter)
-    const scores = this.#state.lexical.score(query, allowed)
+    const scores = this.#state.lexical.score(query, allowed, this.#sharing(filter))
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
     return this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors)
@@ -228,7 +228,8 @@ export class NamespaceReader {
     return row === undefined ? Effect.succeed(undefined) : this.find(row.id, nowMillis)
   }
 
-  versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
+  /** With their places in version chains now, or at a time. */
+  versions(places: ReadonlyArray<MemoryPlace>, asOf?: number): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.suspend(() => {
       const { table } = this.#state
       const known = new Map<number, MemoryRecord>()
@@ -249,7 +250,7 @@ export class NamespaceReader {
         return places.flatMap(({ id, slot }) => {
           const record = known.get(slot)
           const isCurrent = record?.id === id && table.row(slot)?.id === id && table.isLive(slot)
-          return record === undefined || !isCurrent ? [] : [this.#state.version({ slot, record })]
+          return record === undefined || !isCurrent ? [] : [this.#state.version({ slot, record }, asOf)]
         })
       })
     })
@@ -342,15 +343,17 @@ export class NamespaceReader {
     scope: ConversationScope,
     keys: ReadonlyArray<string>,
     limit: number,
-    nowMillis: number
+    nowMillis: number,
+    asOf?: number
   ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
+      const isThere = (slot: number) => (asOf === undefined ? table.isLive(slot) : table.wasSame(slot, asOf))
       const places = slots.flatMap((slot) => {
-        const row = table.isLive(slot) ? table.row(slot) : undefined
+        const row = isThere(slot) ? table.row(slot) : undefined
         return row === undefined ? [] : [{ id: row.id, slot }]
       })
-      return Effect.map(this.versions(places), (versions) =>
+      return Effect.map(this.versions(places, asOf), (versions) =>
         versions.filter(({ isLatest }) => isLatest).slice(0, limit)
       )
     })
@@ -365,14 +368,15 @@ export class NamespaceReader {
     return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
       const allowed = table.allowed({ ...filter, includeSuperseded: true })
-      const latestOf = (slot: number): number | undefined => table.latestOf(table.row(slot)?.uniqueKey ?? "")
+      const { asOf } = filter
+      const latestOf = (slot: number): number | undefined => table.latestOf(table.row(slot)?.uniqueKey ?? "", asOf)
       const pairs = slots.flatMap((slot) => {
         const latest = latestOf(slot)
         return latest === undefined || latest === slot || !allowed.has(slot) || !allowed.has(latest)
           ? []
           : [[this.#placeOf(table, slot), this.#placeOf(table, latest)] as const]
       })
-      return Effect.map(this.versions(pairs.flat()), (versions) => {
+      return Effect.map(this.versions(pairs.flat(), asOf), (versions) => {
         const byId = new Map(versions.map((version) => [version.id, version]))
         return pairs.flatMap(([older, latest]) => {
           const one = byId.get(older.id)
@@ -472,6 +476,11 @@ export class NamespaceReader {
   #placeOf(table: MemoryTable, slot: number): ListedMemory {
     const { createdAt, id } = table.row(slot)!
     return { id, createdAt, slot, namespace: this.#store.key.tag }
+  }
+
+  /** Which messages give their words to those around them: at a time in the past those that were there. */
+  #sharing({ asOf }: MemoryFilter): ((slot: number) => boolean) | undefined {
+    return asOf === undefined ? undefined : (slot) => this.#state.table.wasSame(slot, asOf)
   }
 
   #at(nowMillis: number) {

@@ -56,9 +56,9 @@ export class NamespaceState {
     return this.vectors.segmentSource(this.#lastSeq, this.#nextSlot)
   }
 
-  /** A record with its place in the version chain now. */
-  version({ slot, record }: StoredRecord): MemoryVersion {
-    return { ...record, ...this.table.links(slot) }
+  /** A record with its place in the version chain now, or at a time. */
+  version({ slot, record }: StoredRecord, asOf?: number): MemoryVersion {
+    return { ...record, ...this.table.links(slot, asOf) }
   }
 
   /** Reserves a free slot until a `Remove` change returns it. */

@@ -67,7 +67,7 @@ export const answerFromFile = (
     case "ExactCosinesAt":
       return reader.exactCosinesAt(query)
     case "VersionsAt":
-      return reader.versions(query.places)
+      return reader.versions(query.places, query.asOf)
     case "Find":
       return reader.find(query.id, nowMillis)
     case "LatestOf":
@@ -87,7 +87,7 @@ export const answerFromFile = (
     case "Said":
       return reader.said(query.messages, nowMillis)
     case "ExtractedFrom":
-      return reader.extractedFrom(query.scope, query.keys, query.limit, nowMillis)
+      return reader.extractedFrom(query.scope, query.keys, query.limit, nowMillis, query.asOf)
     case "LaterVersions":
       return reader.laterVersions(query.scope, query.keys, query.filter, nowMillis)
     case "PendingReadings":

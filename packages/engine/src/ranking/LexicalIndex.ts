@@ -124,16 +124,18 @@ export class LexicalIndex {
     this.#vacate(slot)
   }
 
-  /** First phase: counts over the documents of `allowed`. */
-  statistics(terms: ReadonlyArray<string>, allowed: Bitmap): TermStatistics {
-    const lists = terms.map((term) => this.#list(term))
-    this.#counted = {
-      stamp: this.#lastStamp,
-      removals: this.#removals,
-      lists: new Map(terms.map((term, at) => [term, lists[at]!]))
+  /** First phase: counts over the documents of `allowed`. `isGiving`: which messages give words to others; default: all. */
+  statistics(terms: ReadonlyArray<string>, allowed: Bitmap, isGiving?: (slot: number) => boolean): TermStatistics {
+    const lists = terms.map((term) => this.#list(term, isGiving))
+    if (isGiving === undefined) {
+      this.#counted = {
+        stamp: this.#lastStamp,
+        removals: this.#removals,
+        lists: new Map(terms.map((term, at) => [term, lists[at]!]))
+      }
     }
     this.#trim()
-    if (this.#isAllOf(allowed)) {
+    if (isGiving === undefined && this.#isAllOf(allowed)) {
       const documentFrequencies = lists.map(({ length }) => length)
       return { documents: this.#documents, totalLength: this.#totalLength, documentFrequencies }
     }
@@ -147,13 +149,13 @@ export class LexicalIndex {
   }
 
   /** Second phase: scores of the documents of `allowed` for a query weighted with the summed statistics. */
-  score(query: WeightedQuery, allowed: Bitmap): LexicalScores {
+  score(query: WeightedQuery, allowed: Bitmap, isGiving?: (slot: number) => boolean): LexicalScores {
     this.#clearScores()
     const visible = this.#isAllOf(allowed) ? undefined : allowed
     const { lists, removals, stamp } = this.#counted
-    const isUnchanged = stamp === this.#lastStamp && removals === this.#removals
+    const isUnchanged = isGiving === undefined && stamp === this.#lastStamp && removals === this.#removals
     for (const [term, text] of query.terms.entries()) {
-      const list = (isUnchanged ? lists.get(text) : undefined) ?? this.#list(text)
+      const list = (isUnchanged ? lists.get(text) : undefined) ?? this.#list(text, isGiving)
       this.#accumulate(list, query.idf[term]!, query.averageLength, visible)
     }
     this.#trim()
@@ -188,11 +190,13 @@ export class LexicalIndex {
   }
 
   /** The list of a term of `searchTerms`: one posting per document that contains one of its variants. */
-  #list(term: string): PostingList {
+  #list(term: string, isGiving?: (slot: number) => boolean): PostingList {
+    const variant = (text: string) => (isGiving === undefined ? this.#variant(text) : this.#load(text, isGiving))
     const [own = "", ...others] = term.split(VARIANT_SEPARATOR)
-    const found = others.filter((variant) => this.#mayHold(variant)).map((variant) => this.#variant(variant))
-    const lists = [this.#variant(own), ...found].filter(({ length }) => length > 0)
-    return lists.length > 1 ? this.#merged(lists) : (lists[0] ?? this.#variant(own))
+    const first = variant(own)
+    const found = others.filter((text) => this.#mayHold(text)).map(variant)
+    const lists = [first, ...found].filter(({ length }) => length > 0)
+    return lists.length > 1 ? this.#merged(lists) : (lists[0] ?? first)
   }
 
   /** Whether a document may hold this stem: in Latin script, where one is in its language; in others always. */
@@ -231,7 +235,7 @@ export class LexicalIndex {
     return list
   }
 
-  #load(term: string): PostingList {
+  #load(term: string, isGiving: (slot: number) => boolean = () => true): PostingList {
     const occurrences = this.#postings.occurrences(term)
     const list = new PostingList(occurrences.length, this.#lastStamp, this.#removals)
     const byColumn = new Uint32Array(COLUMNS.length)
@@ -243,7 +247,8 @@ export class LexicalIndex {
       if (this.#occupied.has(slot)) {
         list.push(slot, weightedFrequency(byColumn, this.#messages.isMessage(slot)))
         const words = byColumn[MAIN]! * MESSAGE_NEIGHBOURS_WEIGHT
-        if (words > 0) for (const one of this.#messages.around(slot)) given.set(one, (given.get(one) ?? 0) + words)
+        if (words > 0 && isGiving(slot))
+          for (const one of this.#messages.around(slot)) given.set(one, (given.get(one) ?? 0) + words)
       }
       byColumn.fill(0)
     }

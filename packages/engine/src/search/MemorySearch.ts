@@ -225,7 +225,7 @@ const search = traced("MemorySearch.search")(function* (
   const isMixed = new Set(page.map(({ candidate }) => candidate.message === undefined)).size === 2
   const shown = isMixed ? fused : page
   const places = shown.map(({ candidate }) => candidate)
-  const memories = yield* timed("records", versionsAt(host, namespaces, places))
+  const memories = yield* timed("records", versionsAt(host, namespaces, places, query.filter.asOf))
   if (isLarge) yield* Effect.yieldNow
   const read = shown.flatMap((one): ReadonlyArray<MemoryHit> => {
     const memory = memories.get(one.candidate.id)
@@ -292,7 +292,7 @@ const list = traced("MemorySearch.list")(function* (
   const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", ...asked, limit: limit + 1 }))
   const places = parts.flatMap((part) => part.places).sort(asked.isOldestFirst === true ? olderFirst : newerFirst)
   const page = places.slice(0, limit)
-  const versions = yield* versionsAt(host, namespaces, page)
+  const versions = yield* versionsAt(host, namespaces, page, asked.filter.asOf)
   return {
     memories: page.flatMap(({ id }) => versions.get(id) ?? []),
     total: parts.reduce((sum, part) => sum + part.total, 0),
@@ -304,11 +304,11 @@ const list = traced("MemorySearch.list")(function* (
 const people = traced("MemorySearch.people")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
-  { filter: { hasNoSubject, subjectId }, scopeOf }: Pick<MemoryQuery, "filter" | "scopeOf">
+  { filter: { asOf, hasNoSubject, subjectId }, scopeOf }: Pick<MemoryQuery, "filter" | "scopeOf">
 ) {
   const parts = yield* askAll(host, namespaces, (key) => ({
     _tag: "Names",
-    filter: { hasNoSubject, subjectId, anyOf: scopeOf?.(key) }
+    filter: { asOf, hasNoSubject, subjectId, anyOf: scopeOf?.(key) }
   }))
   if (new Set(parts.flatMap(({ subjects }) => subjects)).size !== 1) return nobody
   return peopleOf(

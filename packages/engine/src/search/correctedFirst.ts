@@ -29,14 +29,17 @@ export const correctedFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
   const corrections = new Map<A, string>()
   for (const [first, ...others] of Map.groupBy(messages, conversationOf).values() as Iterable<[A, ...Array<A>]>) {
     const key = namespaces.find(({ tag }) => tag === first.ranked.candidate.namespace)
-    if (key === undefined || filterFor(key).anyOf !== undefined) continue
+    if (key === undefined) continue
+    const { anyOf, asOf } = filterFor(key)
+    if (anyOf !== undefined) continue
     const { subjectId, threadId } = first.memory
     const keysOf = ({ memory }: A): ReadonlyArray<string> => memory.sources?.map((source) => source.key) ?? []
     const taken = yield* host.answer(key, {
       _tag: "ExtractedFrom",
       scope: { subjectId, threadId },
       keys: [first, ...others].flatMap(keysOf),
-      limit: TAKEN_MAX
+      limit: TAKEN_MAX,
+      asOf
     })
     const correctedBy = new Map(
       taken.flatMap(({ id, sources = [] }) =>

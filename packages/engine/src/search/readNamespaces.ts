@@ -46,12 +46,13 @@ export const askAll = Effect.fnUntraced(function* <Q extends NamespaceQuery>(
 export const versionsAt = Effect.fnUntraced(function* (
   host: Host,
   namespaces: ReadonlyArray<NamespaceKey>,
-  places: ReadonlyArray<NamespacePlace>
+  places: ReadonlyArray<NamespacePlace>,
+  asOf?: number
 ) {
   const found = new Map<string, MemoryVersion>()
   for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
     if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
-    for (const version of yield* host.answer(key, { _tag: "VersionsAt", places: portion }))
+    for (const version of yield* host.answer(key, { _tag: "VersionsAt", places: portion, asOf }))
       found.set(version.id, version)
   }
   return found

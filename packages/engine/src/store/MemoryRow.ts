@@ -14,6 +14,8 @@ export interface MemoryRow {
   readonly tags: ReadonlyArray<string>
   readonly eventAt: number | undefined
   readonly createdAt: number
+  /** When its data was last replaced in place; undefined: never. */
+  readonly changedAt?: number | undefined
   readonly expiresAt: number | undefined
   readonly uniqueKey: string | undefined
   /** Messages of conversations only. */
@@ -57,6 +59,7 @@ export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryReco
   tags: record.tags,
   eventAt: record.when === undefined ? undefined : Date.parse(record.when),
   createdAt: record.createdAt,
+  changedAt: record.changedAt,
   expiresAt: record.expiresAt,
   uniqueKey: record.uniqueKey,
   message: messageRowOf(record),

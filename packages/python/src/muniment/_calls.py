@@ -138,6 +138,7 @@ def list_memories(
     event_date_from: Day | None = None,
     event_date_to: Day | None = None,
     include_superseded: bool | None = None,
+    as_of: Moment | float | None = None,
     include: Include | None = None,
     limit: int | None = None,
     order: Literal["desc", "asc"] | None = None,
@@ -160,6 +161,7 @@ def facets(
     event_date_from: Day | None = None,
     event_date_to: Day | None = None,
     include_superseded: bool | None = None,
+    as_of: Moment | float | None = None,
     include: Include | None = None,
     contains: str | None = None,
     order: Literal["memories", "newest", "name"] | None = None,
@@ -222,6 +224,7 @@ def search(
     event_date_from: Day | None = None,
     event_date_to: Day | None = None,
     include_superseded: bool | None = None,
+    as_of: Moment | float | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
@@ -250,6 +253,7 @@ def answer(
     event_date_from: Day | None = None,
     event_date_to: Day | None = None,
     include_superseded: bool | None = None,
+    as_of: Moment | float | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
@@ -278,6 +282,7 @@ def topics(
     event_date_from: Day | None = None,
     event_date_to: Day | None = None,
     include_superseded: bool | None = None,
+    as_of: Moment | float | None = None,
     include: Include | None = None,
     limit: int | None = None,
     scope: Scope | None = None,
@@ -369,12 +374,13 @@ def batch_search(
     queries: Sequence[SearchQuery | Mapping[str, Any]],
     scope: Scope | None = None,
     recall: Recall | None = None,
+    as_of: Moment | float | None = None,
     now: Moment | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[BatchFound]:
     """Up to 10 queries in one call."""
-    body = given({"queries": queries, "scope": scope, "recall": recall, "now": now, "time_zone": time_zone})
+    body = given({name: value for name, value in locals().items() if name != "grants"})
     return Call("POST", "/memories/batch/search", result(BatchFound), body=body, grants=grants)
 
 

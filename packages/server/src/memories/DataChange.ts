@@ -103,7 +103,7 @@ const prepare = Effect.fnUntraced(function* (
     tags: change.tags === undefined ? old.tags : [...new Set(change.tags)],
     expiresAt: change.expiresAt === undefined ? old.expiresAt : (change.expiresAt ?? undefined),
     updatedAt: nowMillis,
-    ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis })
+    ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis, changedAt: undefined })
   }
   return { record, isReplacement: !isVersion, setsExpiry: true, setsTags: true }
 })

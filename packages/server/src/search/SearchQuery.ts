@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import { instantIn } from "@muniment/domain/GivenTimes"
+import { instantIn, momentText } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type BatchSearch,
@@ -75,7 +75,7 @@ export const searchQuery = Effect.fnUntraced(function* (
     grants,
     newerFirst,
     recall,
-    ...clockOf(now, timeZone),
+    ...clockOf(now, timeZone, filter.asOf),
     candidates: undefined
   }
   switch (mode) {
@@ -97,20 +97,21 @@ export const searchQuery = Effect.fnUntraced(function* (
 })
 
 export const searchBatch = (
-  { now, queries, recall, scope = "all", timeZone }: typeof BatchSearch.Type,
-  grants: string | undefined
+  { asOf: given, now, queries, recall, scope = "all", timeZone }: typeof BatchSearch.Type,
+  grants: string | undefined,
+  asOf = given === undefined ? undefined : asOfIn(given)
 ): SearchBatch => ({
   scope,
   grants,
   queries: queries.map(({ filters = {}, limit = Limits.searchResultsDefault, query }) => ({
     mode: "llm",
     text: query.trim(),
-    filter: filters,
+    filter: { ...filters, asOf },
     limit,
     minRelevance: 0,
     newerFirst: true,
     recall,
-    ...clockOf(now, timeZone),
+    ...clockOf(now, timeZone, asOf),
     candidates: undefined,
     explain: false,
     scope,
@@ -118,8 +119,8 @@ export const searchBatch = (
   }))
 })
 
-const clockOf = (now: string | undefined, timeZone: string | undefined) => ({
-  askedAtMillis: now === undefined ? undefined : Date.parse(now),
+const clockOf = (now: string | undefined, timeZone: string | undefined, asOf: number | undefined) => ({
+  askedAtMillis: now === undefined ? asOf : Date.parse(now),
   timeZone
 })
 
@@ -142,10 +143,13 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     eventFrom: query.eventDateFrom === undefined ? undefined : instantIn(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded,
+    asOf: query.asOf === undefined ? undefined : asOfIn(query.asOf),
     include: query.include
     // Every filter but those that no request names.
   } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject" | "hasNoThread">, unknown> & MemoryFilter
 })
+
+const asOfIn = (given: string | number): number => Date.parse(momentText(given))
 
 const tagsIn = (text: string): ReadonlyArray<string> =>
   text

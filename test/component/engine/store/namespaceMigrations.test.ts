@@ -24,9 +24,10 @@ import {
   messageRecord,
   namespaceKey,
   newMemory,
+  replacementOf,
   turnOf
 } from "../../../support/EngineFixtures.ts"
-import { removeSums } from "../../../support/earlierFiles.ts"
+import { removeExtras, removeSums } from "../../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
 const key = namespaceKey()
@@ -303,6 +304,7 @@ describe("a namespace file of version 11", () => {
       const database = new Database({ filename: fileOf(directory) })
       const now = wordsOf(database)
       database.transaction(() => retokenise(database, englishOnly))
+      removeExtras(database)
       const before = wordsOf(database)
       // Both memories, and passages of the long message.
       expect(before.filter((row, at) => row !== now[at]).length).toBeGreaterThan(3)
@@ -318,6 +320,39 @@ describe("a namespace file of version 11", () => {
       const after = new Database({ filename: fileOf(directory) })
       expect(wordsOf(after)).toEqual(now)
       after.close()
+    })
+  })
+})
+
+describe("a namespace file of version 12", () => {
+  it.effect("keeps its rows and their sums, and may hold when data was replaced", () => {
+    const directory = temporaryDirectory()
+    const given = [memoryRecord(1, "the narwhal sings"), memoryRecord(2, "the walrus hums")]
+    const checked = NamespaceHost.use((host) => host.check(key, () => Effect.void))
+    const storing = (record: MemoryRecord, of = newMemory) =>
+      NamespaceHost.use((host) => host.ask(key, creating([of(record)])))
+    return Effect.gen(function* () {
+      yield* Effect.forEach(given, (record) => storing(record)).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      const database = new Database({ filename: fileOf(directory) })
+      const bytes = database.value("SELECT value FROM meta WHERE key = 'bytes'")
+      const before = database.prepare("SELECT slot, sum FROM fulltext_length ORDER BY slot").allArrays()
+      removeExtras(database)
+      database.exec("PRAGMA user_version=12")
+      database.close()
+      yield* Effect.gen(function* () {
+        expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual(given.map(({ data }) => data).reverse())
+        expect(yield* checked).toMatchObject({ faults: [] })
+      }).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      const after = new Database({ filename: fileOf(directory) })
+      expect(after.prepare("SELECT slot, sum FROM fulltext_length ORDER BY slot").allArrays()).toEqual(before)
+      expect(after.value("SELECT value FROM meta WHERE key = 'bytes'")).toBe(bytes)
+      after.close()
+      yield* Effect.gen(function* () {
+        yield* storing(memoryRecord(1, "the narwhal hums", { updatedAt: 5_000 }), replacementOf)
+        expect(yield* checked).toMatchObject({ faults: [] })
+      }).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      const again = yield* Effect.provide(allOf(key), Layer.fresh(engineOf(directory)))
+      expect(Array.from(again.values(), ({ changedAt }) => changedAt)).toEqual([undefined, 5_000])
     })
   })
 })

@@ -14,6 +14,7 @@ const everyFilter: Required<MemoryFilter> = {
   include: "messages",
   data: { city: "Oslo" },
   where: { "data.city": "Oslo" },
+  asOf: 1,
   hasNoSubject: true,
   hasNoThread: true,
   anyOf: [{}]

@@ -226,9 +226,40 @@ export class MemoryTable {
     return around.filter((one) => isShort(this.#rows[one]?.message))
   }
 
-  /** The latest live version of a key. */
-  latestOf(uniqueKey: string): number | undefined {
-    return this.#latestOf.get(uniqueKey)
+  /** The latest live version of a key, or the one that was latest at a time. */
+  latestOf(uniqueKey: string, asOf?: number): number | undefined {
+    return asOf === undefined
+      ? this.#latestOf.get(uniqueKey)
+      : this.#versions.get(uniqueKey)?.latest((slot) => this.wasStored(slot, asOf))
+  }
+
+  /** Whether a live memory was stored at a time, and had not expired by then. */
+  wasStored(slot: number, asOf: number): boolean {
+    const row = this.#live.has(slot) ? this.#rows[slot] : undefined
+    return row !== undefined && row.createdAt <= asOf && (row.expiresAt === undefined || row.expiresAt > asOf)
+  }
+
+  /** Whether its data was then what it is now. */
+  wasSame(slot: number, asOf: number): boolean {
+    return this.wasStored(slot, asOf) && (this.#rows[slot]!.changedAt ?? -Infinity) <= asOf
+  }
+
+  /** What was there at a time as it is now, with passages; unless `includeSuperseded` what was latest then. */
+  #thereAt(asOf: number, includeSuperseded: boolean): Bitmap {
+    const there = new Bitmap()
+    const newest = new Map<string, MemoryRow>()
+    const add = ({ slot }: MemoryRow): void => {
+      if (this.wasSame(slot, asOf)) for (const one of this.#slotsOf(slot)) there.set(one)
+    }
+    this.#live.forEach((slot) => {
+      const row = this.wasStored(slot, asOf) ? this.#rows[slot]! : undefined
+      if (row === undefined) return
+      if (includeSuperseded || row.uniqueKey === undefined) return add(row)
+      const known = newest.get(row.uniqueKey)
+      if (known === undefined || known.createdSeq < row.createdSeq) newest.set(row.uniqueKey, row)
+    })
+    for (const row of newest.values()) add(row)
+    return there
   }
 
   /** The live version before the one at `slot`. */
@@ -238,16 +269,18 @@ export class MemoryTable {
     return row === undefined ? undefined : chain?.before(row, this.#live.has.bind(this.#live))
   }
 
-  links(slot: number): VersionLinks {
+  /** As they are, or as they were at a time. */
+  links(slot: number, asOf?: number): VersionLinks {
     const row = this.#rows[slot]
     const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
-    if (row === undefined || chain === undefined) {
-      return { isLatest: this.#latest.has(slot), supersedes: undefined, supersededBy: undefined }
-    }
+    const isThere = (one: number) => (asOf === undefined ? this.#live.has(one) : this.wasStored(one, asOf))
+    if (row === undefined || chain === undefined)
+      return { isLatest: isThere(slot), supersedes: undefined, supersededBy: undefined }
+    const next = chain.after(row, isThere)
     return {
-      isLatest: this.#latest.has(slot),
-      supersedes: this.#idOf(chain.before(row, this.#live.has.bind(this.#live))),
-      supersededBy: this.#idOf(chain.after(row, this.#live.has.bind(this.#live)))
+      isLatest: next === undefined && isThere(slot),
+      supersedes: this.#idOf(chain.before(row, isThere)),
+      supersededBy: this.#idOf(next)
     }
   }
 
@@ -259,11 +292,14 @@ export class MemoryTable {
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
   searchable(filter: TableFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { data, hasNoSubject, hasNoThread, include = "all", kind, ...others } = rest
+    const { asOf, data, hasNoSubject, hasNoThread, include = "all", kind, ...others } = rest
     const { subjectId, threadId, where, within, ...unknown } = others
     requireNone(unknown)
     if (data !== undefined || where !== undefined) throw new Error("the filter by data is not resolved")
-    let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
+    let bitmap =
+      asOf !== undefined
+        ? this.#thereAt(asOf, includeSuperseded === true)
+        : (includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
       [kind, this.#kinds],
       [subjectId, this.#subjects],

@@ -8,10 +8,11 @@
 import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
 import type { SlotSums, SqlitePostings } from "./SqlitePostings.ts"
+import { extrasText } from "../memoryBytes.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { DamagedColumn, jsonOf, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
 import { type CopyContent, copyContent, type MetaValues, writeMeta } from "./namespaceMeta.ts"
-import { memorySumColumns, rowSum, sumOfColumns } from "./rowSums.ts"
+import { memorySum, memorySumColumns, memorySumOf, rowSum } from "./rowSums.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
@@ -134,7 +135,7 @@ export class CommitTransaction {
         const replaced = this.#eraseSourceTurns(change.slot, change.record)
         const values = recordValues(change.slot, seq, change.record)
         database.prepare(putSql).run(...values)
-        const sum = replaced === undefined ? rowSum(values.slice(0, -1)) : this.#sumOf(change.slot) - replaced
+        const sum = replaced === undefined ? memorySumOf(values.slice(0, -1)) : this.#sumOf(change.slot) - replaced
         this.#putWords(change, {
           row: sum,
           vector: change.vector === undefined ? null : vectorSum(change.slot, seq, change.vector)
@@ -156,6 +157,7 @@ export class CommitTransaction {
             record.updatedAt,
             record.uniqueKey ?? null,
             jsonOf(record.neighbours),
+            extrasText(record) ?? null,
             change.slot
           )
         this.#putWords(change, { row: this.#sumOf(change.slot) - before, vector: undefined })
@@ -255,21 +257,21 @@ const follows = (order: CommitOrder, at: FilePosition): boolean => at.epoch === 
 const vectorSum = (slot: number, seq: number, { model, values }: MemoryVector): number =>
   rowSum([slot, seq, model, vectorBytes(values)])
 
-const sumSql = `SELECT ${sumOfColumns(memorySumColumns, "memory")} AS sum FROM memory WHERE slot = ?`
-const sourcesSql = `SELECT subject_id, thread_id, origin, sources, ${sumOfColumns(memorySumColumns, "memory")} AS sum
+const sumSql = `SELECT ${memorySum} AS sum FROM memory WHERE slot = ?`
+const sourcesSql = `SELECT subject_id, thread_id, origin, sources, ${memorySum} AS sum
   FROM memory WHERE slot = ?`
 
 // A replacement keeps `created_seq`, which orders versions.
-const putSql = `INSERT INTO memory (${memorySumColumns.join(", ")}, data)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const putSql = `INSERT INTO memory (${memorySumColumns.join(", ")}, extras, data)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
     unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours,
-    speaker = excluded.speaker, traits = excluded.traits`
+    speaker = excluded.speaker, traits = excluded.traits, extras = excluded.extras`
 
 const patchSql =
-  "UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ?, neighbours = ? WHERE slot = ?"
+  "UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ?, neighbours = ?, extras = ? WHERE slot = ?"
 
 const putPassageSql = "INSERT INTO passage (slot, memory, starts, ends, traits) VALUES (?, ?, ?, ?, ?)"
 const putPassageVectorSql = "UPDATE passage SET seq = ?2, model = ?3, value = ?4 WHERE slot = ?1"

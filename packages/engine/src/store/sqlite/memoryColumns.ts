@@ -6,8 +6,9 @@ import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
 import type { Condition, FieldCondition } from "@muniment/domain/Where"
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
-import { memorySumColumns, rowSum } from "./rowSums.ts"
+import { memorySumColumns, memorySumOf, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
+import { type Extras, extrasText } from "../memoryBytes.ts"
 import { messageRowOf, type MemoryRow, type PassageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
@@ -17,7 +18,9 @@ export class DamagedColumn extends Error {
   override readonly name = "DamagedColumn"
 }
 
-/** Values in the order of the insert statement: `memorySumColumns`, and `data` behind them. */
+const extrasIn = (text: unknown): Extras => (text === null ? {} : (JSON.parse(String(text)) as Extras))
+
+/** Values in the order of the insert statement: `memorySumColumns`, `extras`, and `data` behind them. */
 export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => {
   const message = messageRowOf(record)
   return [
@@ -42,6 +45,7 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
     record.position ?? null,
     message?.speaker ?? null,
     message?.traits ?? null,
+    extrasText(record) ?? null,
     JSON.stringify(record.data)
   ]
 }
@@ -50,7 +54,7 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
  * Columns of a row of `memory` behind which its sum and its data follow. Rows are read as arrays: naming 20 columns was
  * a third of the cost.
  */
-const rowColumns = memorySumColumns.map((column) => `memory.${column}`).join(", ")
+const rowColumns = [...memorySumColumns, "extras"].map((column) => `memory.${column}`).join(", ")
 const withSums = "LEFT JOIN fulltext_length ON fulltext_length.slot ="
 
 /** Rows of `recordOf`, of those in `from` that meet a condition. */
@@ -112,8 +116,8 @@ export const contentOf = (agentId: string, kind: unknown, data: unknown, content
 
 export const recordOf = (agentId: string, row: ReadonlyArray<SQLOutputValue>): MemoryRecord => {
   const [, , id, kind, subjectId, threadId, tags, mentions, when, confidence, contentHash, createdAt, ...rest] = row
-  const [updatedAt, expiresAt, uniqueKey, origin, sources, neighbours, position, , , sum, data] = rest
-  requireSum(row.slice(0, memorySumColumns.length), sum)
+  const [updatedAt, expiresAt, uniqueKey, origin, sources, neighbours, position, , , extras, sum, data] = rest
+  requireMemorySum(row.slice(0, memorySumColumns.length + 1), sum)
   return {
     id: String(id),
     agentId,
@@ -128,6 +132,7 @@ export const recordOf = (agentId: string, row: ReadonlyArray<SQLOutputValue>): M
     contentHash: String(contentHash),
     createdAt: Number(createdAt),
     updatedAt: Number(updatedAt),
+    ...extrasIn(extras),
     expiresAt: numberOf(expiresAt),
     uniqueKey: textOf(uniqueKey),
     origin: origin === "extraction" || origin === "conversation" ? origin : "direct",
@@ -147,8 +152,8 @@ export const rowsSql = `SELECT ${rowColumns}, fulltext_length.sum FROM memory ${
 
 export const rowOf = (row: ReadonlyArray<SQLOutputValue>): MemoryRow => {
   const [slot, createdSeq, id, kind, subjectId, threadId, tags, , when, , , createdAt, , expiresAt, uniqueKey] = row
-  const [position, speaker, traits, sum] = row.slice(-4)
-  requireSum(row.slice(0, -1), sum)
+  const [position, speaker, traits, extras, sum] = row.slice(-5)
+  requireMemorySum(row.slice(0, -1), sum)
   const eventTime = textOf(when)
   return {
     slot: Number(slot),
@@ -160,6 +165,7 @@ export const rowOf = (row: ReadonlyArray<SQLOutputValue>): MemoryRow => {
     tags: listOf<string>(tags),
     eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
     createdAt: Number(createdAt),
+    changedAt: extrasIn(extras).changedAt,
     expiresAt: numberOf(expiresAt),
     uniqueKey: textOf(uniqueKey),
     message:
@@ -209,8 +215,14 @@ export const vectorOf = (row: ReadonlyArray<SQLOutputValue>): StoredVector => {
   return { slot: Number(slot), seq: Number(seq), model: String(model), values }
 }
 
-const requireSum = (values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue | undefined): void => {
-  if (rowSum(values) !== sum) throw new DamagedColumn(`slot ${String(values[0])} has a row that does not match its sum`)
+const requireSum = (values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue | undefined): void =>
+  requireSame(rowSum(values), values, sum)
+
+const requireMemorySum = (values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue | undefined): void =>
+  requireSame(memorySumOf(values), values, sum)
+
+const requireSame = (found: number, values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue | undefined): void => {
+  if (found !== sum) throw new DamagedColumn(`slot ${String(values[0])} has a row that does not match its sum`)
 }
 
 /** Most lists are empty; parsing is the largest part of reading a row. */

@@ -267,6 +267,13 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     // No memory changes: words can be made of them again.
     keepsRows: true,
     up: (database) => retokenise(database, byLanguage)
+  },
+  {
+    version: 13,
+    name: "what few memories have: metadata, when data was replaced",
+    // No row changes: a sum has the column in it only where there is something.
+    keepsRows: true,
+    up: (database) => database.exec(`ALTER TABLE memory ADD COLUMN extras TEXT; ${countExtras}`)
   }
 ]
 
@@ -281,12 +288,31 @@ export const versionWithSums = 10
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`
+/** Since version 13 its extras too. */
+const allBytes = (row: string): string => `${rowBytes(row)} + coalesce(octet_length(${row}extras), 0)`
 const addBytes = (difference: string): string => `UPDATE meta SET value = value + ${difference} WHERE key = 'bytes';`
 
-const countBytes = `
-  INSERT INTO meta (key, value) SELECT 'bytes', coalesce(sum(${rowBytes("")}), 0) FROM memory;
+/** Of version 8. */
+export const bytesTriggers = `
   CREATE TRIGGER memory_bytes_insert AFTER INSERT ON memory BEGIN ${addBytes(rowBytes("new."))} END;
   CREATE TRIGGER memory_bytes_update AFTER UPDATE OF data, tags ON memory
     BEGIN ${addBytes(`(${rowBytes("new.")}) - (${rowBytes("old.")})`)} END;
   CREATE TRIGGER memory_bytes_delete AFTER DELETE ON memory BEGIN ${addBytes(`-(${rowBytes("old.")})`)} END;
+`
+
+const countBytes = `
+  INSERT INTO meta (key, value) SELECT 'bytes', coalesce(sum(${rowBytes("")}), 0) FROM memory;
+  ${bytesTriggers}`
+
+export const dropBytesTriggers = `
+  DROP TRIGGER memory_bytes_insert;
+  DROP TRIGGER memory_bytes_update;
+  DROP TRIGGER memory_bytes_delete;`
+
+const countExtras = `
+  ${dropBytesTriggers}
+  CREATE TRIGGER memory_bytes_insert AFTER INSERT ON memory BEGIN ${addBytes(allBytes("new."))} END;
+  CREATE TRIGGER memory_bytes_update AFTER UPDATE OF data, tags, extras ON memory
+    BEGIN ${addBytes(`(${allBytes("new.")}) - (${allBytes("old.")})`)} END;
+  CREATE TRIGGER memory_bytes_delete AFTER DELETE ON memory BEGIN ${addBytes(`-(${allBytes("old.")})`)} END;
 `

@@ -47,7 +47,11 @@ export const sumOf = (table: SummedTable, changed: Readonly<Record<string, strin
 export const sumChanged = (table: SummedTable, changed: Readonly<Record<string, string>>): string =>
   `sum = ${table}.sum - ${sumOf(table)} + ${sumOf(table, changed)}`
 
-/** Of `row_sum` in `fulltext_length`: without `data`, which `content_hash` is of. */
+/** The sum of some columns in SQL. */
+export const sumOfColumns = (columns: ReadonlyArray<string>, table: string): string =>
+  `row_sum(${columns.map((column) => `${table}."${column}"`).join(", ")})`
+
+/** Of `row_sum` in `fulltext_length`: without `data`, which `content_hash` is of; `extras` count where they are there. */
 export const memorySumColumns = [
   "slot",
   "created_seq",
@@ -71,10 +75,12 @@ export const memorySumColumns = [
   "speaker",
   "traits"
 ] as const
+/** The sum of a row of `memory` in SQL. */
+export const memorySum = `CASE WHEN memory.extras IS NULL THEN ${sumOfColumns(memorySumColumns, "memory")}
+  ELSE ${sumOfColumns([...memorySumColumns, "extras"], "memory")} END`
+/** Of `memorySumColumns`, and of `extras` behind them. */
+export const memorySumOf = (values: ReadonlyArray<SQLInputValue | SQLOutputValue>): number =>
+  rowSum(values.at(-1) === null ? values.slice(0, -1) : values)
 export const passageSumColumns = ["slot", "memory", "starts", "ends", "traits"] as const
 /** Of `vector_sum`, for a row of `vector` or of `passage`. */
 export const vectorSumColumns = ["slot", "seq", "model", "value"] as const
-
-/** The sum of some columns in SQL. */
-export const sumOfColumns = (columns: ReadonlyArray<string>, table: string): string =>
-  `row_sum(${columns.map((column) => `${table}."${column}"`).join(", ")})`
