@@ -23,7 +23,7 @@ import { goalsText, resultsDirectory, type SuiteReport, tableText, writeReport }
 import { answerHelp, wholeNumber } from "./Usage.ts"
 
 /** Compared with peers or a baseline; run unless others are named. */
-const comparisons = ["index", "engine", "http", "retrieval", "request"] as const
+const comparisons = ["index", "engine", "http", "retrieval", "request", "cases"] as const
 const suites = [...comparisons, "abuse", "console"] as const
 /** Ends a suite that hangs: on an idle machine all short suites take 15 minutes together. */
 const suiteMillisMax = { short: 900_000, long: 4 * 3_600_000 }

@@ -22,6 +22,8 @@ export interface ServiceAnswer {
 }
 
 export interface Service {
+  readonly url: string
+  readonly key: string
   /** Sends all messages in one request; returns the memories made from them. */
   readonly importConversation: (
     agentId: string,
@@ -64,6 +66,8 @@ const serviceAt = (url: string, key: string, lifecycle: Lifecycle): Service => {
     return answer
   }
   return {
+    url,
+    key,
     importConversation: async (agentId, { messages, conversationDate }) => {
       await call("/v1/memories", { agentId, conversation: messages, conversationDate, wait: "vectors" })
       const listing = new URLSearchParams({ agentId, limit: "100" })

@@ -3,13 +3,16 @@
  * real server as an agent would: facts held, answers right and wrong, and the precision of each family of rules. The
  * server reads with the language model that the environment names, if it names one. `--help` names the options.
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { layer as nodeServices } from "@effect/platform-node/NodeServices"
+import { readFileSync, writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { Muniment } from "@muniment/client/Muniment"
+import { type Case, readCases } from "@muniment/cli/evaluation/CaseFiles"
+import { states } from "@muniment/cli/evaluation/CaseJudge"
+import { type Extracted, type PlayedCase, playCase } from "@muniment/cli/evaluation/CasePlay"
 import { partAsked } from "@muniment/insight/answers/AnswerPart"
+import { Effect } from "effect"
 import { answerHelp, wholeNumber } from "../Usage.ts"
-import { type Case, states } from "./CaseJudge.ts"
-import { type Extracted, type PlayedCase, playCase } from "./CasePlay.ts"
 import { openService } from "./Service.ts"
 
 const usage = `node bench/answers/cases.ts --data DIR [--window N] [--step N] [--verdicts FILE] [--unread] [--write] [--url URL --key KEY]
@@ -50,20 +53,20 @@ const counted = (table: Map<string, Counts>, family: string, isTrue: boolean | u
   table.set(family, counts)
 }
 
-const totalsOf = (one: Case, { answerMillis, answers, memories, readMillis }: PlayedCase) => {
-  const held = one.facts.filter((fact) => memories.some((memory) => states(fact, one, textOf(memory))))
+const totalsOf = ({ facts, questions, storeMillis }: PlayedCase) => {
+  const answers = questions.flatMap(({ answer }) => answer ?? [])
   const countOf = (verdict: string) => answers.filter((answer) => answer.verdict === verdict).length
   return {
-    true: one.facts.filter((fact) => fact.true).length,
-    trueHeld: held.filter((fact) => fact.true).length,
-    false: one.facts.filter((fact) => !fact.true).length,
-    falseHeld: held.filter((fact) => !fact.true).length,
+    true: facts.true,
+    trueHeld: facts.held,
+    false: facts.false,
+    falseHeld: facts.falseHeld,
     right: countOf("right"),
     wrong: countOf("wrong"),
     withheld: countOf("withheld"),
     byModel: answers.filter(({ method }) => method === "model").length,
-    readMillis,
-    answerMillis
+    readMillis: storeMillis,
+    answerMillis: answers.reduce((sum, { millis }) => sum + millis, 0)
   }
 }
 
@@ -91,6 +94,9 @@ const tableOf = (heads: readonly [string, string, string, string], table: Readon
 const readme = new URL("../../packages/insight/README.md", import.meta.url)
 const block = /(<!-- families -->\n)[\s\S]*?(<!-- \/families -->)/
 
+/** A local model takes minutes for a request. */
+const callMillisMax = 900_000
+
 const main = async (): Promise<void> => {
   answerHelp(usage)
   const { values } = parseArgs({
@@ -106,29 +112,36 @@ const main = async (): Promise<void> => {
     }
   })
   if (values.data === undefined) throw new Error(`usage: ${usage}`)
-  const folder = values.data
-  const files = readdirSync(folder).filter((name) => name.endsWith(".json"))
-  const cases = files.toSorted().map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as Case)
+  const { conversations: cases } = await Effect.runPromise(readCases(values.data).pipe(Effect.provide(nodeServices)))
   const verdicts: Readonly<Record<string, boolean>> =
     values.verdicts === undefined ? {} : JSON.parse(readFileSync(values.verdicts, "utf8"))
-  const windows = { window: wholeNumber("window", values.window), step: wholeNumber("step", values.step) }
+  const manner = {
+    window: wholeNumber("window", values.window),
+    step: wholeNumber("step", values.step),
+    asksAnswers: true,
+    keeps: false,
+    run: Date.now().toString(36),
+    onStep: () => Effect.void
+  }
   const [extracted, answered] = [new Map<string, Counts>(), new Map<string, Counts>()]
   const totals: Array<Totals> = []
   const service = await openService(values.url, values.key)
+  const muniment = new Muniment({ baseUrl: service.url, apiKey: service.key, timeoutMillis: callMillisMax })
+  const configuration = { name: "", muniment, search: {}, create: {} }
   try {
     for (const one of cases) {
-      const played = await playCase(service, one, windows)
+      const played = await Effect.runPromise(playCase(configuration, one, manner))
       for (const memory of played.memories) {
         const text = textOf(memory)
         const isTrue = verdicts[text] ?? judgedBy(one, memory)
         if (values.unread && isTrue === undefined) console.log(one.id, text)
         counted(extracted, familyOf(memory), isTrue)
       }
-      for (const { question, verdict } of played.answers) {
-        const isTrue = verdict === "withheld" ? undefined : verdict === "right"
-        counted(answered, partAsked(question.q.toLowerCase()), isTrue)
+      for (const { answer, question } of played.questions) {
+        const isTrue = answer?.verdict === "withheld" ? undefined : answer?.verdict === "right"
+        counted(answered, partAsked(question.toLowerCase()), isTrue)
       }
-      const own = totalsOf(one, played)
+      const own = totalsOf(played)
       totals.push(own)
       console.log(lineOf(one.id, [own]))
     }

@@ -12,6 +12,7 @@ import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
 import { doctor } from "./commands/doctor.ts"
+import { evalCases } from "./commands/eval.ts"
 import { exportMemories } from "./commands/export.ts"
 import { importMemories } from "./commands/import.ts"
 import { jobs } from "./commands/jobs.ts"
@@ -62,6 +63,7 @@ export const cli = Command.make("muniment").pipe(
     cluster,
     reembed,
     reread,
+    evalCases,
     exportMemories,
     importMemories,
     mcp,

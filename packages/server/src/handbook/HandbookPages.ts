@@ -17,6 +17,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("configuration", "Configuration"),
   page("install", "Install, and publish", "packages/cli/docs/install.md"),
   page("coming-from", "Coming from mem0, Zep, Supermemory or Letta"),
+  page("eval", "Evaluate a service", "packages/cli/docs/eval.md"),
   page("operations", "Operations: health, backup, upgrade, metrics"),
   page("several-machines", "Several machines"),
   page("context", "Context: the right thing in the prompt"),

@@ -1,36 +1,8 @@
 /**
- * Judgement of hand-written conversations: which of their facts a service holds, and whether its answers are right, by
- * regular expressions that their authors wrote.
+ * Judgement of cases: which evidence is among the first hits, which facts a service holds, and whether its answers are
+ * right, by regular expressions that the authors of the cases wrote (docs/eval.md).
  */
-export interface Case {
-  readonly id: string
-  /** Who the role `user` is; null: people who speak under their names. */
-  readonly user: string | null
-  /** The `now` of the questions. */
-  readonly asked: string
-  readonly timeZone: string
-  readonly messages: ReadonlyArray<Readonly<Record<"id" | "role" | "name" | "sentAt" | "content", string>>>
-  readonly questions: ReadonlyArray<CaseQuestion>
-  readonly facts: ReadonlyArray<CaseFact>
-}
-
-export interface CaseQuestion {
-  readonly q: string
-  readonly type: string
-  /** Regular expressions, one of which a right answer meets; none: nothing in the conversation answers. */
-  readonly answer: ReadonlyArray<string>
-  readonly wrong?: ReadonlyArray<string>
-  /** Somebody else's statement is all there is: to claim nothing is right too. */
-  readonly abstain?: boolean
-}
-
-export interface CaseFact {
-  readonly about: string
-  /** Regular expressions, all of which the text of one memory meets. */
-  readonly says: ReadonlyArray<string>
-  /** False: a memory must never hold it. */
-  readonly true: boolean
-}
+import type { Case, CaseFact, CaseQuestion } from "./CaseFiles.ts"
 
 export type Verdict = "right" | "wrong" | "withheld"
 
@@ -62,9 +34,30 @@ const lastMatch = (patterns: ReadonlyArray<string>, text: string): number =>
   )
 
 /** Whether the text of a memory states a fact of the one that it is about; of the user also as "user". */
-export const states = ({ about, says }: CaseFact, { user }: Case, text: string): boolean => {
+export const states = ({ about, says }: CaseFact, { user }: Pick<Case, "user">, text: string): boolean => {
   const name = about.split(" ")[0] ?? ""
   const isAbout = text.toLowerCase().includes(name.toLowerCase())
   const isUsers = user?.split(" ")[0] === name && /\buser\b/i.test(text)
   return (isAbout || isUsers) && says.every((pattern) => new RegExp(pattern, "i").test(text))
+}
+
+/** Ranks that are looked at: the first hit, those that a person reads, all that are asked for. */
+export const ranks = [1, 3, 10] as const
+
+export interface Found {
+  /** Share of what was expected among the first hits, for each of `ranks`. */
+  readonly shares: readonly [number, number, number]
+  /** One divided by the place of the first hit that holds any of it; 0 without one. */
+  readonly reciprocalRank: number
+}
+
+/** `holds`: of each hit, best first, which of the expected it holds. Undefined where nothing is expected. */
+export const foundOf = (expected: number, holds: ReadonlyArray<ReadonlySet<number>>): Found | undefined => {
+  if (expected === 0) return undefined
+  const [first, three, ten] = ranks.map((rank) => new Set(holds.slice(0, rank).flatMap((one) => [...one])).size)
+  const place = holds.findIndex((one) => one.size > 0)
+  return {
+    shares: [first! / expected, three! / expected, ten! / expected],
+    reciprocalRank: place === -1 ? 0 : 1 / (place + 1)
+  }
 }

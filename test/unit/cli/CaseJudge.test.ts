@@ -1,6 +1,7 @@
 /** Judgement of cases: the rules that the authors of their regular expressions relied on. */
 import { describe, expect, it } from "vitest"
-import { type Case, type CaseQuestion, states, verdictOf } from "../../../bench/answers/CaseJudge.ts"
+import type { Case, CaseQuestion } from "@muniment/cli/evaluation/CaseFiles"
+import { foundOf, states, verdictOf } from "@muniment/cli/evaluation/CaseJudge"
 
 const question = (rest: Partial<CaseQuestion>): CaseQuestion => ({ q: "?", type: "fact", answer: ["harbour"], ...rest })
 const said = (answer: string) => ({ answer, grounded: true })
@@ -61,5 +62,16 @@ describe("a memory", () => {
     ["is about somebody else", "Ben is vegan since May", false]
   ])("%s", (_, text, isStated) => {
     expect(states(fact, chat, text)).toBe(isStated)
+  })
+})
+
+describe("evidence among the hits", () => {
+  const hits = [[], [1], [], [0, 1], []].map((held) => new Set(held))
+  it("counts once, by the first hit that holds it", () => {
+    expect(foundOf(2, hits)).toEqual({ shares: [0, 0.5, 1], reciprocalRank: 0.5 })
+  })
+  it("is nothing where nothing is expected, and none where no hit holds any", () => {
+    expect(foundOf(0, hits)).toBeUndefined()
+    expect(foundOf(1, [new Set()])).toEqual({ shares: [0, 0, 0], reciprocalRank: 0 })
   })
 })

@@ -1,0 +1,182 @@
+/**
+ * Cases played against a service as an agent would: a conversation is sent in windows, each read before the next, then
+ * its questions are asked by search and by answer. Each conversation has an agent of its own, which is removed afterwards.
+ */
+import { Clock, Effect } from "effect"
+import type { Muniment } from "@muniment/client/Muniment"
+import { commandFailed } from "../CommandFailed.ts"
+import type { Case, CaseQuestion, QueryCase } from "./CaseFiles.ts"
+import { type Found, foundOf, states, type Verdict, verdictOf } from "./CaseJudge.ts"
+
+/** A service, and what is asked of it. */
+export interface Configuration {
+  readonly name: string
+  readonly muniment: Muniment
+  /** Of every search and of every request that stores. */
+  readonly search: Readonly<Record<string, string>>
+  readonly create: Readonly<Record<string, string>>
+}
+
+export interface Manner {
+  /** Messages of a request, and the new ones among them. */
+  readonly window: number
+  readonly step: number
+  readonly asksAnswers: boolean
+  /** Whether what was stored stays. */
+  readonly keeps: boolean
+  /** Set apart from other runs: part of the names of agents. */
+  readonly run: string
+  readonly onStep: (what: string) => Effect.Effect<void>
+}
+
+export interface PlayedQuestion {
+  readonly case: string
+  readonly question: string
+  readonly type: string
+  /** Undefined where nothing is to be found. */
+  readonly found: Found | undefined
+  readonly searchMillis: number
+  readonly answer?: {
+    readonly verdict: Verdict
+    readonly text: string
+    readonly method: string
+    readonly millis: number
+  }
+}
+
+/** A memory that was extracted. */
+export interface Extracted {
+  readonly kind: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly context: { readonly tags?: ReadonlyArray<string> }
+}
+
+export interface PlayedCase {
+  readonly id: string
+  readonly kind: string
+  readonly questions: ReadonlyArray<PlayedQuestion>
+  readonly memories: ReadonlyArray<Extracted>
+  readonly facts: { readonly true: number; readonly held: number; readonly false: number; readonly falseHeld: number }
+  readonly storeMillis: number
+}
+
+export const hitsAsked = 10
+
+/** One call of the client, and how long it took. */
+const timed = <A>(call: (signal: AbortSignal) => Promise<A>) =>
+  Clock.clockWith((clock) => {
+    const from = clock.monotonicTimeNanosUnsafe()
+    return Effect.map(Effect.tryPromise({ try: call, catch: commandFailed }), (value) => ({
+      value,
+      millis: Number(clock.monotonicTimeNanosUnsafe() - from) / nanosPerMilli
+    }))
+  })
+
+const nanosPerMilli = 1e6
+
+export const playCase = Effect.fn("playCase")(function* (configuration: Configuration, one: Case, manner: Manner) {
+  const { muniment } = configuration
+  const agentId = `eval-${one.id}-${manner.run}`
+  const scope = { agentId, subjectId: "user" }
+  const play = Effect.gen(function* () {
+    const storeMillis = yield* send(configuration, { ...scope, threadId: "thread" }, one, manner)
+    const memories = yield* Effect.tryPromise({ try: () => extractedBy(muniment, agentId), catch: commandFailed })
+    const questions: Array<PlayedQuestion> = []
+    for (const question of one.questions) {
+      yield* manner.onStep(one.id)
+      questions.push(yield* askCase(configuration, one, question, scope, manner))
+    }
+    return { id: one.id, kind: one.kind, questions, memories, facts: factsOf(one, memories), storeMillis }
+  })
+  const removal = timed((signal) => muniment.batchDelete({ filters: { agentId } }, { signal }))
+  return yield* manner.keeps ? play : Effect.ensuring(play, Effect.ignore(removal))
+})
+
+const send = Effect.fnUntraced(function* (
+  { create, muniment }: Configuration,
+  scope: Readonly<Record<"agentId" | "subjectId" | "threadId", string>>,
+  { messages }: Case,
+  { step, window }: Manner
+) {
+  let millis = 0
+  for (let end = step; end < messages.length + step; end += step) {
+    const to = Math.min(end, messages.length)
+    const conversation = messages.slice(Math.max(0, to - window), to)
+    const body = { ...scope, ...create, conversation, wait: ["vectors", "extraction"] as const }
+    millis += (yield* timed((signal) => muniment.create(body, { signal }))).millis
+  }
+  return millis
+})
+
+const askCase = Effect.fnUntraced(function* (
+  { muniment, search }: Configuration,
+  one: Case,
+  question: CaseQuestion,
+  scope: Readonly<Record<"agentId" | "subjectId", string>>,
+  { asksAnswers }: Manner
+) {
+  const asked = { ...scope, ...search, query: question.q, now: one.asked, timeZone: one.timeZone }
+  const hits = yield* timed((signal) => muniment.search({ ...asked, limit: hitsAsked }, { signal }))
+  const evidence = question.evidence ?? []
+  const holds = hits.value.memories.map(({ metadata }) => indexesOf(evidence, metadata["sourceMessageIds"]))
+  const played = {
+    case: one.id,
+    question: question.q,
+    type: question.type,
+    found: foundOf(evidence.length, holds),
+    searchMillis: hits.millis
+  }
+  if (!asksAnswers) return played
+  const said = yield* timed((signal) => muniment.search({ ...asked, mode: "answer" }, { signal }))
+  const { answer: text, method } = said.value
+  return { ...played, answer: { verdict: verdictOf(question, said.value), text, method, millis: said.millis } }
+})
+
+/** `has`: the ids of messages, as metadata has them. */
+const indexesOf = (wanted: ReadonlyArray<string>, has: unknown): ReadonlySet<number> =>
+  new Set(wanted.flatMap((one, at) => (Array.isArray(has) && has.includes(one) ? [at] : [])))
+
+/** Of what the service holds already. */
+export const playQuery = Effect.fn("playQuery")(function* (
+  { muniment, search }: Configuration,
+  { expected, query, ...filters }: QueryCase,
+  manner: Manner
+) {
+  yield* manner.onStep("queries")
+  const asked = { ...filters, ...search, query, limit: hitsAsked }
+  const { millis, value } = yield* timed((signal) => muniment.search(asked, { signal }))
+  const holds = value.memories.map(({ data, id }) => {
+    const text = plain(JSON.stringify(Object.values(data)))
+    return new Set(expected.flatMap((one, at) => (one === id || text.includes(quoted(one)) ? [at] : [])))
+  })
+  const played: PlayedQuestion = {
+    case: "queries",
+    question: query,
+    type: "query",
+    found: foundOf(expected.length, holds),
+    searchMillis: millis
+  }
+  return played
+})
+
+/** Of two texts that differ by case or spaces alone, the same. */
+const plain = (text: string): string => text.toLowerCase().replace(/(?:\\[nrt]|\s)+/g, " ")
+const quoted = (text: string): string => plain(JSON.stringify(text).slice(1, -1)).trim()
+
+const extractedBy = async (muniment: Muniment, agentId: string): Promise<ReadonlyArray<Extracted>> => {
+  const found: Array<Extracted> = []
+  for await (const memory of muniment.listAll({ agentId, limit: 100, include: "extracted" })) found.push(memory)
+  return found
+}
+
+const factsOf = (one: Case, memories: ReadonlyArray<Extracted>): PlayedCase["facts"] => {
+  const texts = memories.map(({ data }) => JSON.stringify(data))
+  const held = one.facts.filter((fact) => texts.some((text) => states(fact, one, text)))
+  const countTrue = (facts: Case["facts"]) => facts.filter((fact) => fact.true).length
+  return {
+    true: countTrue(one.facts),
+    held: countTrue(held),
+    false: one.facts.length - countTrue(one.facts),
+    falseHeld: held.length - countTrue(held)
+  }
+}
