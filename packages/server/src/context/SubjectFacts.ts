@@ -22,7 +22,6 @@ import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { narrowed, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
 import { makePeople } from "../search/People.ts"
-import { saidMillis } from "../search/SaidTimes.ts"
 import { topicOf } from "./FactTopics.ts"
 
 /** Whose memory it is; without a subject those that have none. */
@@ -215,15 +214,8 @@ const saidTimes = Effect.fnUntraced(function* (
   return times
 })
 
-const since = ({ directory, host }: Parts, caller: Identity, memory: MemoryVersion) => {
-  const key = directory.find(caller.account.id, memory.agentId)
-  const said = key === undefined ? Effect.succeed(undefined) : saidMillis(host, key, memory)
-  // Without the time of its message it counts from when it was stored.
-  return Effect.map(
-    Effect.orElseSucceed(said, () => undefined),
-    (millis = memory.createdAt) => millis
-  )
-}
+const since = (parts: Parts, caller: Identity, memory: MemoryVersion) =>
+  Effect.map(saidTimes(parts, caller, [memory]), (times) => times.get(memory.id) ?? memory.createdAt)
 
 const before = Effect.fnUntraced(function* (
   { directory, host }: Parts,
