@@ -76,8 +76,13 @@ describe("a search", () => {
     const query = "ann Oslo Rome"
     const byBody = await calls.post("/v1/memories/search", { query, asOf: second })
     expect(byBody.body.memories.map(({ data }: { data: { city: string } }) => data.city)).toEqual(["Rome"])
-    const batch = await calls.post("/v1/memories/batch/search", { queries: [{ query }, { query: "figs" }], asOf: first })
-    expect(batch.body.results.map(({ memories }: { memories: ReadonlyArray<object> }) => memories.length)).toEqual([1, 1])
+    const batch = await calls.post("/v1/memories/batch/search", {
+      queries: [{ query }, { query: "figs" }],
+      asOf: first
+    })
+    expect(batch.body.results.map(({ memories }: { memories: ReadonlyArray<object> }) => memories.length)).toEqual([
+      1, 1
+    ])
     const mcp = await mcpCaller(server, calls.key)
     const tool = await mcp.call("memory_search", { query, asOf: new Date(second).toISOString() })
     expect(tool.json.memories).toMatchObject([{ data: { city: "Rome" } }])
@@ -86,7 +91,11 @@ describe("a search", () => {
   it("in mode answer quotes what was known then, and counts days from then", async () => {
     const own = await accountCalls(server, "as-of-answers")
     const say = (id: string, content: string, sentAt: string) =>
-      own.post("/v1/memories", { agentId: "a", threadId: "t", conversation: [{ id, role: "user", name: "Ann", content, sentAt }] })
+      own.post("/v1/memories", {
+        agentId: "a",
+        threadId: "t",
+        conversation: [{ id, role: "user", name: "Ann", content, sentAt }]
+      })
     await say("m1", "I live in Oslo.", "2026-01-01T10:00:00Z")
     const then = await moment()
     await say("m2", "I moved to Rome.", "2026-03-01T10:00:00Z")

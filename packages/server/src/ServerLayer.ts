@@ -184,10 +184,8 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-      MemoryContext.layer.pipe(
-        Layer.provideMerge(CallerSearch.layer(config).pipe(Layer.provide(rerankerLayer(config))))
-      ),
-      Subjects.layer,
+    MemoryContext.layer.pipe(Layer.provideMerge(CallerSearch.layer(config).pipe(Layer.provide(rerankerLayer(config))))),
+    Subjects.layer,
     Housekeeping.layer,
     Consolidation.layer,
     ChargedCalls.layer,

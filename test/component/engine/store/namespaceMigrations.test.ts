@@ -340,7 +340,9 @@ describe("a namespace file of version 12", () => {
       database.exec("PRAGMA user_version=12")
       database.close()
       yield* Effect.gen(function* () {
-        expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual(given.map(({ data }) => data).reverse())
+        expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual(
+          given.map(({ data }) => data).reverse()
+        )
         expect(yield* checked).toMatchObject({ faults: [] })
       }).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
       const after = new Database({ filename: fileOf(directory) })
