@@ -15,10 +15,7 @@ export type PartName =
   | "amount"
   | "date"
   | "contact"
-  | "colour"
-  | "make"
-  | "breed"
-  | "surname"
+  | "detail"
   | "name"
   | "place"
   | "person"
@@ -83,8 +80,8 @@ const FREQUENCY = new RegExp(
     "mornings|evenings|weekends)\\b",
   "i"
 )
-const COLOUR =
-  /\b(?:red|blue|green|yellow|black|white|purple|violet|orange|pink|brown|teal|turquoise|beige|gr[ae]y|gold|silver|navy)\b/i
+const DETAIL = /\b(?:colou?r|brand|make|model|breed|(?:sur|last |family |full )name) (?:is|was)\b/i
+const details: ReadonlySet<string> = new Set(tokenize("colour color brand make model breed surname name"))
 const REASON =
   /\b(?:because|bc|cuz|cause|since|due to|thanks to|so that|so i|in order to|as a result|reason|after|that'?s why|wants? to|wanted to|(?:it|that|they) (?:make|remind|help|inspire|motivate|give)s?|inspire[ds]?|to \p{Ll}+|for)\b/iu
 
@@ -264,38 +261,13 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     counterexample: "My number is on the card."
   },
   {
-    name: "colour",
-    asked: /\b(?:what|which) (?:\w+ )?colou?rs?\b|\bwhat(?:'s| is| was) [^?]*?\bcolou?r\b/,
-    held: matches(COLOUR),
+    name: "detail",
+    // Values without a form of their own.
+    asked: /\b(?:what|which)\b[^?]*\b(?:colou?rs?|brand|make|model|breed|surname|(?:last|family|full) name)\b/,
+    held: ({ text }, asked) => [...asked].some((term) => details.has(term)) && DETAIL.test(text),
     question: "What colour is the kitchen?",
-    example: "We painted the kitchen teal.",
+    example: "The colour is teal.",
     counterexample: "We painted the kitchen."
-  },
-  {
-    name: "make",
-    asked: /\b(?:what|which) (?:brand|make|model)\b|\b(?:brand|make|model) (?:of|is|was)\b/,
-    held: matches(/\b(?:brand|make|model)\b|\b(?:an?|my|our|his|her|their|the)(?: \p{Ll}+)? \p{Lu}\p{Ll}+/u),
-    question: "What brand is Ann's bike?",
-    example: "I bought an old Raleigh.",
-    counterexample: "I sold my bike to Max."
-  },
-  {
-    name: "breed",
-    asked: /\b(?:what|which) (?:\p{L}+ )?breed\b|\bbreed\b/u,
-    held: matches(
-      /\bbreed\b|(?:\b(?:is|was|are)|['’]s) an? |\ban? [\p{L}-]+(?:hound|doodle|poo|[dt]or|ian|ese|mix)\b/u
-    ),
-    question: "What breed is Rex?",
-    example: "Rex is a beagle.",
-    counterexample: "Rex sleeps all day."
-  },
-  {
-    name: "surname",
-    asked: /\bwhat(?:'s| is| was)? [^?]*?\b(?:surname|last name|family name|full name)\b/,
-    held: matches(/\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+|\b(?:surname|last name)\b/u),
-    question: "What is Ann's last name?",
-    example: "I met Ann Miller.",
-    counterexample: "I met Ann."
   },
   {
     name: "name",

@@ -41,7 +41,7 @@ export const mayHaveChanged = (question: Question, quote: Quote, quotes: Readonl
 
 /** Reasons, births and the like stay what they were. */
 const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || terms.some((term) => births.has(term))
-const lasting: ReadonlySet<PartName> = new Set(["reason", "surname", "breed"])
+const lasting: ReadonlySet<PartName> = new Set(["reason"])
 const births: ReadonlySet<string> = new Set(tokenize("born birth birthday"))
 
 /** Messages between a statement and its correction: the listener's, and one of the speaker's own. */
@@ -110,7 +110,7 @@ const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote)
   hasPlainForm(part)
     ? isPlain(part, text, { topic, counted: [] })
     : bareSorts.has(part) && hasPart(part, { ...statement, text, date: undefined }, new Set(terms))
-const bareSorts: ReadonlySet<PartName> = new Set(["contact", "colour", "make"])
+const bareSorts: ReadonlySet<PartName> = new Set(["contact", "detail"])
 
 /** A place or a person in any form. */
 const hasNamedPart = ({ part, terms }: Question, { statement, text }: Quote): boolean =>

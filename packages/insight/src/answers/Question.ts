@@ -29,8 +29,6 @@ export interface Question {
   readonly years: ReadonlyArray<string>
   /** The single value that is asked for, see `SlotValue.ts`. */
   readonly slot: string | undefined
-  /** "How": asks for a way or a feeling, which has no recognisable form. */
-  readonly isOfManner: boolean
   /** Sign of the preference asked for ("like", "hate"); a yes-no question accepts both. */
   readonly liking: "likes" | "dislikes" | undefined
   /** About the asker: "I", "my", "the user". */
@@ -45,8 +43,6 @@ export interface Question {
   readonly isWhenDue: boolean
   /** "What did you suggest?": asks for the assistant's own words. */
   readonly isOfAssistant: boolean
-  /** Stems of whose attribute it asks for: "my sister's job". */
-  readonly relatives: ReadonlyArray<string>
   /** Stems of what the asker calls their own: "my new dentist". */
   readonly owned: ReadonlyArray<string>
 
@@ -99,7 +95,6 @@ export const readQuestion = (raw: string): Question => {
     focus,
     years: lower.match(/\b(?:19|20)\d\d\b/g) ?? [],
     slot: slotAsked(lower, names.flat()),
-    isOfManner: part === "thing" && /\bhow\b/.test(lower),
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower),
@@ -107,9 +102,6 @@ export const readQuestion = (raw: string): Question => {
     isWhenDone: part === "date" && /\b(?:did|was|were|has|had)\b/.test(lower),
     isWhenDue: part === "date" && !/\b(?:did|was|were|has|have|had)\b/.test(lower),
     isOfAssistant: /\b(?:you|your|yours|assistant)\b(?! (?:know|remember|tell))/.test(lower),
-    relatives: [...lower.matchAll(/\b(?:my|our) (?:[\p{L}-]+ )?([\p{L}-]+)'s\b/gu)].flatMap(([, word = ""]) =>
-      tokenize(word)
-    ),
     owned: [...lower.matchAll(/\b(?:my|our) ([\p{L}-]+)(?:'s)?(?: ([\p{L}-]+))?/gu)].flatMap(([, one = "", two = ""]) =>
       tokenize(`${one} ${two}`).filter((term) => asked.includes(term))
     ),

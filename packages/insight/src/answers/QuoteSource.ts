@@ -51,10 +51,6 @@ export const messagesBehind = (quote: Quote, other: Quote, quotes: ReadonlyArray
 export const saidWith = (quote: Quote, quotes: ReadonlyArray<Quote>): string =>
   (sourceOf(quote, quotes) ?? quote).statement.text
 
-/** Of what was extracted also that of its message: of the two scales that of messages. */
-export const saidRelevance = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
-  Math.max(quote.memory.relevance, sourceOf(quote, quotes)?.memory.relevance ?? 0)
-
 /** Empty where no message is known. Speakers without a name are one for each owner of memories. */
 export const speakerOf = (quote: Quote, quotes: ReadonlyArray<Quote>): string => {
   const source = sourceOf(quote, quotes)

@@ -8,7 +8,7 @@ import { oneOf } from "../text/OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
-import { isPet, isRelation, type People, type Person } from "./People.ts"
+import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
 
 const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \\p{Lu}(?:\\p{L}|[-'](?!s\\b))+)?)"
 
@@ -39,6 +39,17 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
     const [, called = "", qualities = "", relation = ""] = match
     if (!isRelation(relation) || notNames.test(called)) continue
     tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+  }
+  for (const match of text.matchAll(namedSeveral)) {
+    const [, relation = "", first = "", second = "", third] = match
+    if (
+      !isPluralRelation(relation) ||
+      !(ownsBefore.test(text.slice(0, match.index)) || ownedBefore.test(text.slice(0, match.index)))
+    )
+      continue
+    const single = singular(relation)
+    for (const called of [first, second, third])
+      if (called !== undefined && called !== "") tell(people.mention(people.meet(called, single)))
   }
   return findings
 }
@@ -77,6 +88,7 @@ const beforeNoun = (text: string, { 0: matched, index }: RegExpExecArray): strin
 /** The speaker's, right in front of it. */
 const ownsBefore =
   /\b(?:I|[Ww]e) (?:also |just |now |recently )?(?:have|got|adopted|own|have got|have had|have adopted|bought|rescued|foster) (?:[\w-]+ ){0,3}$/
+const ownedBefore = /\b(?:[Mm]y|[Oo]ur) (?:[\w-]+ ){0,2}$/
 /** A pronoun in front of the name is somebody else's. */
 const isMeantBefore = (text: string, index: number): boolean => /\b(?:he|she)\b/i.test(text.slice(0, index))
 
@@ -92,6 +104,10 @@ const namedRelation = new RegExp(
   `\\b(?:an?|one|new|adopted|rescue) ((?:[\\w-]+ ){0,3})([a-z-]+)(?:,? (?:who is )?(?:called|named|by the name of|whose name is)|,) ${name}`,
   "gu"
 )
+const namedSeveral = new RegExp(
+  `\\b([a-z]+),? (?:called |named |are |are called |are named )?${name}(?:, ${name})?,? and ${name}`,
+  "gu"
+)
 const turned = new RegExp(
   `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
   "gu"
@@ -105,6 +121,9 @@ const kept = (qualities: string): string =>
     : /^[a-z]+ $/.test(qualities) && isPet(qualities.trim())
       ? qualities
       : ""
+
+const singulars: Readonly<Record<string, string>> = { children: "child", kids: "kid", nieces: "niece" }
+const singular = (relation: string): string => singulars[relation] ?? relation.replace(/s$/, "")
 
 const relationFinding = (person: Person, people: People): Finding => {
   const scene: Pick<Scene, "people" | "clause"> = {

@@ -8,10 +8,19 @@ const rows: ReadonlyArray<Row> = [
     [
       "Maria: The user's name is Maria",
       "Maria: Maria is a nurse from Lisbon",
+      "Maria: Maria's cat is called Miso",
+      "Maria: Maria's cat is called Tofu",
       "Maria: Maria has two cats, Miso and Tofu"
     ]
   ],
-  ["My wife and I have two kids, Tom and Lucy.", ["user: The user has two kids, Tom and Lucy"]],
+  [
+    "My wife and I have two kids, Tom and Lucy.",
+    [
+      "user: The user's kid is called Tom",
+      "user: The user's kid is called Lucy",
+      "user: The user has two kids, Tom and Lucy"
+    ]
+  ],
   [
     "My husband works at Siemens as an engineer.",
     ["user's husband: The user's husband works at Siemens as an engineer"]
