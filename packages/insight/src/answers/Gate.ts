@@ -98,7 +98,7 @@ const chanceOf = (question: Question, quote: Quote, list: HitList): number => {
   if (/^(?:occupation|origin)$/.test(slot) && !texts.some((one) => hasSlotForm(slot, writtenOut(one)))) return 0
   if (part === "thing" && saysChangeAlone(question, text)) return 0
   if ((part === "duration" || part === "amount") && (saysTwo(text) || saysDifference(question, text))) return 0
-  if (!isOfYears(question, quote) || isOfOther(question, quote)) return 0
+  if (!isOfYears(question, quote) || isOfOther(question, quote) || isOfTheirs(question, quote)) return 0
   const shareIn = shareOf(question, quote, list)
   const found =
     told === undefined
@@ -116,7 +116,7 @@ const chanceOf = (question: Question, quote: Quote, list: HitList): number => {
   const isFilled = isMeant && (question.isOfPast || !isOfPast(text)) && (part !== "name" || found.isPlain)
   if (isFilled && isOfSlot(question, quote, list.identities)) return SLOT_CHANCE
   const ahead = logit(memory.relevance) - logit(list.lastRelevance)
-  if (told === undefined) return 0.15 + 0.65 * found.near + 0.05 * Math.min(AHEAD_MAX, ahead)
+  if (told === undefined) return 0.15 + 0.55 * found.near + 0.05 * Math.min(AHEAD_MAX, ahead)
   const isDated = part === "date" && (hasWrittenDate(text) || spokenDates(text, statement.speaker?.saidOn).length > 0)
   const isNews = tokenize(text).filter((term) => !question.terms.includes(term) && !stopWords.has(term)).length
   const evidence =
@@ -313,6 +313,15 @@ const isOfOther = ({ names, owned }: Question, { text }: Quote): boolean =>
   })
 const OWNED = /(\p{L}+['’]s|\b(?:my|our|his|her|their|your|the|an?))((?: [\p{L}-]+){1,2})/giu
 const OTHER = /^(?!it|that|there|here|what|who|he|she|user)\p{L}+['’]s$|^(?:his|her|their|your)$/iu
+
+/** A stored statement of "Ann's dad" is none of Ann, nor of the asker who is Ann. */
+const isOfTheirs = ({ subject, terms }: Question, { statement }: Quote): boolean => {
+  const [, owner, held] = /^(.+)['’]s (.+)$/su.exec(statement.subject ?? "") ?? []
+  if (owner === undefined || held === undefined || statement.speaker !== undefined) return false
+  const [owners, helds] = [tokenize(owner), tokenize(held)]
+  if (subject.kind === "asker") return !helds.some((term) => terms.includes(term))
+  return subject.kind === "person" && subject.terms.every((term) => owners.includes(term) && !helds.includes(term))
+}
 
 /** A year that is named is said, or the date of the memory. */
 const isOfYears = ({ years }: Question, { statement, text }: Quote): boolean => {
