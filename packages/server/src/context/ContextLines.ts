@@ -2,8 +2,8 @@
  * Lines of a context: which of them fit into a number of tokens, and the text that they make, by section and group.
  *
  * Invariants: lines are taken in the order in which they are given, and laid out in an order that does not depend on it;
- * the text never has more tokens than are allowed. Lines begin with no blank, so that the tokens of a text are those of
- * its lines: a line is counted once. What a memory says stays on one line, or is indented: it cannot look like a heading.
+ * the text never has more tokens than are allowed. Lines begin with neither a blank nor a slash, which are all that a token
+ * of o200k_base goes on with behind a line end: the tokens of a text are those of its lines, each counted once. What a memory says stays on one line, or is indented: it cannot look like a heading.
  */
 import { Effect } from "effect"
 import { type ContextItem, contextSections, type ContextSectionName } from "@muniment/domain/Context"

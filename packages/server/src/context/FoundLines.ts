@@ -141,11 +141,13 @@ const datesIn = (text: string, said: string): ReadonlyArray<string> =>
 const partOf = (text: string, hit: MemoryHit | undefined): string => {
   const passage = hit?.ranked.candidate.passage
   if (passage !== undefined) return text.slice(passage.start, passage.end).trim()
-  return text.length <= Limits.passageLengthMax ? text : `${text.slice(0, Limits.passageLengthMax - 1)}…`
+  if (text.length <= Limits.passageLengthMax) return text
+  return `${text.slice(0, Limits.passageLengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`
 }
 
 const speakerOf = (data: MemoryVersion["data"], userName: string): string => {
   const { name, role } = data
-  if (typeof name === "string" && name.trim() !== "") return oneEntry(name).replaceAll(/\s+/g, " ")
+  const given = typeof name === "string" ? name.replaceAll(/\s+/g, " ").replace(/^[ /]+/, "") : ""
+  if (given !== "") return given
   return role === "user" ? userName : role === "assistant" ? "Assistant" : "Tool"
 }

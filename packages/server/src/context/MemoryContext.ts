@@ -21,19 +21,18 @@ import { plainConversation } from "../extraction/PlainMessages.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import type { SearchQuery } from "../search/SearchQuery.ts"
 import { contextDays } from "./ContextDays.ts"
-import { type ContextLine, type Fitting, fitting, laidOut, type SectionTitles } from "./ContextLines.ts"
+import {
+  type ContextLine,
+  type Fitting,
+  fitting,
+  laidOut,
+  type LaidSection,
+  type SectionTitles
+} from "./ContextLines.ts"
 import { foundLines } from "./FoundLines.ts"
 import { profileLines } from "./ProfileLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFacts } from "./SubjectFacts.ts"
-import {
-  countAll,
-  countedTokens,
-  separateParts,
-  shownTokens,
-  type TokenCounter,
-  tokenCounter,
-  type Tokenizer
-} from "./TokenCounter.ts"
+import { countedTokens, shownTokens, type TokenCounter, tokenCounter, type Tokenizer } from "./TokenCounter.ts"
 
 type ContextFailure = InvalidRequest | ChargeFailure
 
@@ -85,7 +84,8 @@ const contextFor = traced("MemoryContext.context")(function* (
     tokensMax: countedTokens(maxTokens, tokenizer),
     titles: titlesFor(known.names[0])
   }
-  const room = frame.tokensMax - frame.count(intro) - frame.count(leftOutLine({ facts: 999, messages: 999 }))
+  const [introTokens, leftOutTokens] = [intro, leftOutLine({ facts: 999, messages: 999 })].map(frame.count)
+  const room = frame.tokensMax - introTokens! - leftOutTokens!
   const share = found === undefined ? room : Math.floor((room * Limits.contextProfilePercentMax) / 100)
   const profile = yield* fitting(fixed.map(alone), { ...frame, tokensMax: share })
   const shown = new Set(profile.lines.map(({ item }) => item.text))
@@ -104,14 +104,13 @@ const contextFor = traced("MemoryContext.context")(function* (
           since: (memory) => subjects.since(call.caller, memory)
         })
   const spoken = yield* fitting(bearing, { ...frame, tokensMax: room - profile.tokens })
-  const leftOutOf = (lines: ReadonlyArray<ContextLine>) => {
-    const taken = new Set(lines.map(({ key }) => key))
-    const left = [...fixed, ...bearing.flat()].filter(({ item, key }) => !taken.has(key) && item.isAround === undefined)
-    const messages = left.filter(({ item }) => isMessage(item)).length
-    return { facts: left.length - messages, messages }
-  }
-  const written = yield* writtenWithin([...profile.lines, ...spoken.lines], frame, leftOutOf)
-  const placed = written.lines.flatMap(({ placed: one }) => one ?? [])
+  const lines = [...profile.lines, ...spoken.lines]
+  const leftOut = leftOutBeside(lines, [...fixed, ...bearing.flat()])
+  const isEmpty = lines.length === 0 && leftOutLine(leftOut) === ""
+  const frameTokens = introTokens! + (leftOutLine(leftOut) === "" ? 0 : leftOutTokens!)
+  const tokens = isEmpty ? 0 : frameTokens + profile.tokens + spoken.tokens
+  const written = { ...laidOut(lines, frame.titles), leftOut, tokens }
+  const placed = lines.flatMap(({ placed: one }) => one ?? [])
   return {
     ...answerIn(request.format, written, frame.count, tokenizer),
     ...(found && (yield* found.attested(placed)))
@@ -179,32 +178,25 @@ const titlesFor = (name: string | undefined): SectionTitles => ({
 const leftOutLine = ({ facts, messages }: ContextAnswer["leftOut"]): string =>
   facts + messages === 0 ? "" : `Left out for lack of room: ${facts} facts, ${messages} messages.\n`
 
+/** Of what could have stood there: what does not; turns that nobody looked for do not count. */
+const leftOutBeside = (
+  lines: ReadonlyArray<ContextLine>,
+  all: ReadonlyArray<ContextLine>
+): ContextAnswer["leftOut"] => {
+  const taken = new Set(lines.map(({ key }) => key))
+  const left = all.filter(({ item, key }) => !taken.has(key) && item.isAround === undefined)
+  const messages = left.filter(({ item }) => isMessage(item)).length
+  return { facts: left.length - messages, messages }
+}
+
 interface Written extends ReturnType<typeof laidOut> {
-  readonly lines: ReadonlyArray<ContextLine>
-  readonly text: string
   readonly tokens: number
   readonly leftOut: ContextAnswer["leftOut"]
 }
 
-/** The text of the lines; should it have more tokens than they were counted for, without the last ones. */
-const writtenWithin = Effect.fnUntraced(function* (
-  lines: ReadonlyArray<ContextLine>,
-  { count, titles, tokensMax }: Frame,
-  leftOutOf: (lines: ReadonlyArray<ContextLine>) => ContextAnswer["leftOut"]
-): Effect.fn.Return<Written> {
-  for (let kept = lines; ; kept = kept.slice(0, -1)) {
-    const laid = laidOut(kept, titles)
-    const leftOut = leftOutOf(kept)
-    const body = laid.sections.map(({ text }) => text).join("") + leftOutLine(leftOut)
-    const text = body === "" ? "" : `${intro}${body}`
-    const tokens = yield* countAll(count, separateParts(text))
-    if (tokens <= tokensMax || kept.length === 0) return { ...laid, lines: kept, leftOut, text, tokens }
-  }
-})
-
 const answerIn = (
   format: ContextRequest["format"],
-  { leftOut, sections, sources, text, tokens }: Written,
+  { leftOut, sections, sources, tokens }: Written,
   count: TokenCounter,
   tokenizer: Tokenizer
 ) => ({
@@ -216,8 +208,13 @@ const answerIn = (
           items
         }))
       }
-    : { text, sources }),
+    : { text: textOf(sections, leftOut), sources }),
   tokens: shownTokens(tokens, tokenizer),
   tokenizer,
   leftOut
 })
+
+const textOf = (sections: ReadonlyArray<LaidSection>, leftOut: ContextAnswer["leftOut"]): string => {
+  const body = `${sections.map(({ text }) => text).join("")}${leftOutLine(leftOut)}`
+  return body === "" ? "" : `${intro}${body}`
+}

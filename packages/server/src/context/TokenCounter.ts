@@ -38,7 +38,7 @@ const asText = { disallowedSpecial: new Set<string>() }
 /** Unusual text takes up to 20 us a character. */
 const charactersPerTurn = 4_000
 
-/** Of texts that no token reaches over the ends of; gives way to others between portions. */
+/** Sum of texts; gives way to others between portions. */
 export const countAll = Effect.fnUntraced(function* (count: TokenCounter, texts: ReadonlyArray<string>) {
   let [tokens, characters] = [0, 0]
   for (const text of texts) {
@@ -50,6 +50,3 @@ export const countAll = Effect.fnUntraced(function* (count: TokenCounter, texts:
   }
   return tokens
 })
-
-/** Parts of a text that no token reaches over the ends of: a token may go on behind a line end with blanks or a slash. */
-export const separateParts = (text: string): ReadonlyArray<string> => text.split(/(?<=\n)(?=[^\s/])/)
