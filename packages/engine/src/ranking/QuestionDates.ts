@@ -48,7 +48,7 @@ const utc = DateTime.zoneMakeOffset(0)
 
 /** Cheap reason to look at all. */
 const hints =
-  /\d|\b(?:to(?:day|night|morrow)|in|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween)/i
+  /\d|\b(?:to(?:day|night|morrow)|in|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween|first|second|third|fourth|new year|valentine|boxing)/i
 
 /** A period in the caller's calendar: wall time written as if it were UTC. */
 interface Span {
@@ -63,7 +63,8 @@ type Period = Pick<Span, "from" | "to" | "slackDays">
 
 const spansOf = (text: string, today: number): ReadonlyArray<Span> => {
   const spans: Array<Span> = []
-  let rest = text
+  // "January the 4th" is "January 4th" at the same places.
+  let rest = text.replace(monthAndThe, (match) => match.replace(/the/i, "   "))
   for (const [pattern, read] of periods) {
     rest = rest.replace(pattern, (match: string, ...groups: Array<string | number | undefined>) => {
       const index = Number(groups.find((group) => typeof group === "number"))
@@ -101,12 +102,33 @@ const yearLead =
 const seasonLead = "(?<=\\b(?:in|during|over|since|before|after|until|by|this|next)(?: the)? )"
 const seasons = "(spring|summer|autumn|fall|winter)"
 
+const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
+const month = `(${months.join("|")})[a-z]*`
+const monthAndThe = new RegExp(`\\b${month} the (?=\\d)`, "gi")
+/** First month and day, and how many days, of what has a name. */
+const feasts: ReadonlyArray<readonly [pattern: string, month: number, day: number, days: number]> = [
+  ["new year['\u2019]?s eve", 12, 31, 1],
+  ["new year['\u2019]?s(?: day)?", 1, 1, 1],
+  ["valentine['\u2019]?s(?: day)?", 2, 14, 1],
+  ["halloween", 10, 31, 1],
+  ["christmas eve", 12, 24, 1],
+  ["boxing day", 12, 26, 1],
+  ["christmas(?: day)?", 12, 25, 2]
+]
+
 const row = (pattern: string, read: (groups: ReadonlyArray<string>, today: number) => Period | undefined) =>
   [new RegExp(pattern, "gi"), read] as const
 
 const periods = [
   row("\\b(\\d{1,2})\\.(\\d{1,2})\\.(\\d{4})\\b", ([day, month, of]) =>
     calendarDay(Number(of), Number(month), Number(day))
+  ),
+  row(
+    `\\b(first|second|third|fourth|last) (day|week|weekend|half|quarter) of (?:the year )?(?:${month} ?)?(?:${year})?`,
+    ([which = "", unit = "", named = "", of = ""], today) => partOf(which, unit, withinOf(named, of, today))
+  ),
+  ...feasts.map(([pattern, first, day, days]) =>
+    row(`\\b${pattern}(?:,? (?:of |in )?${year})?(?![a-z])`, ([of = ""], today) => feastOf(first, day, days, of, today))
   ),
   row(`\\b${seasons} (?:of )?${year}`, ([season = "", of], today) => seasonOf(season, Number(of), today)),
   row(`${seasonLead}${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, today)),
@@ -122,7 +144,7 @@ const periods = [
     to: today + dayMillis,
     slackDays: 0
   })),
-  row("(?<=\\bthe )(?:last|past) (week|month|year)\\b", ([unit = ""], today) => ({
+  row("(?<=\\bthe )(?:last|past) (week|month|year)\\b(?! of )", ([unit = ""], today) => ({
     from: shifted(today, -1, unit),
     to: today + dayMillis,
     slackDays: 0
@@ -174,6 +196,44 @@ const calendarDay = (ofYear: number, month: number, day: number): Period | undef
   const date = new Date(from)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
   return { from, to: from + dayMillis, slackDays: DAY_SLACK_DAYS }
+}
+
+/** The month or the year that a part is of; undefined if neither is named. Without a year the latest that has begun. */
+const withinOf = (named: string, of: string, today: number): Period | undefined => {
+  const at = months.indexOf(named.toLowerCase())
+  if (at < 0) return /^\d/.test(of) ? { ...monthOf(Number(of), 0), to: Date.UTC(Number(of) + 1, 0) } : undefined
+  if (/^\d/.test(of)) return monthOf(Number(of), at)
+  const thisYear = new Date(today).getUTCFullYear()
+  return monthOf(Date.UTC(thisYear, at) <= today ? thisYear : thisYear - 1, at)
+}
+
+/** "The last week of May", counted from its ends; a weekend from its Saturday. */
+const partOf = (which: string, unit: string, within: Period | undefined): Period | undefined => {
+  if (within === undefined) return undefined
+  const place = ["first", "second", "third", "fourth"].indexOf(which.toLowerCase())
+  const { from, to } = within
+  const saturday = from + ((13 - new Date(from).getUTCDay()) % 7) * dayMillis
+  const lastSaturday = to - (new Date(to).getUTCDay() + 1) * dayMillis
+  const part = (start: number, length: number): Period => ({
+    from: start,
+    to: start + length,
+    slackDays: DAY_SLACK_DAYS
+  })
+  const days = { day: 1, week: 7 }[unit.toLowerCase()]
+  if (/^weekend$/i.test(unit)) return part(place < 0 ? lastSaturday : saturday + place * 7 * dayMillis, 2 * dayMillis)
+  const length = days === undefined ? (to - from) / (/^half$/i.test(unit) ? 2 : 4) : days * dayMillis
+  return part(place < 0 ? to - length : from + place * length, length)
+}
+
+/** Without a year the latest that has begun. */
+const feastOf = (first: number, day: number, days: number, of: string, today: number): Period => {
+  const feast = (atYear: number): Period => {
+    const from = Date.UTC(atYear, first - 1, day)
+    return { from, to: from + days * dayMillis, slackDays: DAY_SLACK_DAYS }
+  }
+  if (/^\d/.test(of)) return feast(Number(of))
+  const current = feast(new Date(today).getUTCFullYear())
+  return current.from <= today ? current : feast(new Date(today).getUTCFullYear() - 1)
 }
 
 /** Three months; a winter has the year of its December. Without a year the latest one that has begun. */

@@ -42,6 +42,25 @@ describe("questionDates", () => {
   ])("%s names a day or a period", (question, expected) => expect(ranges(question)).toEqual([expected]))
 
   it.each([
+    ["What did Ann paint in the first week of 2024?", "2024-01-01..2024-01-09"],
+    ["What did Ann paint in the last week of May?", "2024-05-25..2024-06-02"],
+    ["What did Ann paint on the second weekend of December?", "2023-12-09..2023-12-12"],
+    ["What did Ann paint on the last weekend of May 2023?", "2023-05-27..2023-05-30"],
+    ["What did Ann paint in the second half of the year 2023?", "2023-07-02..2024-01-02"],
+    ["What did Ann paint in the first week of school?", ""]
+  ])("%s names a part of a month or a year", (question, expected) => expect(ranges(question).join()).toBe(expected))
+
+  it.each([
+    ["What did Ann do on New Year's Eve?", "2023-12-31..2024-01-02"],
+    ["What did Ann do on New Year\u2019s Day 2023?", "2023-01-01..2023-01-03"],
+    ["What did Ann do at Christmas?", "2023-12-25..2023-12-28"],
+    ["What did Ann do on Christmas Eve of 2021?", "2021-12-24..2021-12-26"],
+    ["What did Ann do before Halloween?", "..2023-10-31"]
+  ])("%s names a feast", (question, expected) => expect(ranges(question)).toEqual([expected]))
+
+  it.each([
+    ["Where did Ann live before January 4th?", "..2024-01-04"],
+    ["Where did Ann live before January the 4th?", "..2024-01-04"],
     ["Where did Ann live before June?", "..2024-06-01"],
     ["Where did Ann live until 2023?", "..2023-01-01"],
     ["Where has Ann worked since March?", "2024-03-01.."],
@@ -50,6 +69,10 @@ describe("questionDates", () => {
     ["What did Ann do between May 3 and May 10?", "2024-05-03..2024-05-12"],
     ["What did Ann do from 2021 to 2023?", "2021-01-01..2024-01-04"]
   ])("%s opens or joins ranges", (question, expected) => expect(ranges(question)).toEqual([expected]))
+
+  it.each(["What does Ann do on Mondays?", "Who swims on Saturday mornings?"])("%s names no day", (question) =>
+    expect(ranges(question)).toEqual([])
+  )
 
   it("gives both months the year that is named once", () => {
     expect(ranges("What changed during June and July 2022?")).toEqual([
