@@ -1,7 +1,4 @@
-/**
- * Questions put to a corpus: its own, and those of another conversation with the speakers' names exchanged, so that
- * they sound at home and have no answer there. An adversarial question counts as unanswerable.
- */
+/** Questions put to a corpus, each with every memory of it scored. */
 import { denseText } from "@muniment/engine/text/MemoryText"
 import type { Corpus } from "./Locomo.ts"
 import { openCorpus } from "./OpenCorpus.ts"
@@ -19,27 +16,6 @@ export interface Asked {
 export interface AskedScored extends Asked {
   readonly scored: Scored
 }
-
-const foreignDistance = 3
-
-export const askedOf = (corpora: ReadonlyArray<Corpus>): ReadonlyArray<Asked> =>
-  corpora.flatMap((corpus, at) => {
-    const elsewhere = corpora[(at + foreignDistance) % corpora.length]!
-    const own = corpus.questions.map(({ evidence, isAdversarial, text }) => ({
-      corpus: at,
-      text,
-      evidence: isAdversarial ? new Set<number>() : evidence
-    }))
-    const foreign = elsewhere.questions.map(({ text }) => ({
-      corpus: at,
-      text: elsewhere.speakers.reduce(
-        (said, name, which) => said.replaceAll(name, corpus.speakers[which] ?? name),
-        text
-      ),
-      evidence: new Set<number>()
-    }))
-    return [...own, ...foreign]
-  })
 
 /** Every memory scored for every question; `modelId` undefined: by words alone. */
 export const scoreAll = async (

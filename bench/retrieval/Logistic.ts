@@ -4,6 +4,8 @@ export interface Example {
   /** The first one is 1: its weight is the intercept. */
   readonly features: ReadonlyArray<number>
   readonly isPositive: boolean
+  /** Default 1. */
+  readonly weight?: number | undefined
 }
 
 const iterations = 25
@@ -18,10 +20,10 @@ export const fitLogistic = (examples: ReadonlyArray<Example>): ReadonlyArray<num
     const curvature = weights.map((_, row) =>
       weights.map((__, column) => (row === column ? (row === 0 ? 1e-6 : ridge) : 0))
     )
-    for (const { features, isPositive } of examples) {
+    for (const { features, isPositive, weight = 1 } of examples) {
       const chance = probability(weights, features)
-      const error = (isPositive ? 1 : 0) - chance
-      const spread = chance * (1 - chance)
+      const error = weight * ((isPositive ? 1 : 0) - chance)
+      const spread = weight * chance * (1 - chance)
       for (let row = 0; row < size; row++) {
         gradient[row]! += error * features[row]!
         for (let column = 0; column < size; column++)

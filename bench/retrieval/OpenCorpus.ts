@@ -3,6 +3,7 @@
  * asked question by question. A slot is the index of a memory; later turns count as newer.
  */
 import { DatabaseSync } from "node:sqlite"
+import { Limits } from "@muniment/domain/Limits"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
@@ -70,7 +71,9 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
       const { score, matchedTerms } = scores.of(slot)
       const cosine = cosines?.[slot]
       const id = String(slot).padStart(6, "0")
-      const row = { message: rows[slot], eventAt: times[slot] }
+      const near = rows[slot] === undefined || cosines === undefined ? [] : nearOf(slot, cosines)
+      const aroundCosine = near.length === 0 ? undefined : Math.max(...near)
+      const row = { message: rows[slot], eventAt: times[slot], aroundCosine }
       return { slot, id, createdAt: slot, lexicalScore: score, matchedTerms, cosine, ...row }
     })
     const traits = questionTraits(question, { nowMillis })
@@ -87,6 +90,12 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
     }
   }
   return { corpus, ask }
+}
+
+/** Of the messages around one: a corpus is one conversation. */
+const nearOf = (slot: number, cosines: Float32Array): ReadonlyArray<number> => {
+  const eachSide = Limits.neighbourMessagesEachSide
+  return [...cosines.subarray(Math.max(0, slot - eachSide), slot), ...cosines.subarray(slot + 1, slot + 1 + eachSide)]
 }
 
 const slabs = new SlabPool(loadKernels())

@@ -43,24 +43,6 @@ export const reciprocalRank: Ranking = ({ candidates }) => {
   )
 }
 
-/** The absolute sum with another weight, to choose it by. */
-export const absolute =
-  (cosineWeight: number): Ranking =>
-  ({ candidates, query }) =>
-    slots(candidates, (candidate) => candidate.lexicalScore / query.scoreBound + cosineWeight * cosineOf(candidate))
-
-/** The best slots of scores by slot; of equals the newer one, which has the greater slot. */
-export const bestSlots = (scores: Float64Array): ReadonlyArray<number> => {
-  const best: Array<number> = []
-  for (const [slot, score] of scores.entries()) {
-    if (best.length === RANKING_DEPTH && score < scores[best.at(-1)!]!) continue
-    const place = best.findIndex((other) => scores[other]! <= score)
-    best.splice(place === -1 ? best.length : place, 0, slot)
-    best.length = Math.min(best.length, RANKING_DEPTH)
-  }
-  return best
-}
-
 const cosineOf = (candidate: SlotCandidate): number => candidate.cosine ?? 0
 
 const slots = (

@@ -1,6 +1,5 @@
 /** Reliability of relevance: what it says of first hits, and how many of them are evidence. */
-import { fuse, MATCHING_RELEVANCE_MIN } from "@muniment/engine/ranking/Fusion"
-import type { AskedScored } from "./Asked.ts"
+import { MATCHING_RELEVANCE_MIN } from "@muniment/engine/ranking/Fusion"
 
 export interface Hit {
   readonly question: number
@@ -22,20 +21,8 @@ export interface Reliability {
   readonly unanswerableWithHit: number
 }
 
-const hitsPerQuestion = 10
 const edges = [0.05, 0.1, 0.2, 0.35, 0.5, 0.65]
 export const binNames = ["0-.05", "-.1", "-.2", "-.35", "-.5", "-.65", "above"]
-
-/** The first ten hits of each question, with the service's own relevance. */
-export const firstHits = (questions: ReadonlyArray<AskedScored>): ReadonlyArray<Hit> =>
-  questions.flatMap(({ evidence, scored }, question) =>
-    fuse(scored.candidates, scored.query, { limit: hitsPerQuestion }).map(({ candidate, relevance }) => ({
-      question,
-      isAnswerable: evidence.size > 0,
-      said: relevance,
-      isEvidence: evidence.has(candidate.slot)
-    }))
-  )
 
 export const reliabilityOf = (hits: ReadonlyArray<Hit>): Reliability => {
   const bins = Array.from({ length: edges.length + 1 }, (_, bin) => {

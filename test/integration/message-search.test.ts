@@ -31,7 +31,7 @@ describe("a search over messages", () => {
     expect(termsOf(ann)).toMatchObject({ states: 0.08, speaks: 0.15 })
     expect(others).toHaveLength(2)
     for (const other of others) expect(termsOf(other)).not.toHaveProperty("speaks")
-    expect(termsOf(others.find(({ data }) => data.role === "assistant"))).toMatchObject({ onlyAsks: -0.06 })
+    expect(termsOf(others.find(({ data }) => data.role === "assistant"))).toMatchObject({ aside: -0.1 })
     const scores = [ann, ...others].map((hit) => hit?.explain.score)
     expect(scores).toEqual(scores.toSorted((left, right) => right - left))
   })

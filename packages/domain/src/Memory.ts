@@ -419,7 +419,18 @@ export type MemoryView = typeof MemoryView.Type
 
 /** One term of a ranking score. */
 export const ExplainedTerm = Schema.Struct({
-  term: Schema.Literals(["words", "meaning", "states", "onlyAsks", "speaks", "inRange", "nearRange"]),
+  term: Schema.Literals([
+    "words",
+    "meaning",
+    "around",
+    "states",
+    "aside",
+    "speaks",
+    "fits",
+    "recent",
+    "inRange",
+    "nearRange"
+  ]),
   value: Schema.Finite,
   weight: Schema.Finite,
   adds: Schema.Finite.annotate({ description: "Value times weight." }),

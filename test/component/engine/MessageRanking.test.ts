@@ -49,13 +49,15 @@ const store = Effect.fnUntraced(function* (said: ReadonlyArray<Said>) {
   }
 })
 
+const searched = { text: "", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
+
 const find = Effect.fnUntraced(function* (
   text: string,
   given: Partial<MemoryQuery> = {},
   agents: ReadonlyArray<string> = ["agent"]
 ) {
   const search = yield* MemorySearch
-  const query = { text, vectors: new Map(), filter: {}, limit: 10, minRelevance: 0, ...given }
+  const query = { ...searched, text, ...given }
   const { hits } = yield* search.search(
     agents.map((agent: string) => namespaceKey(agent)),
     query
@@ -76,11 +78,51 @@ describe("a search over messages", () => {
     }).pipe(engine())
   )
 
-  it.effect("takes I for the user", () =>
+  it.effect("takes I for the user, and puts the assistant first only where its words are asked for", () =>
     Effect.gen(function* () {
       yield* store([{ text: "the kiln is ready" }, { role: "assistant", text: "the kiln is hot" }])
       expect((yield* find("What did I say of the kiln?"))[0]).toBe("the kiln is ready")
-      expect((yield* find("kiln"))[0]).toBe("the kiln is hot")
+      expect((yield* find("kiln"))[0]).toBe("the kiln is ready")
+      expect((yield* find("What did you say of the kiln?"))[0]).toBe("the kiln is hot")
+    }).pipe(engine())
+  )
+
+  it.effect("does not look for the word of a role that speakers without a name go by", () =>
+    Effect.gen(function* () {
+      yield* store([{ text: "the harbour pays me well" }, { text: "Piet works as a painter" }])
+      const { hits } = yield* Effect.flatMap(MemorySearch, (search) =>
+        search.search([namespaceKey()], { ...searched, text: "Where does the user work?" })
+      )
+      expect(hits.map(({ ranked }) => ranked.candidate.matchedTerms)).toEqual([1])
+    }).pipe(engine())
+  )
+
+  it.effect("finds what stands beside a message that lies nearer, but for messages that the filter hides", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const said = [
+        { text: "it is blue", direction: 40, threadId: "a" },
+        { text: "which colour has the kiln?", direction: 5, threadId: "a", tags: ["asked"] },
+        { text: "it is green", direction: 40, threadId: "b" }
+      ]
+      for (const [number, { direction, tags = ["told"], text, threadId }] of said.entries())
+        yield* host.ask(
+          namespaceKey(),
+          creating([newMemory(messageRecord(number, text, { threadId, tags }), vectorAt(direction))])
+        )
+      const vectors = new Map([[model, vectorAt(0).values]])
+      const all = yield* find("hue", { vectors })
+      expect(all.indexOf("it is blue")).toBeLessThan(all.indexOf("it is green"))
+      const told = yield* find("hue", { vectors, filter: { tags: ["told"] } })
+      expect(told).toEqual(["it is green", "it is blue"])
+    }).pipe(engine())
+  )
+
+  it.effect("prefers what has the kind of thing that the question's form asks for", () =>
+    Effect.gen(function* () {
+      yield* store([{ text: "the kiln came on 3 May" }, { text: "the kiln came by lorry" }])
+      expect((yield* find("How did the kiln come?"))[0]).toBe("the kiln came by lorry")
+      expect((yield* find("When did the kiln come?"))[0]).toBe("the kiln came on 3 May")
     }).pipe(engine())
   )
 

@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest"
-import type { Corpus } from "../../../bench/retrieval/Locomo.ts"
+import { fitListwise } from "../../../bench/retrieval/Listwise.ts"
 import { neighboursOf } from "../../../bench/retrieval/Locomo.ts"
 import { MetricsSum } from "../../../bench/retrieval/Metrics.ts"
-import { openCorpus } from "../../../bench/retrieval/OpenCorpus.ts"
 import { readOwnTurns } from "../../../bench/retrieval/OwnTurns.ts"
-import { bestSlots, fused } from "../../../bench/retrieval/Rankings.ts"
 import { readOwnSupersession } from "../../../bench/retrieval/SupersessionSet.ts"
-import { qualityOf, shippedWeights, tunableCorpus } from "../../../bench/retrieval/TunableScorer.ts"
-
-const modelId = "e5-small-v2-q8"
 
 describe("the metrics of the retrieval bench", () => {
   it("count the evidence among the first 5, 10 and 20, and where the first of it stands", () => {
@@ -27,14 +22,6 @@ describe("the metrics of the retrieval bench", () => {
     sum.add([3], new Set([4]))
     expect(sum.mean()).toMatchObject({ questions: 2, recall10: 0.5, ndcg10: 0.5, reciprocalRank: 0.5 })
   })
-
-  it("take the best slots, of equals the newer one", () => {
-    const scores = new Float64Array(40)
-    scores[7] = 2
-    scores[9] = 1
-    expect(bestSlots(scores).slice(0, 4)).toEqual([7, 9, 39, 38])
-    expect(bestSlots(scores)).toHaveLength(20)
-  })
 })
 
 describe("our own turns", () => {
@@ -46,21 +33,6 @@ describe("our own turns", () => {
       expect(evidence.size).toBeGreaterThan(0)
       for (const slot of evidence) expect(corpus.memories[slot]?.data).not.toMatchObject({ subject: "assistant" })
     }
-  })
-
-  it("are ranked by the tunable scorer with the shipped weights as by the service", () => {
-    const { name, speakers, memories } = corpus
-    const some: Corpus = { name, speakers, memories: memories.slice(0, 200), questions: [] }
-    const passages = some.memories.map((_, slot) => unit(slot))
-    const questions = corpus.questions.filter(({ evidence }) => [...evidence].every((slot) => slot < 200)).slice(0, 40)
-    const vectors = questions.map((_, at) => ({ modelId, vector: unit(at * 3), passages }))
-    const asked = { ...some, questions }
-    const { ask } = openCorpus(asked)
-    const service = new MetricsSum()
-    for (const [at, { text, evidence }] of questions.entries()) service.add(fused(ask(text, vectors[at])), evidence)
-    const { all } = qualityOf([tunableCorpus(asked, vectors)], shippedWeights(modelId))
-    expect(all.recall10).toBeCloseTo(service.mean().recall10, 2)
-    expect(all.reciprocalRank).toBeCloseTo(service.mean().reciprocalRank, 2)
   })
 })
 
@@ -89,9 +61,23 @@ describe("our own facts that change", () => {
   })
 })
 
-/** Some direction of eight dimensions, a function of its number. */
-const unit = (number: number): Float32Array => {
-  const values = Float32Array.from({ length: 8 }, (_, at) => Math.sin(number * 7 + at * at + 1))
-  const length = Math.hypot(...values)
-  return values.map((value) => value / length)
-}
+describe("a listwise fit", () => {
+  it("finds how much a feature weighs beside the first one", () => {
+    // The second feature tells evidence apart twice as well as the first, the third says nothing.
+    const questions = Array.from({ length: 40 }, (_, at) => {
+      const noise = Math.sin(at * 7)
+      return {
+        features: [
+          [1, 1, noise],
+          [1.2, 0.8, -noise],
+          [0, at % 2, noise]
+        ],
+        isEvidence: [true, false, false]
+      }
+    })
+    const [first, second = 0, third = 1] = fitListwise(questions)
+    expect(first).toBe(1)
+    expect(second).toBeGreaterThan(1)
+    expect(Math.abs(third)).toBeLessThan(0.2)
+  })
+})

@@ -179,6 +179,9 @@ export const Scored: Wire<ScoredQuery> = Schema.Struct({
       speaker: MaybeText,
       isFirstPerson: Schema.Boolean,
       about: Schema.optional(Schema.ReadonlySet(Text)),
+      kind: optionalNumber,
+      isOfAssistant: Schema.optional(Schema.Boolean),
+      goesOnAt: optionalNumber,
       ranges: Schema.Array(Schema.Struct({ from: Schema.Number, to: Schema.Number }))
     })
   ),

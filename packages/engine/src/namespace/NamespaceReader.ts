@@ -41,6 +41,7 @@ import { knownRecords } from "./KnownRecords.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import { exactCosines } from "./exactCosines.ts"
+import type { Bitmap } from "../bitmap/Bitmap.ts"
 import type { MemoryTable } from "./table/MemoryTable.ts"
 import { cosinesOf, isMatching, newerFirst, olderFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
 import { mayName } from "../ranking/QuestionTraits.ts"
@@ -138,6 +139,7 @@ export class NamespaceReader {
     }
     const others = scores.top(candidatesMax, table.newestFirst).filter((slot) => !found.has(slot))
     candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
+    this.#addAround(candidates, allowed, queryVectors)
     if (this.#indexBacklog > 0) this.#learnDue()
     return { candidates, plans }
   }
@@ -168,6 +170,7 @@ export class NamespaceReader {
           const passage = passageAt(table, slot)
           return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.#store.key.tag)
         })
+        this.#addAround(candidates, allowed, vectors)
         return { candidates, plans }
       })
     })
@@ -199,7 +202,9 @@ export class NamespaceReader {
     const scores = this.#state.lexical.score(query, allowed, this.#sharing(filter))
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
-    return this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors)
+    const candidates = this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors)
+    this.#addAround(candidates, allowed, vectors)
+    return candidates
   }
 
   list({ after, filter, isOldestFirst, limit }: ListPlaces, nowMillis: number) {
@@ -458,6 +463,29 @@ export class NamespaceReader {
       )
     }
     return candidates
+  }
+
+  /** Notes the greatest cosines of the visible messages around each; vectors of another model say nothing. */
+  #addAround(candidates: ReadonlyArray<SearchCandidate>, allowed: Bitmap, queryVectors: QueryVectors): void {
+    const { table, vectors } = this.#state
+    if (queryVectors.size === 0 || !table.hasMessages) return
+    const near: Array<number> = []
+    const ends = new Uint32Array(candidates.length)
+    for (const [at, { modelId, row }] of candidates.entries()) {
+      if (modelId !== undefined) table.pushUnitsAround(row, near)
+      ends[at] = near.length
+    }
+    const cosines = this.#cosines(near, queryVectors)
+    const isMixed = vectors.models.length > 1
+    let at = 0
+    for (const [number, candidate] of candidates.entries()) {
+      let most = -1
+      for (const end = ends[number]!; at < end; at++) {
+        const isOther = isMixed && vectors.modelOf(near[at]!) !== candidate.modelId
+        if (cosines[at]! > most && !isOther && allowed.has(near[at]!)) most = cosines[at]!
+      }
+      if (most > -1) candidate.aroundCosine = most
+    }
   }
 
   /** In the order of `slots`; NaN where no vector is comparable. */

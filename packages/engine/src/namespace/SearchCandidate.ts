@@ -32,6 +32,8 @@ export class SearchCandidate implements PlacedCandidate {
   readonly unit: number
   readonly namespace: string
   readonly row: MemoryRow
+  /** Greatest cosine of the query with the messages around it; undefined where none is known. */
+  aroundCosine: number | undefined
   readonly #passage: FoundPassage | undefined
 
   constructor(
@@ -57,7 +59,10 @@ export class SearchCandidate implements PlacedCandidate {
     // Of another node it has fields instead of a row.
     if (!(candidate instanceof SearchCandidate)) return { ...candidate, cosine }
     const { lexicalScore: score, matchedTerms, modelId, namespace, row, unit } = candidate
-    return new SearchCandidate(unit, row, candidate.#passage, { score, matchedTerms }, cosine, modelId, namespace)
+    const hit = { score, matchedTerms }
+    const again = new SearchCandidate(unit, row, candidate.#passage, hit, cosine, modelId, namespace)
+    again.aroundCosine = candidate.aroundCosine
+    return again
   }
 
   get id(): string {

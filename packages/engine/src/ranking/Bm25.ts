@@ -8,7 +8,7 @@
  */
 import { COLUMNS } from "../text/MemoryText.ts"
 import type { Column } from "../text/MemoryText.ts"
-import { QUERY_TERMS_MAX } from "../text/Tokenizer.ts"
+import { QUERY_TERMS_MAX, VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
 
 export interface TermStatistics {
   /** Visible documents. */
@@ -57,9 +57,16 @@ export const sumStatistics = (parts: ReadonlyArray<TermStatistics>): TermStatist
   )
 })
 
-export const weighQuery = (counted: ReadonlyArray<string>, statistics: TermStatistics): WeightedQuery => {
+/** `leftOut`: the first variant of a term that is left out, unless it is the only one. */
+export const weighQuery = (
+  counted: ReadonlyArray<string>,
+  statistics: TermStatistics,
+  leftOut?: string | undefined
+): WeightedQuery => {
   const { documents, totalLength } = statistics
-  const kept = rarest(statistics.documentFrequencies, counted.length)
+  const all = rarest(statistics.documentFrequencies, counted.length)
+  const isWanted = (term: number) => counted[term]!.split(VARIANT_SEPARATOR)[0] !== leftOut
+  const kept = leftOut === undefined || !all.some(isWanted) ? all : all.filter(isWanted)
   const idf = kept.map((term) => inverseFrequency(documents, statistics.documentFrequencies[term] ?? 0))
   return {
     terms: kept.map((term) => counted[term]!),

@@ -6,10 +6,12 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
   calibrationOf,
   cosineScaleOf,
+  evidenceNames,
   sizeRange,
   standoutUnknown,
   traitNames,
   type Calibration,
+  type EvidenceName,
   type EvidenceWeights,
   type TraitName
 } from "./Calibration.ts"
@@ -30,6 +32,8 @@ export interface ScoredCandidate {
   readonly matchedTerms: number
   /** With the query's vector; undefined if the memory has no vector yet, or the search has no model. */
   readonly cosine: number | undefined
+  /** Of a message: the greatest cosine with the visible messages around it; undefined where none is known. */
+  readonly aroundCosine?: number | undefined
   /** Model behind `cosine`; a namespace may still hold vectors of another model than the query's. */
   readonly modelId?: string | undefined
   readonly message?: CandidateMessage | undefined
@@ -47,6 +51,12 @@ export interface AskedTraits {
   /** How facts name the user, in lower case, if the question is about them. */
   readonly about?: ReadonlySet<string> | undefined
   readonly ranges: ReadonlyArray<TimeRange>
+  /** What the form of the question asks for: a bit of `answerKinds`, or 0. */
+  readonly kind?: number | undefined
+  /** Asks what the assistant said. */
+  readonly isOfAssistant?: boolean | undefined
+  /** Of a query that goes on with a talk: when it is asked, in milliseconds. */
+  readonly goesOnAt?: number | undefined
 }
 
 export interface ScoredQuery {
@@ -71,13 +81,19 @@ export interface CosineSpread {
   readonly deviation: number
 }
 
-/** Values of all terms. */
-export interface Evidence extends Readonly<Record<TraitName, number>> {
+/** Values of the terms of the score. */
+export interface ScoreTerms extends Readonly<Record<TraitName, number>> {
   readonly calibration: Calibration
   /** Share of the query's greatest possible lexical score, 0..1. */
   readonly words: number
   /** On the scale of `cosineScaleOf`; 0 without a vector. */
   readonly cosine: number
+  /** The same of the messages around it, at most; its own where there are none. */
+  readonly around: number
+}
+
+/** Those, and what relevance reads beside them. */
+export interface Evidence extends ScoreTerms {
   /** Standard deviations above the mean of the best by meaning; undefined where that is not known. */
   readonly standout: number | undefined
   /** Whether a visible memory has a word of the query. */
@@ -86,8 +102,10 @@ export interface Evidence extends Readonly<Record<TraitName, number>> {
   readonly size: number
   /** 1 if the user said it and the question says I or my, and has no name; else 0. */
   readonly self: number
-  /** Whether relevance never exceeds what the score alone says. */
-  readonly isCapped: boolean
+  /** 1 if all its sentences are questions, else 0. */
+  readonly onlyAsks: number
+  /** Whether it is a short message. */
+  readonly isShort: boolean
   /** Natural logarithm of 1 + the greatest possible lexical score. */
   readonly bound: number
   /** Share of the query's terms that occur, 0..1. */
@@ -97,42 +115,63 @@ export interface Evidence extends Readonly<Record<TraitName, number>> {
 /** What was done in a period is told up to this many days around it. */
 const nearBeforeDays = 3
 const nearAfterDays = 10
+/** After which a message counts e times less as recent. */
+const recentDays = 30
 
 export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evidence => {
-  const { asked, cosines, scoreBound, termCount } = query
-  const { eventAt, message } = candidate
-  const cosine = comparableCosine(candidate, query)
-  const traits = message?.traits ?? 0
-  const isWithin = (before: number, after: number): number =>
-    eventAt !== undefined &&
-    asked !== undefined &&
-    asked.ranges.some(({ from, to }) => eventAt >= from - before * dayMillis && eventAt < to + after * dayMillis)
-      ? 1
-      : 0
-  const calibration = calibrationOf(message !== undefined, cosine !== undefined && query.isMeaningful !== false)
+  const { asked, cosines, documents = sizeRange.most, scoreBound, termCount } = query
+  const terms = scoreTermsOf(candidate, query)
+  const traits = candidate.message?.traits ?? 0
+  const hasCosine = cosines !== undefined && comparableCosine(candidate, query) !== undefined
   return {
-    calibration,
-    isCapped: calibration.isCapped && (traits & messageTraits.isShort) === 0,
+    ...terms,
+    isShort: (traits & messageTraits.isShort) !== 0,
     hasWords: query.hasWords ?? true,
-    self:
-      asked?.isFirstPerson === true && asked.speaker === undefined && (traits & messageTraits.isByUser) !== 0 ? 1 : 0,
-    size: Math.log(Math.min(sizeRange.most, Math.max(sizeRange.least, query.documents ?? sizeRange.most))),
-    words: scoreBound > 0 ? Math.min(1, candidate.lexicalScore / scoreBound) : 0,
-    cosine: cosine ?? 0,
-    standout: cosine === undefined || cosines === undefined ? undefined : (cosine - cosines.mean) / cosines.deviation,
+    self: asked?.isFirstPerson === true && asked.speaker === undefined ? bitOf(traits, messageTraits.isByUser) : 0,
+    onlyAsks: bitOf(traits, messageTraits.onlyAsks),
+    size: Math.log(Math.min(sizeRange.most, Math.max(sizeRange.least, documents))),
+    standout: hasCosine ? (terms.cosine - cosines.mean) / cosines.deviation : undefined,
     bound: Math.log1p(scoreBound),
-    matched: termCount > 0 ? candidate.matchedTerms / termCount : 0,
-    states: (traits & messageTraits.states) === 0 ? 0 : 1,
-    onlyAsks: (traits & messageTraits.onlyAsks) === 0 ? 0 : 1,
-    speaks: asked !== undefined && isOfAsked(candidate, asked) ? 1 : 0,
-    inRange: isWithin(0, 0),
-    nearRange: isWithin(nearBeforeDays, nearAfterDays)
+    matched: termCount > 0 ? candidate.matchedTerms / termCount : 0
   }
 }
 
+/** Of every candidate; relevance is judged of the page alone. */
+export const scoreTermsOf = (candidate: ScoredCandidate, query: ScoredQuery): ScoreTerms => {
+  const { aroundCosine, eventAt, lexicalScore, message, modelId } = candidate
+  const { asked, scoreBound } = query
+  const cosine = comparableCosine(candidate, query)
+  const calibration = calibrationOf(message !== undefined, cosine !== undefined && query.isMeaningful !== false)
+  const ranges = asked === undefined || eventAt === undefined ? [] : asked.ranges
+  return {
+    calibration,
+    words: scoreBound > 0 ? Math.min(1, lexicalScore / scoreBound) : 0,
+    cosine: cosine ?? 0,
+    around: comparableCosine({ cosine: aroundCosine, modelId }, query) ?? cosine ?? 0,
+    states: bitOf(message?.traits ?? 0, messageTraits.states),
+    aside: message !== undefined && message.speaker === (asked?.isOfAssistant === true ? "user" : "assistant") ? 1 : 0,
+    speaks: asked !== undefined && isOfAsked(candidate, asked) ? 1 : 0,
+    fits: fitOf(message?.traits ?? 0, asked?.kind ?? 0),
+    recent: recencyOf(eventAt, asked?.goesOnAt),
+    inRange: isWithin(ranges, eventAt ?? 0, 0, 0),
+    nearRange: isWithin(ranges, eventAt ?? 0, nearBeforeDays, nearAfterDays)
+  }
+}
+
+/** A talk that goes on is mostly about what was said lately. */
+const recencyOf = (eventAt: number | undefined, goesOnAt: number | undefined): number =>
+  eventAt === undefined || goesOnAt === undefined
+    ? 0
+    : Math.exp(-Math.max(0, goesOnAt - eventAt) / (recentDays * dayMillis))
+
+const bitOf = (traits: number, bit: number): number => ((traits & bit) === 0 ? 0 : 1)
+
+const isWithin = (ranges: ReadonlyArray<TimeRange>, millis: number, beforeDays: number, afterDays: number): number =>
+  ranges.some(({ from, to }) => millis >= from - beforeDays * dayMillis && millis < to + afterDays * dayMillis) ? 1 : 0
+
 /** On the scale of `cosineScaleOf`; undefined without a vector that the query can be compared with. */
 export const comparableCosine = (
-  { cosine, modelId }: ScoredCandidate,
+  { cosine, modelId }: Pick<ScoredCandidate, "cosine" | "modelId">,
   query: Pick<ScoredQuery, "modelId">
 ): number | undefined => {
   if (query.modelId === undefined || cosine === undefined) return undefined
@@ -150,53 +189,70 @@ const isSpeaker = ({ speaker, traits }: CandidateMessage, asked: AskedTraits): b
     ? asked.isFirstPerson && (traits & messageTraits.isByUser) !== 0
     : asked.speaker === speaker
 
+/** 1 if the message has what the question asks for, -1 if it lacks it, 0 where that is not known. */
+const fitOf = (traits: number, kind: number): number =>
+  kind === 0 || (traits & messageTraits.isSorted) === 0 ? 0 : (traits & kind) === 0 ? -1 : 1
+
 /** The ranking score as log-odds. */
-export const orderOf = (evidence: Evidence): number => {
-  const { score } = evidence.calibration
-  return score.slope * (evidence.words + score.cosine * evidence.cosine + traitSum(evidence, score)) + score.intercept
+export const orderOf = (terms: ScoreTerms): number => {
+  const { intercept, slope } = terms.calibration.score
+  return slope * scoreOf(terms) + intercept
+}
+
+const scoreOf = (terms: ScoreTerms): number => {
+  const { score } = terms.calibration
+  return terms.words + score.cosine * terms.cosine + score.around * terms.around + traitSum(terms, score)
 }
 
 /** Probability of being evidence for an answer, 0..1. */
 export const relevanceOf = (evidence: Evidence): number => {
   const { meaning, evidence: weights } = evidence.calibration
-  if (!evidence.hasWords && evidence.standout !== undefined && meaning !== undefined) {
-    return logistic(meaning.intercept + meaning.cosine * evidence.cosine + meaning.standout * evidence.standout)
-  }
-  const logOdds = logOddsOf(evidence, weights)
-  return logistic(evidence.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
+  if (meaning === undefined || evidence.hasWords || evidence.standout === undefined)
+    return logistic(logOddsOf(evidence, weights))
+  return logistic(meaning.intercept + meaning.cosine * evidence.cosine + meaning.standout * evidence.standout)
 }
 
 /** The same as the gate of answers was fitted with it, on long chats: more cautious on short ones. */
 export const answerableOf = (evidence: Evidence): number => {
-  const { answerable, isCapped } = evidence.calibration
+  const { answerable } = evidence.calibration
   if (answerable === undefined || (!evidence.hasWords && evidence.standout !== undefined)) return relevanceOf(evidence)
   const logOdds = logOddsOf(evidence, answerable)
-  return logistic(isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
+  return logistic(evidence.isShort ? logOdds : Math.min(logOdds, orderOf(evidence)))
 }
 
 const logOddsOf = (values: Evidence, weights: EvidenceWeights): number => {
-  const { bound, cosine, coverage, intercept, matched, self = 0, size = 0, standout = 0, words } = weights
-  return (
-    intercept +
-    cosine * values.cosine +
-    (coverage * values.words * values.bound) / 3 +
-    words * values.words +
-    bound * values.bound +
-    matched * values.matched +
-    standout * Math.max(0, values.standout ?? standoutUnknown) +
-    size * values.size +
-    self * values.self +
-    traitSum(values, weights)
-  )
+  let sum = weights.intercept
+  for (const name of evidenceNames) {
+    const weight = weights[name]
+    if (weight !== undefined) sum += weight * evidenceValue[name](values)
+  }
+  return sum
+}
+
+/** Of what `Calibration.evidenceNames` names. */
+export const evidenceValue: Readonly<Record<EvidenceName, (values: Evidence) => number>> = {
+  score: (values) => scoreOf(values),
+  cosine: ({ cosine }) => cosine,
+  words: ({ words }) => words,
+  coverage: ({ bound, words }) => (words * bound) / 3,
+  bound: ({ bound }) => bound,
+  matched: ({ matched }) => matched,
+  standout: ({ standout }) => Math.max(0, standout ?? standoutUnknown),
+  size: ({ size }) => size,
+  self: ({ self }) => self,
+  states: ({ states }) => states,
+  onlyAsks: ({ onlyAsks }) => onlyAsks,
+  speaks: ({ speaks }) => speaks,
+  inRange: ({ inRange }) => inRange
 }
 
 const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds))
 
 const traitSum = (
   values: Readonly<Record<TraitName, number>>,
-  weights: Readonly<Partial<Record<TraitName, number>>>
+  weights: Readonly<Record<TraitName, number>>
 ): number => {
   let sum = 0
-  for (const name of traitNames) sum += values[name] * (weights[name] ?? 0)
+  for (const name of traitNames) sum += values[name] * weights[name]
   return sum
 }

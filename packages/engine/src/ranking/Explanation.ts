@@ -4,7 +4,7 @@ import type { Evidence } from "./Evidence.ts"
 import type { MoveReason } from "./Currentness.ts"
 
 export interface ExplainedTerm {
-  readonly term: "words" | "meaning" | TraitName
+  readonly term: "words" | "meaning" | "around" | TraitName
   readonly value: number
   readonly weight: number
   /** Value times weight; the terms of a hit add up to its ranking score. */
@@ -14,8 +14,10 @@ export interface ExplainedTerm {
 
 const traitMeanings: Readonly<Record<TraitName, string>> = {
   states: "the message tells something about its speaker (I, my, we)",
-  onlyAsks: "the message only asks",
+  aside: "said by the assistant where the query does not ask what it said, or by the user where it does",
   speaks: "said by the person the query names, or by the user if the query is about them; of a fact: about the user",
+  fits: "has what the form of the query asks for, such as a date after `when`; -1: lacks it",
+  recent: "said lately, where the query goes on with a talk: falls by e in 30 days",
   inRange: "dated in a time that the query names",
   nearRange: "dated in that time, up to 3 days before it or 10 after"
 }
@@ -41,6 +43,11 @@ export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm>
         ? "no vector to compare: ranked by words alone"
         : "cosine of the embeddings, on the scale of e5-small-v2"
     ),
+    ...(score.around === 0
+      ? []
+      : [
+          term("around", evidence.around, score.around, "greatest cosine of the messages around it in its conversation")
+        ]),
     ...traits.flatMap(([name, meaning]) =>
       evidence[name] * score[name] === 0 ? [] : [term(name, evidence[name], score[name], meaning)]
     )

@@ -6,7 +6,7 @@
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { Passage } from "../text/Passages.ts"
-import { comparableCosine, evidenceOf, orderOf, relevanceOf } from "./Evidence.ts"
+import { comparableCosine, evidenceOf, orderOf, relevanceOf, scoreTermsOf } from "./Evidence.ts"
 import type { CosineSpread, Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
 export interface Candidate extends ScoredCandidate {
@@ -19,12 +19,12 @@ export interface Candidate extends ScoredCandidate {
 
 export interface Scored<C extends Candidate> {
   readonly candidate: C
-  readonly evidence: Evidence
   /** Log-odds; descending over the ranking. */
   readonly order: number
 }
 
 export interface Ranked<C extends Candidate> extends Scored<C> {
+  readonly evidence: Evidence
   /** 0..1, 4 digits. */
   readonly relevance: number
   readonly isFullLexicalMatch: boolean
@@ -146,16 +146,21 @@ export const shortlist = <C extends Candidate>(
 export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> =>
   judged(score(candidate, query), query)
 
-const score = <C extends Candidate>(candidate: C, query: ScoredQuery): Scored<C> => {
-  const evidence = evidenceOf(candidate, query)
-  return { candidate, evidence, order: orderOf(evidence) }
-}
-
-const judged = <C extends Candidate>(scored: Scored<C>, { termCount }: ScoredQuery): Ranked<C> => ({
-  ...scored,
-  relevance: Math.round(RELEVANCE_STEPS * relevanceOf(scored.evidence)) / RELEVANCE_STEPS,
-  isFullLexicalMatch: termCount > 0 && scored.candidate.matchedTerms === termCount
+const score = <C extends Candidate>(candidate: C, query: ScoredQuery): Scored<C> => ({
+  candidate,
+  order: orderOf(scoreTermsOf(candidate, query))
 })
+
+const judged = <C extends Candidate>(scored: Scored<C>, query: ScoredQuery): Ranked<C> => {
+  const evidence = evidenceOf(scored.candidate, query)
+  const { termCount } = query
+  return {
+    ...scored,
+    evidence,
+    relevance: Math.round(RELEVANCE_STEPS * relevanceOf(evidence)) / RELEVANCE_STEPS,
+    isFullLexicalMatch: termCount > 0 && scored.candidate.matchedTerms === termCount
+  }
+}
 
 /** A strong hit, or every word of the query found (contract: Attestations). */
 export const isMatching = (ranked: Ranked<Candidate>): boolean =>

@@ -3,6 +3,7 @@
  * newest state is asked for. Read by rules, in English; a question without any of it changes nothing.
  */
 import { questionDates, type AskedAt, type TimeRange } from "./QuestionDates.ts"
+import { kindAsked } from "../text/AnswerKinds.ts"
 import { stopWords } from "../text/StopWords.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 
@@ -12,6 +13,12 @@ export interface QuestionTraits extends NameWords {
   /** Asks for the state of today: a verb in the present tense and nothing of the past, or "the latest". */
   readonly isPresent: boolean
   readonly ranges: ReadonlyArray<TimeRange>
+  /** What its form asks for: a bit of `answerKinds`, or 0. */
+  readonly kind: number
+  /** Asks what the assistant said or advised. */
+  readonly isOfAssistant: boolean
+  /** Of a query that is no single question but what somebody says in a talk that goes on: when it is asked. */
+  readonly goesOnAt: number | undefined
 }
 
 /** What of a question may name somebody. */
@@ -28,12 +35,29 @@ export const questionTraits = (question: string, at: AskedAt): QuestionTraits =>
     isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
     isPresent: asksPresent(lower),
     ranges: questionDates(question, at),
+    kind: kindAsked(lower),
+    goesOnAt: goesOn(question) ? at.nowMillis : undefined,
+    isOfAssistant: ofAssistant.some((pattern) => pattern.test(lower)),
     ...wordsOf(question)
   }
 }
 
 const imperatives = /\b(?:tell|show|remind|give|help|let) (?:me|us)\b/g
 const firstPerson = /\b(?:i|my|me|mine|myself|we|our|ours|us|the user)\b/
+const saying =
+  "said|told|suggested|recommended|advised|mentioned|explained|listed|gave|given|proposed|described|answered|offered"
+const ofAssistant = [
+  /\bdid (?:you|the assistant)\b|\bby (?:you|the assistant)\b/,
+  new RegExp(`\\b(?:you|assistant)(?: \\w+){0,2} (?:${saying})\\b`),
+  /\b(?:your|the assistant's) (?:advice|suggestions?|recommendations?|answers?|opinion|list)\b/
+]
+/** What is asked of memory is a question, or begins with one; this begins with a statement and says more. */
+const goesOn = (question: string): boolean => {
+  const [first, ...others] = question.match(/[.!?]+(?=\s|$)/g) ?? []
+  return question.length >= goingOnLengthMin && others.length > 0 && first?.includes("?") === false
+}
+const goingOnLengthMin = 80
+
 const newest = /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now(?:adays)?|these days|at the moment)\b/
 const presentTense = /\b(?:is|are|am|do|does|have|has|can|will|shall|should)\b|\b(?:what|who|where|when|how)'s\b/
 /** "Who looks after the dog?": without an auxiliary, a question for the subject is in the present unless a verb is not. */

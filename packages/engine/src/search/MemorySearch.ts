@@ -49,7 +49,7 @@ import { scoredAgain } from "./scoredAgain.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { joinedTerms, searchTerms } from "../text/Tokenizer.ts"
+import { joinedTerms, searchTerms, tokenize } from "../text/Tokenizer.ts"
 
 export interface MemoryQuery {
   readonly text: string
@@ -361,13 +361,17 @@ const weigh = Effect.fnUntraced(function* (
     filter: filterFor(query, key),
     atMillis: nowMillis
   }))
-  const weighted = weighQuery(terms, sumStatistics(parts.map(({ statistics }) => statistics)))
   const speaker = namedSpeaker(
     traits,
     parts.flatMap(({ speakers }) => speakers)
   )
+  const weighted = weighQuery(terms, sumStatistics(parts.map(({ statistics }) => statistics)), roleTerm(speaker))
   return { weighted, traits, fusion: scoredQuery(weighted, query, traits, speaker) }
 })
+
+/** The term of a role by which speakers without a name go: as the word for a side of the chat it tells nothing apart. */
+const roleTerm = (speaker: string | undefined): string | undefined =>
+  speaker === "user" || speaker === "assistant" ? tokenize(speaker)[0] : undefined
 
 /** The query's filter within the scope of a grant. */
 const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryFilter => {
@@ -378,7 +382,7 @@ const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryF
 const scoredQuery = (
   weighted: WeightedQuery,
   { asked, isMeaningful, vectors }: MemoryQuery,
-  { isFirstPerson, ranges }: QuestionTraits,
+  { goesOnAt, isFirstPerson, isOfAssistant, kind, ranges }: QuestionTraits,
   speaker: string | undefined
 ): ScoredQuery => ({
   scoreBound: weighted.scoreBound,
@@ -386,5 +390,5 @@ const scoredQuery = (
   documents: weighted.documents,
   modelId: [...vectors.keys()][0],
   isMeaningful,
-  asked: { speaker, isFirstPerson, ranges, about: asked?.about }
+  asked: { speaker, isFirstPerson, isOfAssistant, goesOnAt, kind, ranges, about: asked?.about }
 })

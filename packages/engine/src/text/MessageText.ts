@@ -5,6 +5,7 @@
  */
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
+import { kindsIn } from "./AnswerKinds.ts"
 
 export interface Message {
   /** The part of the text that is searched. */
@@ -14,7 +15,7 @@ export interface Message {
   readonly isByUser: boolean
 }
 
-/** Bits of `MessageRow.traits` and of a passage's. */
+/** Bits of `MessageRow.traits` and of a passage's, beside those of `answerKinds`. */
 export const messageTraits = {
   /** A sentence that is no question speaks of its speaker: I, my, me, we, our. */
   states: 1,
@@ -23,7 +24,9 @@ export const messageTraits = {
   /** The message has the role `user`. */
   isByUser: 4,
   /** Short enough to give its words to the messages around it, and to receive theirs. */
-  isShort: 8
+  isShort: 8,
+  /** It has the bits of `answerKinds`; what earlier releases stored has none. */
+  isSorted: 16
 } as const
 
 /** The message in a memory; undefined for memories of other kinds. */
@@ -39,7 +42,7 @@ export const messageOf = ({ data, kind }: { readonly kind: string; readonly data
   }
 }
 
-/** The bits of `messageTraits` for a message or one passage of it. */
+/** The bits of `messageTraits` and `answerKinds` for a message or one passage of it. */
 export const traitsOf = (text: string, isByUser: boolean): number => {
   const sentences = text.split(sentenceEnd).filter((sentence) => hasWord.test(sentence))
   const statements = sentences.filter((sentence) => !question.test(sentence))
@@ -47,7 +50,9 @@ export const traitsOf = (text: string, isByUser: boolean): number => {
     (statements.some((sentence) => ofSpeaker.test(sentence)) ? messageTraits.states : 0) |
     (sentences.length > 0 && statements.length === 0 ? messageTraits.onlyAsks : 0) |
     (isByUser ? messageTraits.isByUser : 0) |
-    (text.length <= Limits.neighbourMessageLengthMax ? messageTraits.isShort : 0)
+    (text.length <= Limits.neighbourMessageLengthMax ? messageTraits.isShort : 0) |
+    messageTraits.isSorted |
+    kindsIn(text)
   )
 }
 

@@ -11,6 +11,7 @@ import {
   type ScoredQuery
 } from "@muniment/engine/ranking/Evidence"
 import { explainedTerms } from "@muniment/engine/ranking/Explanation"
+import { answerKinds } from "@muniment/engine/text/AnswerKinds"
 import { messageTraits } from "@muniment/engine/text/MessageText"
 
 const june = { from: Date.parse("2024-06-01T00:00:00Z"), to: Date.parse("2024-07-04T00:00:00Z") }
@@ -34,9 +35,36 @@ const gain = (better: ScoredCandidate, worse: ScoredCandidate, asked = query()) 
 }
 
 describe("the score of a message", () => {
-  it("rises with statements about oneself and falls for mere questions", () => {
+  it("rises with statements about oneself", () => {
     expect(gain(message({}, "Ann", messageTraits.states), message())).toBeCloseTo(0.08)
-    expect(gain(message({}, "Ann", messageTraits.onlyAsks), message())).toBeCloseTo(-0.06)
+  })
+
+  it("falls for the side of the chat that is not asked about, by its role", () => {
+    expect(gain(message({}, "assistant", 0), message())).toBeCloseTo(-0.1)
+    const ofAssistant = query({ isOfAssistant: true })
+    expect(gain(message({}, "assistant", 0), message(), ofAssistant)).toBe(0)
+    expect(gain(message({}, "user"), message(), ofAssistant)).toBeCloseTo(-0.1)
+  })
+
+  it("rises where the message has what the form of the question asks for, and falls where it is known to lack it", () => {
+    const asked = query({ kind: answerKinds.date })
+    const sorted = (kinds: number) => message({}, "Ann", messageTraits.isSorted | kinds)
+    expect(gain(sorted(answerKinds.date), message(), asked)).toBeCloseTo(0.067)
+    expect(gain(sorted(answerKinds.place), message(), asked)).toBeCloseTo(-0.067)
+    expect(gain(sorted(answerKinds.place), message())).toBe(0)
+  })
+
+  it("rises with newness where the query goes on with a talk", () => {
+    const at = (days: number) => message({ eventAt: june.to - days * dayMillis })
+    const goingOn = query({ goesOnAt: june.to })
+    expect(gain(at(0), at(30), goingOn)).toBeCloseTo(0.3 * (1 - Math.exp(-1)))
+    expect(gain(at(-1), at(0), goingOn)).toBe(0)
+    expect(gain(at(0), at(30))).toBe(0)
+  })
+
+  it("rises with the nearest message around it; one without any counts as its own", () => {
+    expect(gain(message({ aroundCosine: 0.9 }), message({ aroundCosine: 0.8 }))).toBeCloseTo(0.135)
+    expect(gain(message({ aroundCosine: plain.cosine }), message())).toBe(0)
   })
 
   it("rises for the speaker whom the question names, and then not for the user", () => {
@@ -45,8 +73,8 @@ describe("the score of a message", () => {
   })
 
   it("rises for the user where the question says I", () => {
-    expect(gain(message(), message({}, "assistant", 0), query({ isFirstPerson: true }))).toBeCloseTo(0.15)
-    expect(gain(message(), message({}, "assistant", 0))).toBe(0)
+    expect(gain(message(), message({}, "Ben", 0), query({ isFirstPerson: true }))).toBeCloseTo(0.15)
+    expect(gain(message(), message({}, "Ben", 0))).toBe(0)
   })
 
   it("rises inside a range that the question names, and less around it", () => {
@@ -60,7 +88,8 @@ describe("the score of a message", () => {
   })
 
   it("weighs meaning 3.2 times as much as words; of other memories 2 times", () => {
-    expect(gain(message({ cosine: 0.94 }), message())).toBeCloseTo(0.32)
+    const around = { aroundCosine: plain.cosine }
+    expect(gain(message({ ...around, cosine: 0.94 }), message(around))).toBeCloseTo(0.32)
     expect(gain({ ...plain, cosine: 0.94 }, plain)).toBeCloseTo(0.2)
   })
 })
@@ -69,22 +98,21 @@ describe("the score of another memory", () => {
   it("knows times, and neither speakers nor traits", () => {
     const asked = query({ ranges: [june], speaker: "Ann", isFirstPerson: true })
     expect(gain({ ...plain, eventAt: june.from }, plain, asked)).toBeCloseTo(0.12)
-    expect(evidenceOf(plain, asked)).toMatchObject({ speaks: 0, states: 0, onlyAsks: 0 })
+    expect(evidenceOf(plain, asked)).toMatchObject({ speaks: 0, states: 0, aside: 0, fits: 0 })
   })
 })
 
 describe("relevance", () => {
-  it("of a long message never exceeds what its score alone says; of a short one it may", () => {
-    const chat = message({ lexicalScore: 16, matchedTerms: 3 }, "Ann", messageTraits.isByUser | messageTraits.isShort)
+  it("as the gate of answers reads it never exceeds what the score of a long message says; of a short one it may", () => {
     const asked = { ...query({ isFirstPerson: true }), documents: 60, cosines: { mean: 0.8, deviation: 0.01 } }
-    const said = evidenceOf(chat, asked)
-    expect(relevanceOf(said)).toBeGreaterThan(1 / (1 + Math.exp(-orderOf(said))))
-    expect(answerableOf(said)).toBeLessThanOrEqual(1 / (1 + Math.exp(-orderOf(said))))
-    for (const words of [0, 4, 12, 20])
-      for (const cosine of [0.7, 0.8, 0.86, 0.92]) {
-        const evidence = evidenceOf(message({ lexicalScore: words, matchedTerms: words / 8, cosine }), query())
-        expect(relevanceOf(evidence)).toBeLessThanOrEqual(1 / (1 + Math.exp(-orderOf(evidence))))
-      }
+    const of = (traits: number) => {
+      const said = evidenceOf(message({ lexicalScore: 20, matchedTerms: 3, cosine: 0.95 }, "Ann", traits), asked)
+      return { gate: answerableOf(said), order: 1 / (1 + Math.exp(-orderOf(said))) }
+    }
+    const long = of(messageTraits.isByUser)
+    expect(long.gate).toBeLessThanOrEqual(long.order)
+    const short = of(messageTraits.isByUser | messageTraits.isShort)
+    expect(short.gate).toBeGreaterThanOrEqual(long.gate)
   })
 
   it("is greater where the query asked for more and all of it was found", () => {
@@ -105,7 +133,6 @@ describe("relevance", () => {
     expect(asked(spread(0.81))).toBeGreaterThan(asked(spread(0.83)))
     expect(asked(spread(0.85))).toBe(asked(spread(0.9)))
     expect(asked({ documents: 60 })).toBeGreaterThan(asked({ documents: 600 }))
-    expect(asked({ asked: { ...nobody, isFirstPerson: true } })).toBe(asked({}))
     expect(asked({ documents: 3 })).toBe(asked({ documents: 20 }))
     expect(asked({ documents: 1e6 })).toBe(asked({ documents: 700 }))
   })
@@ -122,7 +149,15 @@ describe("explainedTerms", () => {
     const asked = query({ speaker: "Ann", ranges: [june] })
     const evidence = evidenceOf(message({ eventAt: june.from }, "Ann", messageTraits.states), asked)
     const terms = explainedTerms(evidence)
-    expect(terms.map(({ term }) => term)).toEqual(["words", "meaning", "states", "speaks", "inRange", "nearRange"])
+    expect(terms.map(({ term }) => term)).toEqual([
+      "words",
+      "meaning",
+      "around",
+      "states",
+      "speaks",
+      "inRange",
+      "nearRange"
+    ])
     const { intercept, slope } = evidence.calibration.score
     const sum = terms.reduce((total, { adds }) => total + adds, 0)
     expect(slope * sum + intercept).toBeCloseTo(orderOf(evidence), 2)

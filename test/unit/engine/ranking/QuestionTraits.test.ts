@@ -10,6 +10,25 @@ describe("questionTraits", () => {
     (question) => expect(traits(question).isFirstPerson).toBe(true)
   )
 
+  it.each([
+    "What did you suggest for dinner?",
+    "Which film have you recommended?",
+    "What was your advice on the roof?"
+  ])("%s is about what the assistant said", (question) => expect(traits(question).isOfAssistant).toBe(true))
+
+  it.each(["Can you tell me where I live?", "What did Ann suggest?", "Will you remember it?"])(
+    "%s is not about what the assistant said",
+    (question) => expect(traits(question).isOfAssistant).toBe(false)
+  )
+
+  it("goes on with a talk where it begins with a statement, is several sentences and long", () => {
+    const said = "I have looked at the schema again. The tags feel too basic for what comes. What would you change?"
+    expect(traits(said).goesOnAt).toBe(at.nowMillis)
+    expect(traits("Where does Mr. Brown live?").goesOnAt).toBeUndefined()
+    expect(traits(said.replaceAll(". ", ", ")).goesOnAt).toBeUndefined()
+    expect(traits(said.replace(".", "?")).goesOnAt).toBeUndefined()
+  })
+
   it.each(["Where does Ann live?", "Tell me about Ann", "Remind me what Ann likes", "Who is in the US team?"])(
     "%s is not about the asker",
     (question) => expect(traits(question).isFirstPerson).toBe(false)

@@ -33,7 +33,8 @@ describe("a message", () => {
 })
 
 describe("traits", () => {
-  const { isByUser, isShort, onlyAsks, states } = messageTraits
+  const { isByUser, isShort, isSorted, onlyAsks, states } = messageTraits
+  const ofSentences = Object.values(messageTraits).reduce((all, one) => all | one, 0)
   it.each([
     ["I moved to Rome.", states],
     ["Nice! im so happy for you", states],
@@ -50,12 +51,12 @@ describe("traits", () => {
     ["...", 0],
     ["", 0]
   ])("of %j", (text, traits) => {
-    expect(traitsOf(text, false)).toBe(traits | isShort)
-    expect(traitsOf(text, true)).toBe(traits | isShort | isByUser)
+    expect(traitsOf(text, false) & ofSentences).toBe(traits | isShort | isSorted)
+    expect(traitsOf(text, true) & ofSentences).toBe(traits | isShort | isSorted | isByUser)
   })
 
   it("of a text that is too long to have neighbours", () => {
-    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax), false)).toBe(isShort)
-    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax + 1), false)).toBe(0)
+    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax), false)).toBe(isShort | isSorted)
+    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax + 1), false)).toBe(isSorted)
   })
 })

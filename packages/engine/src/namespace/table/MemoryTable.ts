@@ -62,6 +62,8 @@ export class MemoryTable {
   readonly #messages = new Map<string, MessageOrder>()
   /** By slot: the conversation of a message. */
   readonly #orderAt: Array<MessageOrder | undefined> = []
+  /** By slot: where a message was in its order when it was last looked for. */
+  readonly #indexAt: Array<number> = []
   readonly #eventTimes = new EventTimes()
 
   /** Live memories, superseded versions included. */
@@ -205,6 +207,20 @@ export class MemoryTable {
   /** The messages of a conversation in order, expired ones included; undefined if it has none. */
   messagesOf(scope: ConversationScope): MessageOrder | undefined {
     return this.#messages.get(scopeText(scope))
+  }
+
+  /** Adds to `found` where the messages around one are searched: their slots, and those of their passages. */
+  pushUnitsAround(row: MemoryRow, found: Array<number>): void {
+    const order = this.#orderAt[row.slot]
+    if (order === undefined) return
+    const from = found.length
+    const index = order.indexOf(row, this.#indexAt[row.slot] ?? -1)
+    this.#indexAt[row.slot] = index
+    order.pushNear(index, Limits.neighbourMessagesEachSide, found)
+    if (this.#passages.size === 0) return
+    const to = found.length
+    for (let at = from; at < to; at++)
+      for (const passage of this.#passagesOf.get(found[at]!) ?? []) found.push(passage.slot)
   }
 
   /** Slots of the `eachSide` messages before and after one in its conversation, among those that `isSeen`. */

@@ -49,6 +49,20 @@ export class MessageOrder {
     return found
   }
 
+  /** Index of the message at a slot. `hint`: where it was last; as messages are appended it mostly still is. */
+  indexOf(row: MemoryRow, hint: number): number {
+    if (this.#places[hint]?.slot === row.slot) return hint
+    const place = placeOf(row)
+    return place === undefined ? -1 : this.#firstFrom(place)
+  }
+
+  /** Adds the slots of the `eachSide` messages before and after the one at an index to `found`. */
+  pushNear(index: number, eachSide: number, found: Array<number>): void {
+    const last = Math.min(index + eachSide, this.#places.length - 1)
+    for (let near = Math.max(0, index - eachSide); near <= last; near++)
+      if (near !== index) found.push(this.#places[near]!.slot)
+  }
+
   /** Slots of the nearest `eachSide` messages before a place, oldest first, and after it, among those that `isSeen`. */
   seenAround(place: MessagePlace, eachSide: number, isSeen: (slot: number) => boolean) {
     const start = this.#firstFrom(place)
