@@ -304,7 +304,10 @@ const extracted = Effect.fnUntraced(function* <E, A>(
           refusal: refused(failure),
           isBusy: failure.reason === "overloaded",
           exhausted: exhaustedBy[failure.reason],
-          problem: failure.by === undefined ? problemOf(failure, "; it is asked again") : undefined
+          problem:
+            failure.by === undefined
+              ? problemOf(failure, failure.reason === "too_long" ? "" : "; it is asked again")
+              : undefined
         })
     )
   )
