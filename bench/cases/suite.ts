@@ -73,6 +73,7 @@ const reportOf = (played: Evaluated, part: string, machine: SuiteReport["machine
       [`${part}, hit@3`]: totals.hit3 ?? 0,
       [`${part}, hit@10`]: totals.hit10 ?? 0,
       [`${part}, MRR`]: totals.mrr ?? 0,
+      [`${part}, evidence in context`]: totals.contextShare ?? 0,
       [`${part}, answers right by claimed`]: totals.right / Math.max(1, totals.right + totals.wrong),
       [`${part}, facts held`]: facts.held / Math.max(1, facts.true)
     }

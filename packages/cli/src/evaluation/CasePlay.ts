@@ -3,7 +3,8 @@
  * its questions are asked by search and by answer. Each conversation has an agent of its own, which is removed afterwards.
  */
 import { Clock, Effect } from "effect"
-import type { Muniment } from "@muniment/client/Muniment"
+import { type Memory, type Muniment, MunimentError } from "@muniment/client/Muniment"
+import { conversationMessageKind } from "@muniment/domain/Memory"
 import { commandFailed } from "../CommandFailed.ts"
 import type { Case, CaseQuestion, QueryCase } from "./CaseFiles.ts"
 import { type Found, foundOf, states, type Verdict, verdictOf } from "./CaseJudge.ts"
@@ -40,6 +41,13 @@ export interface PlayedQuestion {
     readonly verdict: Verdict
     readonly text: string
     readonly method: string
+    readonly millis: number
+  }
+  /** Of a conversation's question, where the service hands over contexts. */
+  readonly context?: {
+    readonly tokens: number
+    /** Share of the evidence in it; undefined where nothing is to be found. */
+    readonly share: number | undefined
     readonly millis: number
   }
 }
@@ -80,11 +88,14 @@ export const playCase = Effect.fn("playCase")(function* (configuration: Configur
   const scope = { agentId, subjectId: "user" }
   const play = Effect.gen(function* () {
     const storeMillis = yield* send(configuration, { ...scope, threadId: "thread" }, one, manner)
-    const memories = yield* Effect.tryPromise({ try: () => extractedBy(muniment, agentId), catch: commandFailed })
+    const stored = yield* Effect.tryPromise({ try: () => storedBy(muniment, agentId), catch: commandFailed })
+    const memories = stored.filter(({ kind }) => kind !== conversationMessageKind)
+    const sources = new Map(stored.map(({ id, metadata }) => [id, metadata["sourceMessageIds"]]))
     const questions: Array<PlayedQuestion> = []
     for (const question of one.questions) {
       yield* manner.onStep(one.id)
-      questions.push(yield* askCase(configuration, one, question, scope, manner))
+      const played = yield* askCase(configuration, one, question, scope, manner)
+      questions.push({ ...played, ...(yield* contextOf(configuration, one, question, scope, sources)) })
     }
     return { id: one.id, kind: one.kind, questions, memories, facts: factsOf(one, memories), storeMillis }
   })
@@ -132,6 +143,27 @@ const askCase = Effect.fnUntraced(function* (
   return { ...played, answer: { verdict: verdictOf(question, said.value), text, method, millis: said.millis } }
 })
 
+/** `sources`: the messages that each memory is or was extracted from. An older service has no contexts. */
+const contextOf = Effect.fnUntraced(function* (
+  { muniment }: Configuration,
+  { asked: now, timeZone }: Case,
+  { evidence = [], q: query }: CaseQuestion,
+  scope: Readonly<Record<"agentId" | "subjectId", string>>,
+  sources: ReadonlyMap<string, unknown>
+) {
+  const context = yield* timed((signal) =>
+    muniment
+      .context({ ...scope, query, now, timeZone }, { signal })
+      .catch((cause: unknown) =>
+        cause instanceof MunimentError && cause.status === 404 ? undefined : Promise.reject(cause)
+      )
+  )
+  if (context.value === undefined) return {}
+  const shown = new Set((context.value.sources ?? []).flatMap((id) => [...indexesOf(evidence, sources.get(id))]))
+  const share = evidence.length === 0 ? undefined : shown.size / evidence.length
+  return { context: { tokens: context.value.tokens, share, millis: context.millis } }
+})
+
 /** `has`: the ids of messages, as metadata has them. */
 const indexesOf = (wanted: ReadonlyArray<string>, has: unknown): ReadonlySet<number> =>
   new Set(wanted.flatMap((one, at) => (Array.isArray(has) && has.includes(one) ? [at] : [])))
@@ -163,9 +195,9 @@ export const playQuery = Effect.fn("playQuery")(function* (
 const plain = (text: string): string => text.toLowerCase().replace(/(?:\\[nrt]|\s)+/g, " ")
 const quoted = (text: string): string => plain(JSON.stringify(text).slice(1, -1)).trim()
 
-const extractedBy = async (muniment: Muniment, agentId: string): Promise<ReadonlyArray<Extracted>> => {
-  const found: Array<Extracted> = []
-  for await (const memory of muniment.listAll({ agentId, limit: 100, include: "extracted" })) found.push(memory)
+const storedBy = async (muniment: Muniment, agentId: string) => {
+  const found: Array<Memory> = []
+  for await (const memory of muniment.listAll({ agentId, limit: 100 })) found.push(memory)
   return found
 }
 

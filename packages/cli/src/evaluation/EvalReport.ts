@@ -22,6 +22,7 @@ export const columns = [
   "right",
   "wrong",
   "withheld",
+  "in context",
   "search p50, p95 ms"
 ]
 
@@ -34,11 +35,12 @@ export const cellsOf = (figures: Figures): ReadonlyArray<string> => [
   String(figures.right),
   String(figures.wrong),
   String(figures.withheld),
+  share(figures.contextShare),
   `${millis(figures.searchMillis)}, ${millis(figures.searchMillis95)}`
 ]
 
 export const totalsTable = (all: ReadonlyArray<Evaluated>): ReadonlyArray<ReadonlyArray<string>> => [
-  ["configuration", ...columns, "answer p50 ms", "facts held", "false ones held"],
+  ["configuration", ...columns, "answer p50 ms", "context tokens p50", "facts held", "false ones held"],
   ...all.map((one) => {
     const figures = figuresOf(questionsOf(one))
     const facts = factsOf(one)
@@ -46,6 +48,7 @@ export const totalsTable = (all: ReadonlyArray<Evaluated>): ReadonlyArray<Readon
       one.name,
       ...cellsOf(figures),
       millis(figures.answerMillis),
+      figures.contextTokens === undefined ? "-" : String(figures.contextTokens),
       `${facts.held} of ${facts.true}`,
       `${facts.falseHeld} of ${facts.false}`
     ]
@@ -68,7 +71,7 @@ export const reportOf = (
         "# Evaluation",
         `${head.cases}, ${head.day}.`,
         markdownTable(totalsTable(all)),
-        "hit@k is the share of what answers a question among its first k hits, MRR the mean of one divided by the place of the first of it. Held facts are those that extracted memories state.",
+        "hit@k is the share of what answers a question among its first k hits, MRR the mean of one divided by the place of the first of it. In context: share of the evidence in what POST /v1/context hands over. Held facts are those that extracted memories state.",
         ...Object.keys(pictures).map((name) => `![${name}](${name})`),
         ...all.flatMap((one) => sections(one, all.length > 1)),
         ...(first === undefined ? [] : others.flatMap((other) => differenceSection(first, other)))

@@ -21,6 +21,9 @@ export interface Figures {
   readonly searchMillis: number | undefined
   readonly searchMillis95: number | undefined
   readonly answerMillis: number | undefined
+  /** Of contexts: tokens at the median, and the mean share of the evidence in them. */
+  readonly contextTokens: number | undefined
+  readonly contextShare: number | undefined
 }
 
 export const questionsOf = ({ cases, queries }: Evaluated): ReadonlyArray<PlayedQuestion> => [
@@ -47,7 +50,12 @@ export const figuresOf = (questions: ReadonlyArray<PlayedQuestion>): Figures => 
     answerMillis: quantile(
       answers.map(({ millis }) => millis),
       0.5
-    )
+    ),
+    contextTokens: quantile(
+      questions.flatMap(({ context }) => context?.tokens ?? []),
+      0.5
+    ),
+    contextShare: mean(questions.flatMap(({ context }) => context?.share ?? []))
   }
 }
 
