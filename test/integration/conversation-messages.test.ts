@@ -237,7 +237,12 @@ describe("a conversation that cannot be read now", () => {
     const first = await startServer({ dataDirectory, environment })
     const calls = await accountCalls(first, "pending")
     const sent = await calls.post("/v1/memories", { agentId: "a", conversation: said, threadId: "t" })
-    expect(sent.body).toMatchObject({ created: [], messages: { stored: 2, known: 0 }, extraction: "pending" })
+    expect(sent.body).toMatchObject({
+      messages: { stored: 2, known: 0 },
+      extraction: "partial",
+      extractionProblem: { code: "model_rejected", message: expect.stringMatching(/401; it is asked again$/) }
+    })
+    expect(factsOf(sent.body.created)).toEqual(byRules)
     expect(sent.headers.get("x-credits-charged")).toBe("0")
     // What rules find needs no model.
     expect(factsOf((await calls.call("GET", "/v1/memories?agentId=a&include=extracted")).body.memories)).toEqual(
@@ -284,7 +289,7 @@ describe("a conversation that cannot be read now", () => {
     try {
       const calls = await accountCalls(own, "later")
       const send = () => calls.post("/v1/memories", { agentId: "a", conversation: said, remember: "messages" })
-      expect((await send()).body.extraction).toBe("pending")
+      expect((await send()).body.extraction).toBe("partial")
       model.otherwise = () => good
       const paid = await send()
       expect(paid.body).toMatchObject({ messages: { stored: 0, known: 2 }, extraction: "done", skippedMessages: 0 })

@@ -263,9 +263,10 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       const pending = await extract(spender, "c", { remember: "messages" })
       const again = await extract(spender, "c", { remember: "messages" })
       expect([pending, again].map(({ body, headers }) => [body.extraction, headers.get("x-credits-charged")])).toEqual([
-        ["pending", "5"],
-        ["pending", "0"]
+        ["partial", "5"],
+        ["partial", "0"]
       ])
+      expect(pending.body.extractionProblem.code).toBe("model_budget_exhausted")
       expect((await extract(other, "a")).status).toBe(200)
       const { body } = await own.asOperator("GET", "/admin/models/usage?account=spender")
       expect(body.usage).toMatchObject([{ inputTokens: 6_000, outputTokens: 2_500, costMicroUsd: 0 }])

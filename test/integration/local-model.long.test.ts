@@ -1,7 +1,7 @@
 /**
  * Reading and answering by a real language model (contract: Conversations), SmolLM2 with 135 million parameters behind
- * llama.cpp's server: a reply that is cut off, a server that is killed while it reads. A model of this size makes things up
- * and does not end, so nothing that it says may be stored unless the messages say it.
+ * llama.cpp's server: what the server takes, a reply that is cut off, a server that is killed while it reads. A model of this
+ * size makes things up and does not end, so nothing that it says may be stored or claimed unless the messages say it.
  */
 import { describe, expect, it, vi } from "vitest"
 import { sectionOf } from "../support/FencedPrompt.ts"
@@ -126,7 +126,7 @@ describe.skipIf(missing !== "")(`a real model of 135 million parameters${missing
     const { alice, proxy, server } = stage
     proxy.tokensMaxOf = () => 4
     const { body } = await send(alice, 1, { wait: "extraction" })
-    expect(body.extraction).toBe("done")
+    expect([body.extraction, body.extractionProblem.code]).toEqual(["partial", "model_truncated"])
     const cut = proxy.exchanges.filter(({ reply }) => reply?.finish === "length")
     expect(cut).toHaveLength(proxy.exchanges.length)
     expect(cut).toHaveLength(1)
@@ -135,6 +135,62 @@ describe.skipIf(missing !== "")(`a real model of 135 million parameters${missing
     expect(Number(metrics![0]!.split(" ").at(-1))).toBe(cut.length)
     expect(warningsOf(server)).toHaveLength(1)
     await expectNothingFalse(alice, 1)
+  })
+
+  it("behind a server that takes no JSON Schema is asked in its way from then on", async () => {
+    await using stage = await openStage()
+    const { alice, proxy } = stage
+    const formOf = ({ body }: ProxiedRequest) =>
+      (body["response_format"] as { readonly type: string } | undefined)?.type
+    proxy.insteadOf = (request) =>
+      formOf(request) === "json_schema"
+        ? { status: 400, body: { error: { message: "response_format: json_schema is not supported" } } }
+        : undefined
+    for (const count of [1, 2, 3]) {
+      await send(alice, count)
+      await untilRead(stage)
+    }
+    const [refused, ...others] = proxy.exchanges
+    expect([formOf(refused!.request), refused!.reply?.status]).toEqual(["json_schema", 400])
+    expect(others.length).toBeGreaterThanOrEqual(3)
+    // Prose may take it one step further.
+    for (const { request } of others) expect(["json_object", undefined]).toContain(formOf(request))
+    for (const { reply } of others) expect(reply?.status).toBe(200)
+    await expectNothingFalse(alice, 3)
+  })
+
+  it("is asked for halves where a reply is cut off, and for nothing again as it was", async () => {
+    await using stage = await openStage()
+    const { alice, proxy } = stage
+    proxy.tokensMaxOf = (request) => (shownIn(request).length > 1 ? 8 : 120)
+    await send(alice, 4)
+    await untilRead(stage)
+    const windows = proxy.exchanges.map(({ request }) => shownIn(request))
+    const distinct = [...new Set(windows.map((window) => window.join(" ")))]
+    expect(distinct).toEqual(["0 1 2 3", "0 1", "0", "1", "2 3", "2", "3"])
+    const asked = proxy.exchanges.map(({ request }) => request.turns)
+    expect(new Set(asked).size).toBe(asked.length)
+    await expectNothingFalse(alice, 4)
+  })
+
+  it("has nothing stored or claimed that no message carries", async () => {
+    await using stage = await openStage()
+    const { alice } = stage
+    await send(alice, sentences.length)
+    await untilRead(stage)
+    await expectNothingFalse(alice, sentences.length)
+    const told = sentences.join(" ").toLowerCase()
+    for (const query of ["What is my dog called?", "Who paints boats?", "Which car do I drive?", "When was I born?"]) {
+      const parameters = new URLSearchParams({ agentId: "a", mode: "answer", query })
+      const { body } = await alice.call("GET", `/v1/memories/search?${parameters}`)
+      if (body.grounded !== true) continue
+      const ids = body.memories.map(({ id }: { readonly id: string }) => id)
+      expect(body.citations.length).toBeGreaterThan(0)
+      expect(ids).toEqual(expect.arrayContaining(body.citations))
+      const words: ReadonlyArray<string> = body.answer.toLowerCase().match(/[\p{L}\d]{4,}/gu) ?? []
+      const known = `${told} ${query.toLowerCase()} your user`
+      expect(words.filter((word) => !known.includes(word))).toEqual([])
+    }
   })
 
   it("whose server is killed while it reads is asked again when it is back, at one price", async () => {

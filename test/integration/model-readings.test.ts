@@ -271,6 +271,40 @@ describe("what is known", () => {
     }
   })
 
+  it("is, without a subject, of the same thread alone, or what a caller stored for none", async () => {
+    const stored = { kind: "factual_memory", data: { subject: "hive", fact: "The hive stands in the orchard" } }
+    await alice.create("shared", [stored])
+    await alice.create("shared", [{ ...stored, data: { subject: "hive", fact: "The hive is for sale" } }], {
+      threadId: "bob"
+    })
+    const tells = async (threadId: string | undefined, fact: string) => {
+      model.otherwise = () => answer({ memories: [told(fact, "about the hive", { about: "Alice's hive" })] })
+      const conversation = [{ role: "user", content: `Alice said about the hive: ${fact}.` }]
+      await alice.post("/v1/memories", { agentId: "shared", threadId, wait: "extraction", conversation })
+    }
+    await tells("bob", "Alice painted the hive of Bob")
+    await tells(undefined, "Alice moved the hive")
+    await tells("carol", "Alice rents the hive of Carol")
+    model.otherwise = () => answer({ memories: [] })
+    const shownIn = async (threadId: string | undefined) => {
+      model.requests.length = 0
+      const conversation = [{ role: "user", content: "And the hive?" }]
+      await alice.post("/v1/memories", { agentId: "shared", threadId, wait: "extraction", conversation })
+      const [{ known: people = [] } = {}] = sectionOf(model.requests[0]!.prompt, "PERSON") as ReadonlyArray<{
+        readonly known?: ReadonlyArray<string>
+      }>
+      return [lines(model.requests[0]!, "KNOWN").map(({ text }) => text), people]
+    }
+    const orchard = "The hive stands in the orchard."
+    expect(await shownIn("carol")).toEqual([
+      expect.arrayContaining([orchard, "Alice rents the hive of Carol."]),
+      ["Alice's hive", "hive"]
+    ])
+    expect((await shownIn("carol"))[0]).toHaveLength(2)
+    expect((await shownIn(undefined))[0]!.toSorted()).toEqual(["Alice moved the hive.", orchard])
+    expect(await shownIn("dave")).toEqual([[orchard], ["hive"]])
+  })
+
   it("is of the subject alone, and what a caller stored is not replaced", async () => {
     const direct = { kind: "factual_memory", data: { subject: "Alice", fact: "Alice keeps bees" } }
     await alice.create("scoped", [direct], { subjectId: "s" })
@@ -349,7 +383,7 @@ describe("instructions", () => {
     expect(model.requests[0]!.system).not.toContain(instructions)
     model.script({ kind: "empty" }, { kind: "empty" }, { kind: "empty" }, { kind: "empty" })
     const { body } = await say("later", "I live in Quimper.", { instructions, wait: undefined })
-    expect(body.extraction).toBe("pending")
+    expect(body.extraction).toBe("partial")
     model.clear()
     model.requests.length = 0
     await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(0), patienceMillis)
@@ -398,6 +432,32 @@ it("a request of 200 messages is read to its end, each message once", async () =
   expect(body).toMatchObject({ extraction: "done", messages: { stored: 200 } })
   expect(seen).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
   expect((await say("long", "", { conversation })).headers.get("x-credits-charged") ?? "0").toBe("0")
+})
+
+it("a request that waits for its reading is answered when the service stops, and read after the next start", async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-stopped-"))
+  const environment = environmentOf(model)
+  const vat = () => answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
+  const first = await startServer({ dataDirectory, environment })
+  try {
+    const key = await first.newAccount("stopped")
+    const conversation = [{ id: "m1", role: "user", content: "Honey in the oak vat, Alice's." }]
+    const body = { agentId: "a", wait: "extraction", conversation }
+    model.otherwise = () => ({ kind: "hang" })
+    const waiting = [1, 2].map(() => first.call("POST", "/v1/memories", { key, body }))
+    await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+    expect(await first.stop()).toBe(0)
+    const answers = await Promise.all(waiting)
+    for (const { body: answered, status } of answers) expect([status, answered.extraction]).toEqual([200, "pending"])
+    expect(answers.map(({ headers }) => headers.get("x-credits-charged")).toSorted()).toEqual(["0", "5"])
+    model.otherwise = vat
+    const second = await startServer({ dataDirectory, environment })
+    const found = async () => (await second.call("GET", "/v1/memories?agentId=a&include=extracted", { key })).body.total
+    await expect.poll(found, { timeout: patienceMillis }).toBe(1)
+    await second.stop()
+  } finally {
+    rmSync(dataDirectory, { recursive: true, force: true })
+  }
 })
 
 it("a kill in the middle of a reading loses and doubles nothing, and charges once", async () => {

@@ -178,7 +178,7 @@ it("owes nothing when the credits end within a conversation, whatever the model 
   await spendDownTo(calls, 25)
   const before = await left(calls)
   const stored = await say(calls, "I live in Quimper.")
-  expect([stored.status, stored.body.extraction]).toEqual([200, "pending"])
+  expect([stored.status, stored.body.extraction]).toEqual([200, "partial"])
   const lines = await tokenLines(calls)
   expect([lines.length, model.requests.length]).toEqual([1, 1])
   const after = await left(calls)

@@ -1,6 +1,6 @@
 /**
  * Stands before a language model's server: passes each request on and keeps it with its reply. It can shorten the length
- * that a reply may have, and wait before it passes on.
+ * that a reply may have, wait before it passes on, and answer in the server's place.
  */
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -25,6 +25,18 @@ export interface ProxiedReply {
   readonly outputTokens: number
 }
 
+export interface Misbehaviour {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+/** A reply in prose, where JSON was asked for. */
+export const prose = (text: string): Misbehaviour => ({
+  status: 200,
+  body: { choices: [{ message: { role: "assistant", content: text }, finish_reason: "stop" }] }
+})
+
 export interface ModelProxy extends AsyncDisposable {
   /** What `MUNIMENT_LLM_BASE_URL` is. */
   readonly baseUrl: string
@@ -34,6 +46,8 @@ export interface ModelProxy extends AsyncDisposable {
   tokensMaxOf: (request: ProxiedRequest) => number
   /** Before a request is passed on. */
   delayMillis: number
+  /** What is answered without the server; default: nothing. */
+  insteadOf: (request: ProxiedRequest) => Misbehaviour | undefined
   /** Requests that the server has and did not answer yet. */
   underWay: number
 }
@@ -50,6 +64,7 @@ export const startModelProxy = async (target: string): Promise<ModelProxy> => {
     exchanges: [],
     tokensMaxOf: () => Number.POSITIVE_INFINITY,
     delayMillis: 0,
+    insteadOf: () => undefined,
     underWay: 0,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
@@ -73,7 +88,13 @@ const passOn = async (
   const request = { body, prompt, turns: said.replaceAll(codeOf(prompt), "CODE") }
   const exchange: ModelProxy["exchanges"][number] = { request }
   proxy.exchanges.push(exchange)
+  const send = (status: number, text: string, headers: Misbehaviour["headers"] = {}) => {
+    exchange.reply = replyOf(status, text)
+    outgoing.writeHead(status, { "content-type": "application/json", ...headers }).end(text)
+  }
   await new Promise((wake) => setTimeout(wake, proxy.delayMillis))
+  const instead = proxy.insteadOf(request)
+  if (instead !== undefined) return send(instead.status, JSON.stringify(instead.body), instead.headers)
   // The caller may be gone by then, as the model should know.
   const gone = new AbortController()
   outgoing.once("close", () => gone.abort())
@@ -86,9 +107,7 @@ const passOn = async (
       body: JSON.stringify({ ...body, max_tokens: tokens }),
       signal: gone.signal
     })
-    const text = await response.text()
-    exchange.reply = replyOf(response.status, text)
-    outgoing.writeHead(response.status, { "content-type": "application/json" }).end(text)
+    send(response.status, await response.text())
   } finally {
     proxy.underWay -= 1
   }

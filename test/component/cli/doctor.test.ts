@@ -92,6 +92,19 @@ describe("doctor's trial", () => {
     expect(run.out).toContain("MUNIMENT_LLM_")
   })
 
+  it("fails where only rules can read, and says why and what to do", async () => {
+    let posts = 0
+    const extractionProblem = { code: "model_timeout", message: "the language model did not answer in time" }
+    const run = await runCli(["doctor"], (request) =>
+      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
+        ? ok({ created: [], updated: [], extraction: "partial", extractionProblem })
+        : service()(request)
+    )
+    expect(run.isSuccess).toBe(false)
+    expect(run.out).toMatch(/fail +extraction +the language model did not answer in time/)
+    expect(run.out).toContain("MUNIMENT_LLM_TIMEOUT_MILLIS")
+  })
+
   it("does not take a conversation that waits to be read for one in which nothing is found", async () => {
     let posts = 0
     const { isSuccess, out } = await runCli(["doctor"], (request) =>

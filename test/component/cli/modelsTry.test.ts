@@ -96,7 +96,7 @@ it("a model that does not read a conversation in time ends the trial", async () 
     Effect.flip
   )
   expect((await Effect.runPromise(trial)).message).toBe(
-    "The model is too slow here: it did not read a conversation of 7 messages within 0.5 s."
+    "The model is too slow here: it did not read a conversation of 7 messages within 0.5 s. A smaller model answers sooner; MUNIMENT_LLM_TIMEOUT_MILLIS waits longer."
   )
 })
 

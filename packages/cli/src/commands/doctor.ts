@@ -6,6 +6,7 @@
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import { Muniment } from "@muniment/client/Muniment"
+import { type ModelFailureReason, remedies } from "@muniment/models/llm/ModelFailure"
 import { type Check, statusChecks } from "../Checks.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
@@ -106,7 +107,7 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
   const tookMillis = (yield* Clock.currentTimeMillis) - startedMillis
   yield* Effect.ignore(ask(() => muniment.batchDelete({ filters: { agentId: trialAgent, subjectId } })))
   if (outcome._tag === "Failure") {
-    return failed("extraction", outcome.failure, "look at the MUNIMENT_LLM_ settings and at the model's server")
+    return failed("extraction", outcome.failure, lookAtModel)
   }
   if (outcome.success.extraction === "pending") {
     return {
@@ -116,7 +117,13 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
       remedy: reader === "rules" ? "the machine is busy: try again" : '"muniment models try" shows how long it takes'
     } satisfies Check
   }
-  const found = outcome.success.created.length
+  const { created, extractionProblem } = outcome.success
+  if (extractionProblem !== undefined) {
+    const { code, message } = extractionProblem
+    const remedy = remedies[code.replace("model_", "") as ModelFailureReason] ?? lookAtModel
+    return { name: "extraction", verdict: "fail", detail: message, remedy } satisfies Check
+  }
+  const found = created.length
   return found > 0
     ? ok("extraction", `${reader} read ${found} memories out of a conversation in ${tookMillis} ms`)
     : ({
@@ -126,6 +133,8 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
         remedy: "try another language model"
       } satisfies Check)
 })
+
+const lookAtModel = "look at the MUNIMENT_LLM_ settings and at the model's server"
 
 const trialMessage = { role: "user", content: "My name is Alice and I live in Seattle." } as const
 

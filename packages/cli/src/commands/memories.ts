@@ -132,15 +132,17 @@ export const remember = Command.make(
 )
 
 /** What an answer of `create` says was stored, and what was not and why. */
-export const rememberedText = ({ created, extraction, messages, rejected = [], updated }: Answer<"create">): string => {
+export const rememberedText = (answer: Answer<"create">): string => {
+  const { created, extraction, extractionProblem, messages, rejected = [], updated } = answer
   const lines = [
     ...created.map((memory) => `+ ${memoryLine(memory)}`),
     ...updated.map((memory) => `~ ${memoryLine(memory)}`),
     ...rejected.map(({ message, reason }) => `- not stored, ${reason}: ${message}`),
     ...(messages === undefined ? [] : [`${messages.stored} of the messages stored, ${messages.known} known before`]),
-    ...(extraction === "pending" ? ["What they say is read later."] : [])
+    ...(extraction === "pending" ? ["What they say is read later."] : []),
+    ...(extractionProblem === undefined ? [] : [`Only rules have read them: ${extractionProblem.message}.`])
   ]
-  const isWithoutFacts = created.length + updated.length + rejected.length === 0 && extraction !== "pending"
+  const isWithoutFacts = created.length + updated.length + rejected.length === 0 && extraction === "done"
   return [...lines, ...(isWithoutFacts ? ["No facts were read out of it."] : [])].join("\n")
 }
 

@@ -20,8 +20,8 @@ export interface Trial {
 }
 
 /**
- * How long a model is waited for, milliseconds: one that takes longer is of no use, and Node's `fetch` ends an exchange
- * after 300 s. Tests have less.
+ * How long a model is waited for, milliseconds, unless `MUNIMENT_LLM_TIMEOUT_MILLIS` says more: one that takes longer is of
+ * little use, and Node's `fetch` ends an answer after 300 s. Tests have less.
  */
 export const TrialPatience = Context.Reference("muniment/cli/TrialPatience", {
   defaultValue: () => ({ reading: 290_000, answer: 120_000 })
@@ -39,6 +39,8 @@ type OnStep = (done: number, total: number, step: string) => Effect.Effect<void>
 /** `settings`: those of the service. */
 export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>, onStep: OnStep) {
   const total = trialConversations.reduce((sum, { questions }) => sum + 1 + questions.length, 0)
+  const patience = yield* TrialPatience
+  const reading = Math.max(patience.reading, Number(settings["MUNIMENT_LLM_TIMEOUT_MILLIS"] ?? 0))
   let done = 0
   const step = (name: string) => Effect.suspend(() => onStep(done++, total, name))
   return yield* withOperator(
@@ -51,7 +53,7 @@ export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<s
           )
         return {
           byRules: yield* tryAll(rules),
-          byModel: yield* tryAll({ name: "model", plan: "pro", step, patience: yield* TrialPatience })
+          byModel: yield* tryAll({ name: "model", plan: "pro", step, patience: { ...patience, reading } })
         } satisfies Trial
       }),
     "withModel"
@@ -135,7 +137,7 @@ const readConversation = Effect.fnUntraced(function* (
   const failedBefore = failedReadings(yield* failedCalls(endpoint))
   const body = { ...scope, conversation: messages }
   const { extraction } = yield* ask((signal) => muniment.create(body, { signal }))
-  if (extraction !== "pending") return
+  if (extraction === "done") return
   while ((yield* operator.status()).extraction.pending > 0) {
     if (failedReadings(yield* failedCalls(endpoint)) > failedBefore) return
     yield* Effect.sleep(readingPollMillis)
@@ -150,7 +152,9 @@ const within = <A, E, R>(millis: number, what: string, work: Effect.Effect<A, E,
     duration: millis,
     orElse: () =>
       Effect.fail(
-        new CommandFailed({ reason: `The model is too slow here: it did not ${what} within ${millis / 1_000} s.` })
+        new CommandFailed({
+          reason: `The model is too slow here: it did not ${what} within ${millis / 1_000} s. A smaller model answers sooner; MUNIMENT_LLM_TIMEOUT_MILLIS waits longer.`
+        })
       )
   })
 

@@ -18,13 +18,8 @@ const makeModelAnswers = Effect.gen(function* () {
     return yield* answerByModel(request).pipe(
       Effect.provideService(StructuredModel, model),
       Effect.map((answer) => groundedIn(request.evidence, answer)),
-      // Logged by its reason only: a provider's message may quote the prompt.
-      Effect.catchTag("ModelFailure", ({ reason }) =>
-        Effect.logWarning("the language model gave no answer, the memories are quoted instead").pipe(
-          Effect.annotateLogs({ reason }),
-          Effect.as(extractiveAnswer(request.question, request.evidence))
-        )
-      )
+      // The model's port logs it.
+      Effect.catchTag("ModelFailure", () => Effect.sync(() => extractiveAnswer(request.question, request.evidence)))
     )
   })
   return { write } as const

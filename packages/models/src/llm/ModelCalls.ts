@@ -15,17 +15,21 @@ import { callSettings, deadlineOf, type LanguageModelConfig } from "./LanguageMo
 import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
-import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
+import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
 import { type CallFacts, countCall, countRepair, countRetry, showCircuit, showOpenCalls } from "./ModelMetrics.ts"
 import { ModelWait } from "./ModelWait.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
-import type { StructuredRequest } from "./StructuredRequest.ts"
+import type { ModelPurpose, StructuredRequest } from "./StructuredRequest.ts"
 import { wireFormats } from "./WireFormats.ts"
 
 /** After the first attempt. */
 const retriesMax = 2
 /** Doubles with each retry; jitter multiplies it by 0.5 to 1.5. */
 const retryBaseMillis = 250
+/** A failure that repeats itself is a line of the log this often; the metric counts each. */
+const toldEachMillis = 60_000
+/** What a server asks for beyond this is tried all the same. */
+const leftAloneMillisMax = 3_600_000
 /** With less than this left of the deadline no server answers; the failure so far is returned. */
 const usefulMillisMin = 50
 /** Bounds of what the model is shown of its answer, and of the findings. */
@@ -60,6 +64,24 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   })
   yield* showCircuit("closed")
   const beginToWait = yield* ModelWait
+  let leftAloneUntil = 0
+  /** As long as the server asks for, by whomever it was asked. */
+  const leftAlone = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    now < leftAloneUntil ? Effect.fail(leftAloneFor(leftAloneUntil - now)) : Effect.void
+  )
+  const keepTo = Effect.fnUntraced(function* ({ reason, retryAfterSeconds = 0 }: ModelFailure) {
+    if (reason !== "rate_limited") return
+    const now = yield* Clock.currentTimeMillis
+    leftAloneUntil = Math.max(leftAloneUntil, now + Math.min(retryAfterSeconds * 1_000, leftAloneMillisMax))
+  })
+  const toldAt = new Map<ModelFailureReason, number>()
+  const tell = Effect.fnUntraced(function* (purpose: ModelPurpose, { message, reason, status }: ModelFailure) {
+    const remedy = remedies[reason]
+    const now = yield* Clock.currentTimeMillis
+    if (remedy === undefined || now - (toldAt.get(reason) ?? -Infinity) < toldEachMillis) return
+    toldAt.set(reason, now)
+    yield* Effect.logWarning(`${message}: ${remedy}`, { purpose, reason, ...(status !== undefined && { status }) })
+  })
 
   return {
     name: config.model,
@@ -72,9 +94,10 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.
       const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
-      return yield* Effect.andThen(own.check, shared.check).pipe(
+      return yield* Effect.all([leftAlone, own.check, shared.check], { discard: true }).pipe(
         Effect.andThen(beginToWait),
-        Effect.andThen(withTurn(turn, call)),
+        Effect.andThen(Effect.tapError(withTurn(turn, call), keepTo)),
+        Effect.tapError((failure) => tell(request.purpose, failure)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             countCall({ purpose: request.purpose, outcome: outcomeOf(exit), millis: now - startedMillis })
@@ -103,6 +126,13 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   budget_exhausted: "nothing",
   unpaid: "nothing"
 }
+
+const leftAloneFor = (millis: number): ModelFailure =>
+  new ModelFailure({
+    reason: "rate_limited",
+    message: "the language model accepts no more requests at the moment",
+    retryAfterSeconds: Math.ceil(millis / 1_000)
+  })
 
 const overloaded = new ModelFailure({
   reason: "overloaded",

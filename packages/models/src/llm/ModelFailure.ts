@@ -28,3 +28,15 @@ export class ModelFailure extends Data.TaggedError("ModelFailure")<{
   /** HTTP status of the model's server, where that is the reason. */
   readonly status?: number | undefined
 }> {}
+
+/** What an operator can do about it; without an entry: nothing, or the failure says it. */
+export const remedies: { readonly [Reason in ModelFailureReason]?: string } = {
+  unreachable: "see whether the server of MUNIMENT_LLM_BASE_URL runs, and what its own log says",
+  timeout: "give more time by MUNIMENT_LLM_TIMEOUT_MILLIS, or take a smaller model",
+  rejected: "look at MUNIMENT_LLM_MODEL, MUNIMENT_LLM_API_KEY and MUNIMENT_LLM_BASE_URL, which usually ends in /v1",
+  rate_limited: "lower MUNIMENT_LLM_CONCURRENCY, or see whether the credit of the key is used up",
+  refused: "the provider's filter withholds the reply: take another model or provider if that happens often",
+  malformed: "take a model that follows a form: muniment models try judges one",
+  overloaded: "raise MUNIMENT_LLM_CONCURRENCY to what the server runs at once",
+  budget_exhausted: "raise MUNIMENT_LLM_TOKENS_PER_DAY or the other budgets if more may be spent"
+}

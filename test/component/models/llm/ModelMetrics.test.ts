@@ -42,6 +42,27 @@ describe.each(formats)("the metrics of a model over %s", (format) => {
     )
   )
 
+  it.live("and the log says once a minute of each kind of failure what to do", () => {
+    const told: Array<unknown> = []
+    const logger = Logger.make(({ logLevel, message }) => void (logLevel === "Warn" && told.push(message)))
+    return withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(status(404), status(404), answer(tea), status(401), status(429, { "retry-after": "60" }))
+        for (let call = 0; call < 5; call++) yield* Effect.exit(model.generate(request))
+        expect(told).toEqual([
+          [
+            expect.stringMatching(/^the language model rejects the request: .* 404: look at MUNIMENT_LLM_MODEL/),
+            { purpose: "extraction", reason: "rejected", status: 404 }
+          ],
+          [
+            expect.stringContaining("lower MUNIMENT_LLM_CONCURRENCY"),
+            { purpose: "extraction", reason: "rate_limited", status: 429 }
+          ]
+        ])
+      })
+    ).pipe(Effect.provide(Logger.layer([logger])))
+  })
+
   it.live("and logs and spans hold no key, no prompt and no answer", () => {
     const told: Array<string> = []
     const tracer = Tracer.make({

@@ -66,22 +66,34 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     )
   )
 
-  it.live("that asks to be left alone for longer is not asked again, and the caller is told", () =>
+  it.live("that asks to be left alone for longer is not asked again, by any account, and callers are told", () =>
     withModel(format, {}, ({ model, server }) =>
       Effect.gen(function* () {
-        for (const [code, reason] of [
-          [429, "rate_limited"],
-          [503, "unreachable"]
-        ] as const) {
-          server.script(status(code, { "retry-after": "60" }))
-          const result = yield* Effect.flip(model.generate(request))
-          expect(result).toMatchObject({ reason, retryAfterSeconds: 60 })
-        }
+        server.script(status(503, { "retry-after": "60" }))
+        const failed = yield* Effect.flip(model.generate(request))
+        expect(failed).toMatchObject({ reason: "unreachable", retryAfterSeconds: 60 })
         const inAMinute = new Date((yield* Clock.currentTimeMillis) + 60_000).toUTCString()
         server.script(status(429, { "retry-after": inAMinute }))
-        const { retryAfterSeconds } = yield* Effect.flip(model.generate(request))
-        expect(retryAfterSeconds).toBeGreaterThan(50)
-        expect(retryAfterSeconds).toBeLessThanOrEqual(60)
+        for (const account of ["one", "other"]) {
+          const limited = yield* Effect.flip(model.generate({ ...request, account }))
+          expect(limited.reason).toBe("rate_limited")
+          expect(limited.retryAfterSeconds).toBeGreaterThan(50)
+          expect(limited.retryAfterSeconds).toBeLessThanOrEqual(60)
+        }
+        expect(server.requests).toHaveLength(2)
+      })
+    )
+  )
+
+  it.live("is asked again when the time is over that it asked for", () =>
+    withModel(format, { timeoutMillis: 300 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(status(429, { "retry-after": "2" }), answer(tea))
+        expect((yield* Effect.flip(model.generate(request))).reason).toBe("rate_limited")
+        yield* Effect.sleep(1_500)
+        expect((yield* Effect.flip(model.generate(request))).reason).toBe("rate_limited")
+        yield* Effect.sleep(600)
+        expect(yield* model.generate(request)).toEqual(tea)
       })
     )
   )
