@@ -412,6 +412,20 @@ describe("instructions", () => {
     }
   })
 
+  it("of a later request read nothing anew, unless it asks to read again", async () => {
+    const conversation = [{ id: "m1", role: "user", content: "Hm, honey." }]
+    const send = (rest: object) =>
+      alice.post("/v1/memories", { agentId: "anew", wait: "extraction", conversation, ...rest })
+    await send({ instructions: "Keep diets." })
+    expect((await send({ instructions: "Keep prices." })).body).toMatchObject({
+      extraction: "done",
+      skippedMessages: 1
+    })
+    expect(model.requests).toHaveLength(1)
+    await send({ instructions: "Keep prices.", force: true })
+    expect(model.requests.map(({ prompt }) => sectionOf(prompt, "WANTED"))).toEqual([["Keep diets."], ["Keep prices."]])
+  })
+
   it("that are too long are refused", async () => {
     const { body, status } = await say("long", "Hm.", { instructions: "x".repeat(2_001) })
     expect([status, body.code]).toEqual([400, "invalid_request"])

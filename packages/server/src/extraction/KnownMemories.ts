@@ -7,7 +7,7 @@
 import { Clock, Effect } from "effect"
 import { backingSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import { namesOf } from "@muniment/engine/people/People"
@@ -57,6 +57,20 @@ const filterFor = ({ subjectId, threadId }: ConversationScope): MemoryFilter => 
 const isOf = ({ subjectId, threadId }: ConversationScope, memory: MemoryVersion): boolean =>
   subjectId !== undefined || memory.threadId === threadId || memory.origin !== "extraction"
 
+/** What is known helps; without it the messages are read all the same. */
+const orUnknown = <A, R>(known: Effect.Effect<ReadonlyArray<A>, ReadError, R>) =>
+  Effect.catch(known, ({ _tag, code }) =>
+    Effect.as(
+      Effect.logWarning(
+        "a model reads messages without what is known of them: muniment doctor says whether the agent's file is set aside",
+        {
+          reason: `${_tag} ${code}`
+        }
+      ),
+      []
+    )
+  )
+
 export type KnownMemories = Effect.Success<typeof makeKnownMemories>
 
 export const makeKnownMemories = Effect.gen(function* () {
@@ -103,27 +117,29 @@ export const makeKnownMemories = Effect.gen(function* () {
         !later.has(id)
       return { id, ...statementOf(memory), isOpen, contentHash }
     })
-  })
-  /** Undefined without a subject: what stands there is of several users. */
-  const peopleOf = (namespace: NamespaceKey, subjectId: string | undefined) =>
-    subjectId === undefined ? Effect.undefined : searcher.people([namespace], { filter: { subjectId } })
+  }, orUnknown)
+  const peopleOf = (namespace: NamespaceKey, { subjectId, threadId }: ConversationScope) => {
+    const thread = threadId === undefined ? { hasNoThread: true } : { threadId }
+    const filter = subjectId === undefined ? { hasNoSubject: true, ...thread } : { subjectId }
+    return searcher.people([namespace], { filter })
+  }
   /** The user's name: a subject is one person, and what they told in another thread is theirs here. */
-  const user = Effect.fn("KnownMemories.user")(function* (namespace: NamespaceKey, subjectId: string | undefined) {
-    return (yield* peopleOf(namespace, subjectId))?.user?.name
+  const user = Effect.fn("KnownMemories.user")(function* (namespace: NamespaceKey, scope: ConversationScope) {
+    return scope.subjectId === undefined ? undefined : (yield* peopleOf(namespace, scope)).user?.name
   })
   /** Relatives and the like by name, and the subjects of the latest memories; none of them the user. */
   const names = Effect.fn("KnownMemories.names")(function* (namespace: NamespaceKey, scope: ConversationScope) {
-    const people = yield* peopleOf(namespace, scope.subjectId)
+    const people = yield* peopleOf(namespace, scope)
     const page = { limit: namedMax, after: undefined }
     const { memories } = yield* searcher.list([namespace], filterFor(scope), page)
     const subjects = memories
       .filter((memory) => isOf(scope, memory))
       .flatMap(({ data }) => (typeof data["subject"] === "string" ? data["subject"] : []))
-    const related = people?.others.filter(({ relations }) => relations.length > 0).map(({ name }) => name) ?? []
-    const own = new Set(people?.user === undefined ? [] : namesOf(people.user))
+    const related = people.others.filter(({ relations }) => relations.length > 0).map(({ name }) => name)
+    const own = new Set(people.user === undefined ? [] : namesOf(people.user))
     const others = new Set([...related, ...subjects]).difference(own)
     return [...others].filter((name) => !/^(?:the )?user$/i.test(name))
-  })
+  }, orUnknown)
   return { nearest, names, user }
 })
 

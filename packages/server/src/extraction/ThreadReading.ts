@@ -12,7 +12,7 @@ import { type InvalidRequest, type PayloadTooLarge, type RateLimited, Unavailabl
 import { Limits } from "@muniment/domain/Limits"
 import { backingSources, type ExtractionProblem, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ShownMemory } from "@muniment/engine/namespace/Commands"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -274,7 +274,7 @@ const extracted = Effect.fnUntraced(function* <E, A>(
   const scope = { subjectId, threadId }
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
   const namespace = directory.find(account, agentId)
-  const speakerName = namespace === undefined ? undefined : yield* known.user(namespace, subjectId)
+  const speakerName = namespace === undefined ? undefined : yield* known.user(namespace, scope)
   const asked: ExtractionRequest = {
     account,
     kinds: [...schemas.values()],
@@ -285,11 +285,11 @@ const extracted = Effect.fnUntraced(function* <E, A>(
     conversationDate,
     turnMillisMax,
     instructions: told([parts.instructions, (yield* parts.accounts.byId(account))?.instructions, request.instructions]),
-    names: namespace === undefined ? none : helped(known.names(namespace, scope)),
+    names: namespace === undefined ? none : known.names(namespace, scope),
     known: (texts) =>
       namespace === undefined
         ? none
-        : Effect.tap(helped(known.nearest(namespace, { ...scope, expiresAt, saidMillis }, texts)), (memories) =>
+        : Effect.tap(known.nearest(namespace, { ...scope, expiresAt, saidMillis }, texts), (memories) =>
             Effect.sync(() => {
               for (const { contentHash, id } of memories) shown?.set(id, { contentHash, id })
             })
@@ -317,15 +317,6 @@ export const told = (instructions: ReadonlyArray<string | undefined>): ReadonlyA
   instructions.filter((one) => one !== undefined)
 
 const none = Effect.succeed([])
-
-/** What is known helps; without it the messages are read all the same. */
-const helped = <A, R>(known: Effect.Effect<ReadonlyArray<A>, ReadError, R>) =>
-  Effect.catch(known, ({ _tag, code }) =>
-    Effect.as(
-      Effect.logWarning("a model reads messages without what is known of them", { reason: `${_tag} ${code}` }),
-      []
-    )
-  )
 
 const problemOf = ({ message, reason }: ModelFailure, more = ""): ExtractionProblem => ({
   code: `model_${reason}`,
