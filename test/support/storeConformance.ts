@@ -146,9 +146,13 @@ export const storeConformance = (
     it.effect("is found by values of the data, at once and after a restart", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
-        const records = fc.sample(dataOf, { numRuns: 400, seed: 1 }).map((data, at) => memoryRecord(at, "", { data }))
+        const records = fc
+          .sample(dataOf, { numRuns: 400, seed: 1 })
+          .map((data, at, all) =>
+            memoryRecord(at, "", { data, metadata: at % 3 === 0 ? undefined : all[all.length - 1 - at] })
+          )
         const names = ["city", "age", "likes", "toString", "a\u0000", 'a"b']
-        const wheres = whereCases(["data"], names, scalar)
+        const wheres = whereCases(["data", "metadata"], names, scalar)
         const filters = [
           ...fc.sample(filterOf, { numRuns: 100, seed: 2 }).map(conditionOfData),
           ...fc.sample(wheres, { numRuns: 200, seed: 3 }).map(({ where }) => conditionOf(where))

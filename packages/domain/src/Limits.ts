@@ -126,6 +126,8 @@ export const Limits = {
   whereTestsMax: 32,
   whereValuesMax: 256,
   wherePathMax: 8,
+  metadataBytesMax: 4_096,
+  metadataDepthMax: 5,
   dataPageMemories: 256,
   dataSlotsPerTurn: 4_096,
   dataTextRowsMin: 128,

@@ -9,6 +9,7 @@ import { Conversation, LeftOutMessage } from "./Conversation.ts"
 import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry, TimeZone } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
+import { Metadata } from "./Metadata.ts"
 
 export const JsonObject = Schema.Record(Schema.String, Schema.Json).annotate({ description: "A JSON object." })
 export type JsonObject = { readonly [key: string]: Schema.Json }
@@ -55,6 +56,8 @@ export interface MemoryRecord {
   readonly kind: string
   readonly data: JsonObject
   readonly tags: ReadonlyArray<string>
+  /** What the caller noted beside the data; undefined: nothing. */
+  readonly metadata?: JsonObject | undefined
   readonly mentions: ReadonlyArray<Mention>
   /** Event time, ISO 8601. */
   readonly when?: string | undefined
@@ -118,6 +121,7 @@ export const DirectMemory = Schema.Struct({
     Schema.String.annotate({ description: "Only for kinds without uniqueOn: update this record." })
   ),
   tags: Schema.optionalKey(Tags),
+  metadata: Schema.optionalKey(Metadata),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -165,6 +169,11 @@ const RequestTags = Tags.annotate({
     "Of all memories of the request, beside their own: of the messages of a conversation, and of what is extracted from them."
 })
 
+const RequestMetadata = Metadata.annotate({
+  description:
+    "Of all memories of the request, beside their own, which count on equal names: of the messages of a conversation, and of what is extracted from them."
+})
+
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
   agentId: AgentId,
@@ -197,6 +206,7 @@ export const CreateMemories = Schema.Struct({
     })
   ),
   tags: Schema.optionalKey(RequestTags),
+  metadata: Schema.optionalKey(RequestMetadata),
   onDuplicate: Schema.optionalKey(OnDuplicate),
   wait: Schema.optionalKey(Wait),
   ttl: Schema.optionalKey(DurationText),
@@ -243,6 +253,7 @@ export const BatchCreate = Schema.Struct({
   threadId: Schema.optionalKey(ThreadId),
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
   tags: Schema.optionalKey(RequestTags),
+  metadata: Schema.optionalKey(RequestMetadata),
   onDuplicate: Schema.optionalKey(OnDuplicate),
   wait: Schema.optionalKey(VectorWait.annotate({ description: vectorWaitText })),
   ttl: Schema.optionalKey(DurationText),
@@ -261,9 +272,12 @@ export const BatchCreate = Schema.Struct({
 
 const patchFields = {
   tags: Schema.optionalKey(Tags),
+  metadata: Schema.optionalKey(
+    Schema.NullOr(Metadata).annotate({ description: "In place of all metadata; null removes it." })
+  ),
   expiresAt: Schema.optionalKey(Schema.NullOr(ExpiresAt))
 }
-const changesSomething = atLeastOneOf("tags", "expiresAt")
+const changesSomething = atLeastOneOf("tags", "metadata", "expiresAt")
 
 /** What PATCH and batch update change of a memory in place; unknown fields are refused. */
 export const MemoryPatch = Schema.Struct(patchFields)
@@ -284,7 +298,7 @@ export const MemoryChange = Schema.Struct({
   .annotate({
     examples: [{ tags: ["travel"], expiresAt: null }, { data: { subject: "Alice", fact: "Alice lives in Oslo" } }]
   })
-  .check(atLeastOneOf("data", "tags", "expiresAt"))
+  .check(atLeastOneOf("data", "tags", "metadata", "expiresAt"))
 export type MemoryChange = typeof MemoryChange.Type
 
 const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
@@ -294,7 +308,10 @@ export const MemoryEntry = Schema.Struct({
   id: MemoryId,
   kind: Schema.String,
   data: JsonObject,
-  metadata: JsonObject.annotate({ description: "The data laid flat, plus system fields; those win on a name clash." })
+  metadata: JsonObject.annotate({
+    description:
+      "What was given as `metadata`, the data laid flat, and system fields; on equal names the data counts before what was given, and system fields before both."
+  })
 })
 export type MemoryEntry = typeof MemoryEntry.Type
 
@@ -302,6 +319,7 @@ const contextFields = {
   when: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601 event time." })),
   mentions: Schema.Array(Mention),
   tags: Schema.Array(Schema.String),
+  metadata: Schema.optionalKey(JsonObject.annotate({ description: "As it was given, if it was." })),
   isLatest: Schema.Boolean,
   correctedBy: Schema.optionalKey(
     MemoryId.annotate({
@@ -484,6 +502,7 @@ export const ExportedMemory = Schema.Struct({
   kind: Schema.NonEmptyString,
   data: JsonObject,
   tags: Schema.Array(StoredTag).check(Schema.isMaxLength(Limits.tagsPerMemoryMax)),
+  metadata: Schema.optionalKey(JsonObject),
   mentions: Schema.Array(Mention),
   when: Schema.optionalKey(Schema.String),
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),

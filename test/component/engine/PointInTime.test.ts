@@ -91,14 +91,26 @@ const seen = Effect.fnUntraced(function* (asOf: number | undefined, inOrder: boo
   return { latest: shown(latest.memories), total: latest.total, every: shown(every.memories), found }
 })
 
-/** The copy of a moment without what has gone since. */
+/** Until then a message that has expired keeps its place between others, and gives them its words. */
+const swept = NamespaceHost.use((host) => host.removeAll(key, { _tag: "Sweep" }))
+
+/** The copy of a moment without what has gone since, and with expiries as they are now. */
 const rightAt = Effect.fnUntraced(function* (now: ReadonlyMap<string, MemoryRecord>, at: number, inOrder: boolean) {
   const host = yield* NamespaceHost
-  const gone = [...(yield* allOf(key)).keys()].filter((id) => {
+  const end = yield* Clock.currentTimeMillis
+  yield* TestClock.setTime(at)
+  const then = [...(yield* allOf(key)).values()]
+  for (const { expiresAt, id } of then) {
     const current = now.get(id)
-    return current === undefined || (current.changedAt ?? 0) > at
-  })
+    if (current === undefined || current.expiresAt === expiresAt) continue
+    const patch = { expiresAt: current.expiresAt ?? null }
+    yield* host.ask(key, { _tag: "PatchMemories", ids: [id], patch, atMillis: at, idempotency: undefined })
+  }
+  const isGone = ({ id }: MemoryRecord) => (now.get(id)?.changedAt ?? (now.has(id) ? 0 : Infinity)) > at
+  const gone = then.filter(isGone).map(({ id }) => id)
   if (gone.length > 0) yield* host.ask(key, { _tag: "RemoveMemories", ids: gone, idempotency: undefined })
+  yield* swept
+  yield* TestClock.setTime(end)
   return yield* seen(undefined, inOrder)
 })
 
@@ -111,6 +123,7 @@ it.effect.each([
     const [directory, copies] = [temporaryDirectory(), temporaryDirectory()]
     yield* Effect.gen(function* () {
       const times = yield* run(directory, copies, 150, withMessages)
+      yield* swept
       const now = yield* allOf(key)
       let shown = 0
       for (const [step, at] of times.entries()) {

@@ -102,6 +102,7 @@ const recordFields = {
   kind: Text,
   data: Data,
   tags: Texts,
+  metadata: Schema.optional(Data),
   mentions: Schema.Array(Mention),
   when: optionalText,
   confidence: Schema.Number,

@@ -29,7 +29,7 @@ import type {
   Sweep
 } from "./Commands.ts"
 import type { Draft } from "./Draft.ts"
-import { memoryBytes, tagBytes } from "../store/memoryBytes.ts"
+import { memoryBytes } from "../store/memoryBytes.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
 import { type ConversationScope, scopeText } from "../store/Conversations.ts"
@@ -151,33 +151,30 @@ export class CommandPlanner {
   }
 
   #patch(command: PatchMemories, draft: Draft) {
-    const { patch, atMillis } = command
+    const { patch } = command
     const state = this.#state
     const hold = this.#holdOf(command)
     return Effect.gen(function* () {
       if (!(yield* isExpected(command.expected, draft))) return { reply: () => [], result: undefined }
-      const { tags } = patch
-      if (tags !== undefined) {
+      if (patch.tags !== undefined || patch.metadata !== undefined) {
         const found = yield* Effect.forEach(new Set(command.ids), (id) => draft.find(id))
-        const grown = () => sum(found.map((stored) => (stored === undefined ? 0 : tagGrowth(stored.record, tags))))
+        const grown = () =>
+          sum(
+            found.map((stored) => (stored === undefined ? 0 : growth(stored.record, patched(stored.record, command))))
+          )
         draft.held += yield* hold(grown)
       }
-      const patched: Array<StoredRecord> = []
+      const changed: Array<StoredRecord> = []
       for (const id of new Set(command.ids)) {
         const found = yield* draft.find(id)
         if (found === undefined) continue
-        const record: MemoryRecord = {
-          ...found.record,
-          tags: patch.tags === undefined ? found.record.tags : [...new Set(patch.tags)],
-          expiresAt: patch.expiresAt === undefined ? found.record.expiresAt : (patch.expiresAt ?? undefined),
-          updatedAt: atMillis
-        }
+        const record = patched(found.record, command)
         draft.patch(found.slot, record)
-        patched.push({ slot: found.slot, record })
+        changed.push({ slot: found.slot, record })
       }
       return {
-        reply: () => patched.map((stored) => state.version(stored)),
-        result: JSON.stringify(idsOf(patched))
+        reply: () => changed.map((stored) => state.version(stored)),
+        result: JSON.stringify(idsOf(changed))
       }
     })
   }
@@ -420,8 +417,14 @@ const within =
 const growth = (before: MemoryRecord, after: MemoryRecord): number =>
   Math.max(0, memoryBytes(after) - memoryBytes(before))
 
-const tagGrowth = ({ tags: before }: MemoryRecord, tags: ReadonlyArray<string>): number =>
-  Math.max(0, tagBytes([...new Set(tags)]) - tagBytes(before))
+/** A memory as a command leaves it. */
+const patched = (record: MemoryRecord, { atMillis, patch }: PatchMemories): MemoryRecord => ({
+  ...record,
+  tags: patch.tags === undefined ? record.tags : [...new Set(patch.tags)],
+  metadata: patch.metadata === undefined ? record.metadata : (patch.metadata ?? undefined),
+  expiresAt: patch.expiresAt === undefined ? record.expiresAt : (patch.expiresAt ?? undefined),
+  updatedAt: atMillis
+})
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
 
@@ -512,6 +515,7 @@ const replacement = (old: MemoryRecord, { record, setsExpiry, setsTags = false }
   changedAt: record.contentHash === old.contentHash ? old.changedAt : record.updatedAt,
   expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
   tags: setsTags ? record.tags : old.tags,
+  metadata: record.metadata ?? old.metadata,
   // Replaced data no longer belongs to the unique key that the old data had.
   uniqueKey: undefined
 })

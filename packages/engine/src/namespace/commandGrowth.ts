@@ -1,7 +1,7 @@
 /** Bytes that commands add, as the quota counts them, before anybody has looked at what is stored (contract: Quotas). */
 import { Limits } from "@muniment/domain/Limits"
 import type { Command, ImportRecords, PatchMemories, StoreMemories } from "./Commands.ts"
-import { memoryBytes, tagBytes } from "../store/memoryBytes.ts"
+import { memoryBytes, metadataBytes, tagBytes } from "../store/memoryBytes.ts"
 
 export type GrowingCommand = StoreMemories | PatchMemories | ImportRecords
 
@@ -22,8 +22,12 @@ export const growthMax = (command: GrowingCommand): number => {
           sum + memoryBytes(record) - (isReplacement ? Limits.memoryOverheadBytes : 0),
         0
       )
-    case "PatchMemories":
-      return command.patch.tags === undefined ? 0 : new Set(command.ids).size * tagBytes(command.patch.tags)
+    case "PatchMemories": {
+      const { metadata, tags } = command.patch
+      return (
+        new Set(command.ids).size * ((tags === undefined ? 0 : tagBytes(tags)) + metadataBytes(metadata ?? undefined))
+      )
+    }
     case "ImportRecords":
       return command.records.reduce((sum, { record }) => sum + memoryBytes(record), 0)
   }

@@ -3,11 +3,13 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 
 /** What few memories have. */
-export type Extras = Pick<MemoryRecord, "changedAt">
+export type Extras = Pick<MemoryRecord, "changedAt" | "metadata">
 
 /** As the file has it, JSON; undefined: nothing. */
-export const extrasText = ({ changedAt }: Extras): string | undefined =>
-  changedAt === undefined ? undefined : JSON.stringify({ changedAt } satisfies Extras)
+export const extrasText = ({ changedAt, metadata }: Extras): string | undefined => {
+  const text = JSON.stringify({ changedAt, metadata } satisfies Extras)
+  return text === "{}" ? undefined : text
+}
 
 export const memoryBytes = (record: Pick<MemoryRecord, "data" | "tags"> & Extras): number =>
   Buffer.byteLength(JSON.stringify(record.data)) +
@@ -16,3 +18,6 @@ export const memoryBytes = (record: Pick<MemoryRecord, "data" | "tags"> & Extras
   Limits.memoryOverheadBytes
 
 export const tagBytes = (tags: ReadonlyArray<string>): number => Buffer.byteLength(JSON.stringify(tags))
+
+export const metadataBytes = (metadata: MemoryRecord["metadata"]): number =>
+  Buffer.byteLength(extrasText({ metadata }) ?? "")

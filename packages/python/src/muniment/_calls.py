@@ -97,6 +97,7 @@ def create(
     remember: Literal["messages", "extracted"] | None = None,
     on_duplicate: Literal["return", "store"] | None = None,
     tags: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     wait: Wait | Sequence[Wait] | None = None,
     ttl: str | None = None,
     expires_at: float | datetime | None = None,
@@ -321,13 +322,14 @@ def update(
     *,
     data: Mapping[str, Any] | Unset = UNSET,
     tags: Sequence[str] | Unset = UNSET,
+    metadata: Mapping[str, Any] | Unset | None = UNSET,
     expires_at: float | datetime | Unset | None = UNSET,
     if_match: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[OneMemory]:
     """Changes data (a new version of a kind with `unique_on`), tags or expiry (None: never). `if_match`: the `version`
     that is changed; another one is left as it is."""
-    body = body_of({"data": data, "tags": tags, "expires_at": expires_at})
+    body = body_of({"data": data, "tags": tags, "metadata": metadata, "expires_at": expires_at})
     call = _write("PATCH", f"/memories/{_segment(id)}", OneMemory, body, idempotency_key)
     return replace(call, if_match=if_match)
 
@@ -401,11 +403,12 @@ def batch_update(
     *,
     ids: Sequence[str],
     tags: Sequence[str] | Unset = UNSET,
+    metadata: Mapping[str, Any] | Unset | None = UNSET,
     expires_at: float | datetime | Unset | None = UNSET,
     idempotency_key: str | None = None,
 ) -> Call[Updated]:
-    """Changes tags or expiry of up to 100 memories."""
-    body = {"ids": encoded(ids), "update": body_of({"tags": tags, "expires_at": expires_at})}
+    """Changes tags, metadata or expiry of up to 100 memories."""
+    body = {"ids": encoded(ids), "update": body_of({"tags": tags, "metadata": metadata, "expires_at": expires_at})}
     return _write("POST", "/memories/batch/update", Updated, body, idempotency_key)
 
 
@@ -416,6 +419,7 @@ def batch_create(
     subject_id: str | None = None,
     thread_id: str | None = None,
     tags: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
     on_duplicate: Literal["return", "store"] | None = None,
     wait: Literal["vectors"] | None = None,
     ttl: str | None = None,

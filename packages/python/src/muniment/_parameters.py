@@ -54,6 +54,7 @@ _PARAMETERS: Mapping[str, str] = {
     "memories": "`NewMemory`, or dictionaries with `kind` and `data`; at most 100.",
     "messages": "The conversation so far; what its last message is about is looked for.",
     "metadata": "Free JSON beside the data, which `where` can ask for.",
+    "metadata": "Values of your own beside the data, as an object; of a change None for none.",
     "min_relevance": "Only hits of at least this relevance, 0 to 1.",
     "name": "Name of the kind.",
     "newer_first": "Newer messages go before older ones that they change; true by default.",

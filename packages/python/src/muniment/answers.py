@@ -27,6 +27,8 @@ class Context:
     is_latest: bool
     #: ISO 8601 event time.
     when: str | None = None
+    #: As it was given.
+    metadata: JsonObject | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class NewMemory:
     #: Such as `30d`.
     ttl: str | None = None
     tags: Sequence[str] | None = None
+    metadata: Mapping[str, Any] | None = None
     #: Milliseconds since the epoch, or a `datetime`.
     expires_at: float | datetime | None = None
 

@@ -8,6 +8,7 @@
  */
 import { Effect } from "effect"
 import { Conflict } from "@muniment/domain/Errors"
+import { commonMetadata } from "@muniment/domain/Metadata"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, MemoryVersion, MessageSource } from "@muniment/domain/Memory"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -118,6 +119,7 @@ const joinedFields = (members: ReadonlyArray<MemoryVersion>, { threadId }: Memor
   const mentions = members.flatMap((member) => member.mentions)
   return {
     tags: [...new Set(members.flatMap(({ tags }) => tags))].slice(0, Limits.tagsPerMemoryMax),
+    metadata: commonMetadata(members.map(({ metadata }) => metadata)),
     mentions: [...new Map(mentions.map((mention) => [mention.name, mention])).values()],
     confidence: Math.min(...members.map(({ confidence }) => confidence)),
     expiresAt: ends.length === 0 ? undefined : Math.min(...ends),

@@ -136,7 +136,7 @@ export interface ExtractionScope {
   readonly account: string
   readonly request: Pick<
     CreateMemories,
-    "agentId" | "subjectId" | "threadId" | "force" | "tags" | "ttl" | "expiresAt" | "wait" | "instructions"
+    "agentId" | "subjectId" | "threadId" | "force" | "tags" | "metadata" | "ttl" | "expiresAt" | "wait" | "instructions"
   >
   readonly schemas: ReadonlyMap<string, MemorySchema>
   /** Committed with the memories. */
@@ -190,6 +190,7 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
         kind: candidate.kind,
         data,
         tags: tagsOf(request.tags ?? [], candidate),
+        metadata: request.metadata,
         mentions: candidate.mentions,
         when: instantOf(candidate.when) ?? eventTime(data, kinds.temporalProperty(schema)),
         confidence: Math.round(Math.min(Math.max(candidate.confidence, 0), 1) * 100) / 100,

@@ -92,6 +92,7 @@ const recordOf = (
     kind,
     data,
     tags: [...new Set(request.tags)],
+    metadata: request.metadata,
     mentions: [],
     when: new Date(sentAt ?? request.conversationDate ?? nowMillis).toISOString(),
     confidence: 1,

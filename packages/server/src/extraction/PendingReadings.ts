@@ -4,6 +4,7 @@
  * tries at once. Of those that read again there may be thousands, and no budget left: where one fails all wait, and it
  * comes after the others.
  */
+import { commonMetadata } from "@muniment/domain/Metadata"
 import { Clock, Effect, Option } from "effect"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { MemoryVersion } from "@muniment/domain/Memory"
@@ -133,12 +134,13 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
   const memories = stored.map(({ memory }) => memory)
   const expiresAt = isAgain ? earliestEnd(memories) : pending.expiresAt
   const tags = sharedTags(memories)
+  const metadata = commonMetadata(memories.map((memory) => memory.metadata))
   const all = yield* kinds.extractable(key.account)
   const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
   const outcome = yield* parts
     .read({
       account: key.account,
-      request: { agentId: key.agentId, tags, ...defined({ ...scope, expiresAt, instructions }) },
+      request: { agentId: key.agentId, tags, ...defined({ ...scope, expiresAt, instructions, metadata }) },
       messages,
       schemas: named ?? new Map(all.map((schema) => [schema.name, schema])),
       conversationDate,

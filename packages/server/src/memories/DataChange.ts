@@ -101,6 +101,7 @@ const prepare = Effect.fnUntraced(function* (
     contentHash: newHash,
     sources: correctedSources(old, newHash),
     tags: change.tags === undefined ? old.tags : [...new Set(change.tags)],
+    metadata: change.metadata === undefined ? old.metadata : (change.metadata ?? undefined),
     expiresAt: change.expiresAt === undefined ? old.expiresAt : (change.expiresAt ?? undefined),
     updatedAt: nowMillis,
     ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis, changedAt: undefined })

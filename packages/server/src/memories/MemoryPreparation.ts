@@ -103,6 +103,7 @@ export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
         kind,
         data,
         tags: tags ?? [],
+        metadata: metadataOf(memory, request),
         mentions: [],
         when: eventTime(data, kinds.temporalProperty(schemas.get(kind)!)),
         confidence: 1,
@@ -201,6 +202,15 @@ const tagsOf = (memory: Tagged, request: Tagged): ReadonlyArray<string> | undefi
   memory.tags === undefined && request.tags === undefined
     ? undefined
     : [...new Set([...(memory.tags ?? []), ...(request.tags ?? [])])]
+
+const metadataOf = (memory: Noted, request: Noted): JsonObject | undefined =>
+  memory.metadata === undefined && request.metadata === undefined
+    ? undefined
+    : { ...request.metadata, ...memory.metadata }
+
+interface Noted {
+  readonly metadata?: JsonObject
+}
 
 /** A memory has a bounded number of tags, wherever they come from. */
 export const requireFewTags = (memories: ReadonlyArray<Tagged>, request: Tagged) => {

@@ -74,10 +74,12 @@ const contextOf = (memory: MemoryVersion): MemoryView["context"] => ({
   ...(memory.when !== undefined && { when: memory.when }),
   mentions: memory.mentions,
   tags: memory.tags,
+  ...(memory.metadata !== undefined && { metadata: memory.metadata }),
   isLatest: memory.isLatest
 })
 
 const metadataOf = (memory: MemoryVersion): JsonObject => ({
+  ...memory.metadata,
   ...memory.data,
   ...defined({
     agentId: memory.agentId,

@@ -147,20 +147,19 @@ export class CommitTransaction {
         return
       }
       case "Patch": {
-        const { record } = change
-        const before = this.#sumOf(change.slot)
-        database
-          .prepare(patchSql)
-          .run(
-            JSON.stringify(record.tags),
-            record.expiresAt ?? null,
-            record.updatedAt,
-            record.uniqueKey ?? null,
-            jsonOf(record.neighbours),
-            extrasText(record) ?? null,
-            change.slot
-          )
-        this.#putWords(change, { row: this.#sumOf(change.slot) - before, vector: undefined })
+        const { record, slot } = change
+        const before = this.#sumOf(slot)
+        const { expiresAt = null, neighbours, tags, uniqueKey = null, updatedAt } = record
+        const values = [
+          JSON.stringify(tags),
+          expiresAt,
+          updatedAt,
+          uniqueKey,
+          jsonOf(neighbours),
+          extrasText(record) ?? null
+        ]
+        database.prepare(patchSql).run(...values, slot)
+        this.#putWords(change, { row: this.#sumOf(slot) - before, vector: undefined })
         return
       }
       case "Remove": {
@@ -270,8 +269,8 @@ const putSql = `INSERT INTO memory (${memorySumColumns.join(", ")}, extras, data
     unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours,
     speaker = excluded.speaker, traits = excluded.traits, extras = excluded.extras`
 
-const patchSql =
-  "UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ?, neighbours = ?, extras = ? WHERE slot = ?"
+const patchSql = `UPDATE memory SET tags = ?, expires_at = ?, updated_at = ?, unique_key = ?, neighbours = ?,
+  extras = ? WHERE slot = ?`
 
 const putPassageSql = "INSERT INTO passage (slot, memory, starts, ends, traits) VALUES (?, ?, ?, ?, ?)"
 const putPassageVectorSql = "UPDATE passage SET seq = ?2, model = ?3, value = ?4 WHERE slot = ?1"

@@ -88,19 +88,22 @@ export const textCondition = (condition: Condition): TextCondition => {
     case "Not":
       return anyText
     case "Field":
-      return condition.of === "data" ? textOfField(condition) : anyText
+      return textOfField(condition)
   }
 }
 
-const textOfField = ({ path, test, value }: FieldCondition): TextCondition => {
+const textOfField = ({ of, path, test, value }: FieldCondition): TextCondition => {
+  const column = of === "data" ? "data" : "extras"
   const name = JSON.stringify(path.at(-1))
   if (test === "ne" || (test === "exists" && value === false)) return anyText
   const wanted = test === "eq" ? [value] : test === "in" && Array.isArray(value) ? value : []
   if (wanted.length === 0 || wanted.length > valuesLookedForMax)
-    return { sql: "instr(data, ?) > 0", values: [`${name}:`] }
+    return { sql: `instr(${column}, ?) > 0`, values: [`${name}:`] }
   const texts = wanted.map((one) => JSON.stringify(one))
   return {
-    sql: texts.map(() => "instr(data, ?) > 0 AND (instr(data, ?) > 0 OR instr(data, ?) > 0)").join(" OR "),
+    sql: texts
+      .map(() => `instr(${column}, ?) > 0 AND (instr(${column}, ?) > 0 OR instr(${column}, ?) > 0)`)
+      .join(" OR "),
     values: texts.flatMap((text) => [text, `${name}:${text}`, `${name}:[`])
   }
 }
