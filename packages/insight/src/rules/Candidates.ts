@@ -5,7 +5,7 @@
  */
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
-import { ruleConfidence, type RuleName } from "./Confidence.ts"
+import { ruleConfidence, ruleTopic } from "./Confidence.ts"
 import type { KnownEntity } from "./Entities.ts"
 import type { Finding, SourcedFinding } from "./Finding.ts"
 import { passesGate } from "./OutputGate.ts"
@@ -52,7 +52,7 @@ const builtinCandidate = ({ finding, people, source, words }: SourcedFinding): C
   return {
     kind: builtinOf[finding.type],
     data: dataOf(finding, subject),
-    confidence: ruleConfidence[finding.rule],
+    confidence: ruleConfidence(finding.rule),
     ...(when === undefined ? {} : { when }),
     mentions: mentionsOf(finding, words),
     tags: tagsOf(finding),
@@ -128,29 +128,7 @@ const mentionsOf = (finding: Finding, words: ReadonlyArray<Word>): ReadonlyArray
   return [...unique.values()].slice(0, mentionsMax)
 }
 
-const topics: Partial<Record<RuleName, string>> = {
-  name: "identity",
-  nameFragment: "identity",
-  correction: "identity",
-  age: "identity",
-  birth: "identity",
-  origin: "identity",
-  home: "home",
-  work: "work",
-  study: "education",
-  language: "languages",
-  contact: "contact",
-  relation: "family",
-  family: "family",
-  status: "family",
-  health: "health",
-  diet: "diet",
-  possession: "possessions",
-  habit: "habits",
-  skill: "skills"
-}
-
 const tagsOf = (finding: Finding): ReadonlyArray<string> => {
-  const topic = finding.domain !== undefined && finding.domain.length <= 32 ? finding.domain : topics[finding.rule]
+  const topic = finding.domain !== undefined && finding.domain.length <= 32 ? finding.domain : ruleTopic(finding.rule)
   return topic === undefined ? [] : [topic]
 }

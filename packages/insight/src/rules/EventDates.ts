@@ -5,11 +5,22 @@
  */
 import { type SpokenDate, spokenDates } from "@muniment/engine/text/SpokenDates"
 import { dateHints } from "./lexicon/speech.ts"
-import type { EventDate } from "./EventDate.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
+
+/** A date that a sentence names. */
+export interface EventDate {
+  /** As written, and where. */
+  readonly text: string
+  readonly index: number
+  /** ISO 8601 date, or date and time (UTC) when a time was written; undefined when the day is open. */
+  readonly start: string | undefined
+  readonly end: string | undefined
+  /** What a sentence that stands alone says instead: `on 2026-11-19`, `in December 2026`. */
+  readonly absolute: string
+}
 
 /** `ahead`: what was booked or signed up for in the past tense, and lies before the speaker. */
 export type DateSide = "past" | "future" | "ahead"

@@ -12,7 +12,7 @@ import {
   sentenceOf,
   subjectOf
 } from "./Finding.ts"
-import type { EventDate } from "./EventDate.ts"
+import type { EventDate } from "./EventDates.ts"
 import { comings, habits, happenings, judged, lasting, occasions, parties, plans, whole } from "./lexicon/events.ts"
 import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"

@@ -4,7 +4,7 @@
  */
 import type { Clause } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
-import type { EventDate } from "./EventDate.ts"
+import type { EventDate } from "./EventDates.ts"
 import type { People, Person } from "./People.ts"
 import { conjugated, inThirdPerson } from "./ThirdPerson.ts"
 import type { Word } from "./Words.ts"

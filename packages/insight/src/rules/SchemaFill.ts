@@ -159,7 +159,7 @@ const candidateOf = (kind: CandidateKind, data: JsonObject, entity: KnownEntity)
   return {
     kind: kind.name,
     data,
-    confidence: ruleConfidence.filledKind,
+    confidence: ruleConfidence("filledKind"),
     ...(entity.type === "event" && typeof date === "string" ? { when: date } : {}),
     mentions: isPerson && typeof name === "string" ? [{ name, type: entity.type === "pet" ? "animal" : "person" }] : [],
     tags: [],

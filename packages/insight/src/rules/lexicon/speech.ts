@@ -47,11 +47,6 @@ export const dateHints = phrases(String.raw`
   \bwinter
 `)
 
-export const takings = phrases(String.raw`
-  take / takes / taking / (?:am|is|are|was|been|put (?:me|him|her)|started(?: me)?|went) on
-  prescribed(?: me| him| her)? / using
-`)
-
 export const noRelatives = phrases(String.raw`
   I / The / She / He / It / They / This / That / There / Monday / Tuesday / Wednesday / Thursday / Friday / Saturday
   Sunday / January / February / March / April / June / July / August / September / October / November / December
