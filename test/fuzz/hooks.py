@@ -45,6 +45,7 @@ WHERE = st.recursive(
     max_leaves=3,
 )
 schemathesis.openapi.format("where-filter", WHERE.map(json.dumps))
+schemathesis.openapi.format("moment", st.sampled_from(["2026-01-31T09:30:00Z", "2026-01-31T10:30:00+01:00", "1769851800000"]))
 schemathesis.openapi.format(
     "webhook-url", st.from_regex(r"\Ahttps://[a-z]{1,8}\.example\.com/[a-z]{0,8}\Z")
 )

@@ -192,6 +192,9 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   },
   "memories.get": ({ ids, grant }) =>
     ids.map((id) => [`/v1/memories/${id}`, { headers: grantsHeader([grant]) }] as const),
+  "memories.history": ({ ids, grant }) =>
+    ids.map((id) => [`/v1/memories/${id}/history`, { headers: grantsHeader([grant]) }] as const),
+  "memories.restore": ({ ids }) => ids.map((id) => [`/v1/memories/${id}/restore`] as const),
   "memories.update": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`, { body: { tags: ["taken"] } }] as const),
   "memories.delete": ({ ids }) => [
     ...ids.map((id) => [`/v1/memories/${id}`] as const),

@@ -170,6 +170,8 @@ describe("the document", () => {
       "GET /v1/memories/search": 2,
       "POST /v1/memories/search": 2,
       "GET /v1/memories/{id}": 1,
+      "GET /v1/memories/{id}/history": 1,
+      "POST /v1/memories/{id}/restore": 5,
       "PATCH /v1/memories/{id}": 2,
       "DELETE /v1/memories/{id}": 1,
       "POST /v1/memories/batch/search": 4,

@@ -130,7 +130,17 @@ export class Muniment implements ContractClient {
     return this.#read("get", { method: "GET", path: `/memories/${encodeURIComponent(id)}` }, options)
   }
 
-  /** Changes tags or expiry; data is changed by creating a newer version. */
+  /** Every version of a memory that is there, newest first, and how each came about. */
+  history(id: string, query: Query<"history"> = {}, options?: CallOptions): Promise<Answer<"history">> {
+    return this.#read("history", { method: "GET", path: `/memories/${encodeURIComponent(id)}/history`, query }, options)
+  }
+
+  /** Makes an older version the latest one, as a new version. */
+  restore(id: string, options?: CallOptions): Promise<Answer<"restore">> {
+    return this.#write("restore", "POST", `/memories/${encodeURIComponent(id)}/restore`, undefined, options)
+  }
+
+  /** Changes data, tags, metadata or expiry. */
   update(id: string, body: Body<"update">, options?: CallOptions): Promise<Answer<"update">> {
     return this.#write("update", "PATCH", `/memories/${encodeURIComponent(id)}`, body, options)
   }

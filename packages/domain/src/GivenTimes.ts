@@ -169,27 +169,35 @@ const momentOf = (given: string | number): string | undefined => {
 /** The moment that `SaidAt` or `AnyMoment` has let through, ISO 8601 with its offset; without one in UTC. */
 export const momentText = (given: string | number): string => momentOf(given)!
 
+/** Why a text, or a number, is not a moment in a form that is taken; undefined: it is one. */
+const momentFault = (wanted: string, isForm: (text: string) => boolean) => (given: string | number) => {
+  const isNumber = numeric.test(String(given))
+  const millis = isNumber || isForm(String(given)) ? momentIn(momentOf(given) ?? "") : Number.NaN
+  if (millis >= yearStart(saidYears.min) && millis < yearStart(saidYears.max + 1)) return undefined
+  return isNumber
+    ? misreadTime(Number(given), "milliseconds", wanted)
+    : misreadText(String(given), wanted, millis, saidYears)
+}
+
 const anyMoment = (wanted: string, isForm: (text: string) => boolean) =>
   Schema.Union([Schema.String, Schema.Finite])
     .annotate({ expected: wanted })
-    .check(
-      Schema.makeFilter(
-        (given: string | number) => {
-          const isNumber = numeric.test(String(given))
-          const millis = isNumber || isForm(String(given)) ? momentIn(momentOf(given) ?? "") : Number.NaN
-          if (millis >= yearStart(saidYears.min) && millis < yearStart(saidYears.max + 1)) return undefined
-          return isNumber
-            ? misreadTime(Number(given), "milliseconds", wanted)
-            : misreadText(String(given), wanted, millis, saidYears)
-        },
-        { expected: wanted }
-      )
-    )
+    .check(Schema.makeFilter(momentFault(wanted, isForm), { expected: wanted }))
+
+const saidForms = "an ISO 8601 date-time with its offset, or seconds or milliseconds since the epoch"
 
 /** When something was said, as this service names it: its text has an offset. */
-export const SaidAt = anyMoment(
-  "an ISO 8601 date-time with its offset, or seconds or milliseconds since the epoch",
-  (text) => moment.test(text)
+export const SaidAt = anyMoment(saidForms, (text) => moment.test(text))
+
+/** The same in a URL. */
+export const SaidAtText = Schema.String.annotate({ expected: saidForms }).check(
+  Schema.makeFilter(
+    momentFault(saidForms, (text) => moment.test(text)),
+    {
+      expected: saidForms,
+      toJsonSchema: () => ({ format: "moment" })
+    }
+  )
 )
 
 /** The same as model APIs and chat exports name it: a text without an offset is in UTC. */

@@ -108,6 +108,7 @@ export const Limits = {
   contextFactsMax: 100,
   listPageDefault: 50,
   listPageMax: 100,
+  historyVersionsMax: 100,
   facetValuesDefault: 50,
   facetValuesMax: 1_000,
   searchCandidatesMax: 100,

@@ -47,6 +47,16 @@ export type MemoryOrigin = typeof MemoryOrigin.Type
 /** Built-in kind of the messages of a conversation, one memory each. */
 export const conversationMessageKind = "conversation_message"
 
+/** What made a version that was not stored or extracted as a memory of its own. */
+export const Revision = Schema.Struct({
+  how: Schema.Literals(["corrected", "restored"]),
+  /** Key, or wallet. */
+  by: Schema.optionalKey(Schema.String),
+  /** The older version that was restored. */
+  of: Schema.optionalKey(Schema.String)
+})
+export type Revision = typeof Revision.Type
+
 /** Stored record; the namespace adds owner and version chain. */
 export interface MemoryRecord {
   readonly id: string
@@ -68,6 +78,7 @@ export interface MemoryRecord {
   readonly updatedAt: number
   /** When its data was last replaced in place; undefined: never, it is as it was stored. */
   readonly changedAt?: number | undefined
+  readonly revision?: Revision | undefined
   readonly expiresAt?: number | undefined
   /** Hash of the `uniqueOn` values; undefined for kinds without them. */
   readonly uniqueKey?: string | undefined
@@ -435,6 +446,28 @@ export const MemoryView = Schema.Struct({
 })
 export type MemoryView = typeof MemoryView.Type
 
+/** A version of a memory, and how it came about. */
+export const HistoryEntry = Schema.Struct({
+  memory: MemoryView,
+  how: Schema.Literals(["stored", "extracted", "corrected", "restored"]).annotate({
+    description:
+      "`stored`: by a call that stores; `extracted`: from messages, `metadata.sourceMessageIds` names them; `corrected`: by new data, of some kinds in place; `restored`: from an older version."
+  }),
+  at: Schema.Int.annotate({ description: "Milliseconds: when that was." }),
+  by: Schema.optionalKey(
+    Schema.String.annotate({ description: "Key or wallet that corrected or restored it, as far as it is known." })
+  ),
+  restoredFrom: Schema.optionalKey(MemoryId)
+})
+export type HistoryEntry = typeof HistoryEntry.Type
+
+/** What GET /memories/{id}/history answers, apart from `success`. */
+export const MemoryHistory = Schema.Struct({
+  versions: Schema.Array(HistoryEntry).annotate({ description: "Newest first." }),
+  total: Schema.Int.annotate({ description: "How many versions there are." })
+})
+export type MemoryHistory = typeof MemoryHistory.Type
+
 /** One term of a ranking score. */
 export const ExplainedTerm = Schema.Struct({
   term: Schema.Literals([
@@ -509,6 +542,7 @@ export const ExportedMemory = Schema.Struct({
   createdAt: RecordedAt,
   updatedAt: RecordedAt,
   changedAt: Schema.optionalKey(RecordedAt),
+  revision: Schema.optionalKey(Revision),
   expiresAt: Schema.optionalKey(RecordedExpiry),
   uniqueKey: Schema.optionalKey(Schema.String),
   origin: MemoryOrigin,

@@ -10,6 +10,7 @@ export const Prices = {
   subjects: credits(1),
   profile: credits(1),
   getMemory: credits(1),
+  history: credits(1),
   listMemories: credits(1),
   facets: credits(1),
   lookup: credits(1),

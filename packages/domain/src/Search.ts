@@ -4,7 +4,7 @@
  */
 import { Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { IsoInstant, Moment, SaidAt, TimeZone } from "./GivenTimes.ts"
+import { IsoInstant, Moment, SaidAt, SaidAtText, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
@@ -104,11 +104,9 @@ const clockParameters = {
   )
 }
 
-const AsOf = SaidAt.annotate({
-  description:
-    "Point in time, milliseconds since the epoch or ISO 8601 with its offset: what was stored and latest then, of what is still there. Default: now.",
-  examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000]
-})
+const asOfText =
+  "Point in time, milliseconds since the epoch or ISO 8601 with its offset: what was stored and latest then, of what is still there. Default: now."
+const AsOf = SaidAt.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000] })
 
 const TagsText = Schema.NonEmptyString.annotate({
   description: "Comma-separated; any of them matches.",
@@ -128,7 +126,7 @@ const filterParameters = {
   includeSuperseded: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Also older versions; default false." })
   ),
-  asOf: Schema.optionalKey(AsOf),
+  asOf: Schema.optionalKey(SaidAtText.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z"] })),
   include: Schema.optionalKey(
     Include.annotate({
       description:
@@ -195,7 +193,8 @@ export const SearchBody = Schema.Struct({
     ])
   ),
   data: Schema.optionalKey(Schema.Union([DataFilter, DataFilterText])),
-  where: Schema.optionalKey(Schema.Union([WhereFilter, WhereFilterText]))
+  where: Schema.optionalKey(Schema.Union([WhereFilter, WhereFilterText])),
+  asOf: Schema.optionalKey(AsOf)
 }).annotate({
   examples: [{ query: "Where does Alice live?", agentId: "assistant", tags: ["travel"], limit: 5 }]
 })

@@ -97,6 +97,7 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   Indexes: [{}],
   VersionsAt: [{ places }],
   Find: [{ id }, { id: "none" }],
+  History: [{ id, limit: 10 }],
   LatestOf: [{ uniqueKey: "home" }, { uniqueKey: "none" }],
   Inserted: [
     { afterSeq: -1, limit: 10 },

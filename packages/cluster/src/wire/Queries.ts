@@ -73,6 +73,7 @@ const queries = {
   Indexes: Schema.TaggedStruct("Indexes", {}),
   VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place), asOf: Schema.optional(Schema.Number) }),
   Find: Schema.TaggedStruct("Find", { id: Text }),
+  History: Schema.TaggedStruct("History", { id: Text, limit: count }),
   LatestOf: Schema.TaggedStruct("LatestOf", { uniqueKey: Text }),
   Inserted: Schema.TaggedStruct("Inserted", { afterSeq: Schema.Number, limit: count }),
   WithoutVector: Schema.TaggedStruct("WithoutVector", { model: Text, afterSlot: Schema.Number, limit: count }),
@@ -166,6 +167,7 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   ),
   VersionsAt: versions,
   Find: Schema.UndefinedOr(Version),
+  History: Schema.Struct({ versions, total: count }),
   LatestOf: Schema.UndefinedOr(Version),
   Inserted: Schema.Struct({ versions, lastSeq: MaybeNumber }),
   WithoutVector: Schema.Array(

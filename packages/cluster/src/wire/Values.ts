@@ -4,7 +4,14 @@
  */
 import { Schema, SchemaTransformation } from "effect"
 import { DataFilter, Include } from "@muniment/domain/Search"
-import { JsonObject, type MemoryRecord, type MemoryVersion, Mention, MessageSource } from "@muniment/domain/Memory"
+import {
+  JsonObject,
+  type MemoryRecord,
+  type MemoryVersion,
+  Mention,
+  MessageSource,
+  Revision
+} from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { MemoryPlace, QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
 import type { ScoredQuery } from "@muniment/engine/ranking/Evidence"
@@ -110,6 +117,7 @@ const recordFields = {
   createdAt: Schema.Number,
   updatedAt: Schema.Number,
   changedAt: optionalNumber,
+  revision: Schema.optional(Revision),
   expiresAt: optionalNumber,
   uniqueKey: optionalText,
   origin: Schema.Literals(["direct", "extraction", "conversation"]),

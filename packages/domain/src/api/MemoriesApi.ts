@@ -14,9 +14,11 @@ import {
   ExtractMemories,
   LookupMemory,
   MemoryChange,
+  MemoryHistory,
   MemoryView,
   SearchHit
 } from "../Memory.ts"
+import { Limits } from "../Limits.ts"
 import { Prices } from "../Prices.ts"
 import {
   BatchDelete,
@@ -140,6 +142,35 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.get("get", "/memories/:id", { params: { id }, success: One, error: readErrors }).annotateMerge(
       operation("Get a memory", { price: Prices.getMemory })
+    ),
+    HttpApiEndpoint.get("history", "/memories/:id/history", {
+      params: { id },
+      query: {
+        limit: Schema.optionalKey(
+          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.historyVersionsMax })).annotate({
+            description: "At most so many versions, 1 to 100; default 50."
+          })
+        )
+      },
+      success: Schema.Struct({ success, ...MemoryHistory.fields }),
+      error: readErrors
+    }).annotateMerge(
+      operation("List the versions of a memory", {
+        description: "Every version that is there, newest first, and how each came about.",
+        price: Prices.history
+      })
+    ),
+    HttpApiEndpoint.post("restore", "/memories/:id/restore", {
+      params: { id },
+      headers: ChangeHeaders,
+      success: One,
+      error: changeErrors
+    }).annotateMerge(
+      operation("Make an older version the latest one", {
+        description:
+          "As a new version with its data, tags, metadata and expiry, which the answer is. Of the latest version it changes nothing and costs nothing.",
+        price: Prices.createMemories
+      })
     ),
     HttpApiEndpoint.patch("update", "/memories/:id", {
       params: { id },

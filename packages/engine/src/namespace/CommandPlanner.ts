@@ -513,6 +513,7 @@ const replacement = (old: MemoryRecord, { record, setsExpiry, setsTags = false }
   threadId: old.origin === "conversation" ? old.threadId : (record.threadId ?? old.threadId),
   updatedAt: record.updatedAt,
   changedAt: record.contentHash === old.contentHash ? old.changedAt : record.updatedAt,
+  revision: record.contentHash === old.contentHash ? old.revision : (record.revision ?? { how: "corrected" }),
   expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
   tags: setsTags ? record.tags : old.tags,
   metadata: record.metadata ?? old.metadata,

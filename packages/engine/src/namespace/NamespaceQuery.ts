@@ -48,6 +48,7 @@ export type RecordQuery =
   | ExactCosinesAt
   | VersionsAt
   | Find
+  | History
   | LatestOf
   | Inserted
   | WithoutVector
@@ -79,6 +80,7 @@ export interface Answers {
   readonly Indexes: ReadonlyArray<IndexState>
   readonly VersionsAt: ReadonlyArray<MemoryVersion>
   readonly Find: MemoryVersion | undefined
+  readonly History: FoundHistory
   readonly LatestOf: MemoryVersion | undefined
   readonly Inserted: InsertedVersions
   readonly WithoutVector: ReadonlyArray<RecordWithoutVector>
@@ -273,6 +275,19 @@ export interface VersionsAt {
 export interface Find {
   readonly _tag: "Find"
   readonly id: string
+}
+
+/** The live versions of a memory, newest first: at most `limit`. */
+export interface History {
+  readonly _tag: "History"
+  readonly id: string
+  readonly limit: number
+}
+
+export interface FoundHistory {
+  readonly versions: ReadonlyArray<MemoryVersion>
+  /** How many there are; 0: the memory is not there. */
+  readonly total: number
 }
 
 /** The latest live memory of a unique key. */

@@ -23,6 +23,7 @@ import type {
   Candidates,
   Cosines,
   CountMatching,
+  FoundHistory,
   FoundNames,
   FoundTerms,
   IndexState,
@@ -224,6 +225,15 @@ export class NamespaceReader {
     return Effect.flatMap(this.#store.slotOf(id), (slot) => {
       if (slot === undefined || !this.#at(nowMillis).isLive(slot)) return Effect.succeed(undefined)
       return Effect.map(this.versions([{ id, slot }]), ([version]) => version)
+    })
+  }
+
+  history(id: string, limit: number, nowMillis: number): Effect.Effect<FoundHistory, StoreError> {
+    return Effect.flatMap(this.#store.slotOf(id), (slot) => {
+      const table = this.#at(nowMillis)
+      const slots = slot === undefined || !table.isLive(slot) ? [] : table.versionsOf(slot)
+      const places = slots.slice(0, limit).map((one) => ({ id: table.row(one)!.id, slot: one }))
+      return Effect.map(this.versions(places), (versions) => ({ versions, total: slots.length }))
     })
   }
 

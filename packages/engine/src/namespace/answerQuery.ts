@@ -70,6 +70,8 @@ export const answerFromFile = (
       return reader.versions(query.places, query.asOf)
     case "Find":
       return reader.find(query.id, nowMillis)
+    case "History":
+      return reader.history(query.id, query.limit, nowMillis)
     case "LatestOf":
       return reader.latestOf(query.uniqueKey, nowMillis)
     case "Inserted":

@@ -26,6 +26,7 @@ from .answers import (
     Extracted,
     Facets,
     FoundMemories,
+    History,
     HookDeliveries,
     Hooks,
     HookTrial,
@@ -315,6 +316,17 @@ def lookup(*, agent_id: str, kind: str, key: Mapping[str, Any], subject_id: str 
 def get(id: str) -> Call[OneMemory]:
     """One memory, with the `version` that `if_match` takes."""
     return Call("GET", f"/memories/{_segment(id)}", result(OneMemory))
+
+
+def history(id: str, *, limit: int | None = None) -> Call[History]:
+    """Every version of a memory that is there, newest first, and how each came about."""
+    return Call("GET", f"/memories/{_segment(id)}/history", result(History), query=given({"limit": limit}))
+
+
+def restore(id: str, *, if_match: str | None = None, idempotency_key: str | None = None) -> Call[OneMemory]:
+    """Makes an older version the latest one, as a new version."""
+    call = _write("POST", f"/memories/{_segment(id)}/restore", OneMemory, None, idempotency_key)
+    return replace(call, if_match=if_match)
 
 
 def update(

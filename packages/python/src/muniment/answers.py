@@ -60,6 +60,24 @@ class OneMemory:
 
 
 @dataclass(frozen=True)
+class HistoryEntry:
+    memory: Memory
+    how: Literal["stored", "extracted", "corrected", "restored"]
+    #: Milliseconds since the epoch.
+    at: int
+    #: Key or wallet that corrected or restored it, as far as it is known.
+    by: str | None = None
+    restored_from: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    #: Newest first.
+    versions: tuple[HistoryEntry, ...]
+    total: int
+
+
+@dataclass(frozen=True)
 class MemoryPage:
     memories: tuple[Memory, ...]
     total: int

@@ -10,7 +10,7 @@ import { answerHeaders } from "../answerHeaders.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { etagOf, ifMatchOf } from "../memories/IfMatch.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { memoryView } from "../memories/MemoryViews.ts"
+import { historyEntry, memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
 import { answered } from "./answered.ts"
@@ -69,6 +69,8 @@ export const memoriesHandlers = HttpApiBuilder.group(
       get: Effect.fnUntraced(function* ({ params }) {
         return yield* one(yield* memories.get(yield* CurrentCall, params.id))
       }),
+      history: ({ params, query }) => historyIn(memories, params.id, query.limit),
+      restore: ({ headers, params }) => restoredIn(memories, params.id, headers["if-match"]),
       update: Effect.fnUntraced(function* ({ headers, params, payload }) {
         const ifMatch = ifMatchOf(headers["if-match"])
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
@@ -102,3 +104,16 @@ const one = (found: MemoryVersion) => {
   const memory = memoryView(found)
   return Effect.as(answerHeaders({ etag: etagOf(memory.version) }), { success: true as const, memory })
 }
+
+const historyIn = Effect.fnUntraced(function* (
+  { history }: MemoryService["Service"],
+  id: string,
+  limit = Limits.listPageDefault
+) {
+  const { total, versions } = yield* history(yield* CurrentCall, id, limit)
+  return { success: true as const, versions: versions.map(historyEntry), total }
+})
+
+const restoredIn = Effect.fnUntraced(function* ({ restore }: MemoryService["Service"], id: string, ifMatch?: string) {
+  return yield* one(yield* restore(yield* CurrentCall, id, ifMatchOf(ifMatch)))
+})

@@ -1,5 +1,5 @@
 /**
- * New data for one memory (contract: Memories): validated as when it is stored; of a kind with versions a new version, of
+ * New data for one memory, or that of an older version (contract: Memories): validated as when it is stored; of a kind with versions a new version, of
  * others in place. Tags and expiry that the change does not name are those of the memory.
  *
  * Invariant: it builds on the memory as it is when it is committed, or on none: what changed since it was read is read
@@ -7,6 +7,7 @@
  */
 import { Clock, Effect } from "effect"
 import { InvalidRequest, memoryNotFound, Unavailable } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
 import type { PricedCall } from "@muniment/domain/api/Middleware"
 import {
   correctedSources,
@@ -19,6 +20,7 @@ import { traced } from "@muniment/domain/traced"
 import { Prices } from "@muniment/domain/Prices"
 import { versionTag } from "@muniment/engine/namespace/versionTag"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { contentHash } from "@muniment/trust/CanonicalJson"
@@ -36,35 +38,59 @@ interface Parts {
   readonly ids: MemoryIds
 }
 
-interface Asked {
+interface Named {
   readonly key: NamespaceKey
   readonly id: string
-  readonly change: MemoryChange & { readonly data: JsonObject }
   readonly ifMatch: IfMatch
 }
+
+interface Asked extends Named {
+  readonly change: MemoryChange & { readonly data: JsonObject }
+}
+
+type Prepared = Omit<PreparedMemory, "vector">
 
 /** Each is by another writer who came first. */
 const attemptsMax = 8
 
 export const changeData = traced("MemoryService.changeData")(function* (parts: Parts, call: PricedCall, asked: Asked) {
-  const { key, ifMatch } = asked
+  return yield* stored(parts, call, asked, (found) => prepare(parts, call, asked, found))
+})
+
+/** An older version as a new one, which is the latest then; the latest as it is. */
+export const restoreVersion = traced("MemoryService.restoreVersion")(function* (
+  parts: Parts,
+  call: PricedCall,
+  named: Named
+) {
+  return yield* stored(parts, call, named, (found) => restored(parts, call, named, found))
+})
+
+const stored = Effect.fnUntraced(function* <E>(
+  parts: Parts,
+  call: PricedCall,
+  named: Named,
+  prepared: (found: MemoryVersion) => Effect.Effect<Prepared | undefined, E>
+) {
+  const { key, ifMatch } = named
   let isReserved = false
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const found = yield* parts.host.answer(key, { _tag: "Find", id: asked.id })
+    const found = yield* parts.host.answer(key, { _tag: "Find", id: named.id })
     if (found === undefined) return yield* memoryNotFound()
     const current = versionTag(found, found.isLatest)
-    const prepared = yield* prepare(parts, call, asked, found)
+    const next = yield* prepared(found)
+    if (next === undefined) return found
     if (!isReserved) yield* call.reserve({ changes: [key.agentId], price: Prices.createMemories })
     isReserved = true
-    const stored = yield* parts.embedding.storing(key, [prepared.record], "briefly", (vectors) =>
+    const answer = yield* parts.embedding.storing(key, [next.record], "briefly", (vectors) =>
       parts.host.ask(key, {
         _tag: "StoreMemories",
-        memories: [{ ...prepared, vector: vectors[0] }],
+        memories: [{ ...next, vector: vectors[0] }],
         idempotency: call.token,
-        expected: { id: asked.id, versions: ifMatch ?? [current] }
+        expected: { id: named.id, versions: ifMatch ?? [current] }
       })
     )
-    const [memory] = [...stored.created, ...stored.updated]
+    const [memory] = [...answer.created, ...answer.updated]
     if (memory !== undefined) return memory
     if (ifMatch !== undefined) return yield* versionMismatch
   }
@@ -104,10 +130,37 @@ const prepare = Effect.fnUntraced(function* (
     metadata: change.metadata === undefined ? old.metadata : (change.metadata ?? undefined),
     expiresAt: change.expiresAt === undefined ? old.expiresAt : (change.expiresAt ?? undefined),
     updatedAt: nowMillis,
+    revision: { how: "corrected", ...byOf(caller) },
     ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis, changedAt: undefined })
   }
   return { record, isReplacement: !isVersion, setsExpiry: true, setsTags: true }
 })
+
+const restored = Effect.fnUntraced(function* (
+  { ids }: Parts,
+  { caller }: PricedCall,
+  { id, ifMatch, key }: Named,
+  found: MemoryVersion
+) {
+  if (ifMatch !== undefined && !ifMatch.includes(versionTag(found, found.isLatest))) return yield* versionMismatch
+  const { isLatest, supersededBy: _supersededBy, supersedes: _supersedes, ...old } = found
+  if (isLatest) return undefined
+  const nowMillis = yield* Clock.currentTimeMillis
+  const record: MemoryRecord = {
+    ...old,
+    id: yield* ids.next(key.tag),
+    createdAt: nowMillis,
+    updatedAt: nowMillis,
+    changedAt: undefined,
+    revision: { how: "restored", of: id, ...byOf(caller) }
+  }
+  return { record, isReplacement: false, setsExpiry: true, setsTags: true } satisfies Prepared
+})
+
+const byOf = ({ isOperator, keyId, walletAddress }: Identity): { readonly by?: string } => {
+  const by = isOperator === true ? "operator" : (keyId ?? walletAddress)
+  return by === undefined ? {} : { by }
+}
 
 const otherKey = Effect.suspend(() =>
   Effect.fail(

@@ -45,6 +45,7 @@ import {
 } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ExpectedMemory, RemoveMemories } from "@muniment/engine/namespace/Commands"
+import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -61,11 +62,11 @@ import {
   uniqueKey,
   validMemories
 } from "./MemoryPreparation.ts"
-import { changeData } from "./DataChange.ts"
+import { changeData, restoreVersion } from "./DataChange.ts"
 import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
-import { latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
+import { historyOf, latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | PayloadTooLarge | ChargeFailure
@@ -95,6 +96,14 @@ export class MemoryService extends Context.Service<
       change: MemoryChange,
       ifMatch?: IfMatch
     ) => Effect.Effect<MemoryVersion, ChangeFailure>
+    /** Versions of a memory that the caller sees, newest first: at most `limit`. */
+    readonly history: (
+      call: PricedCall,
+      id: string,
+      limit: number
+    ) => Effect.Effect<FoundHistory, NotFound | ChargeFailure>
+    /** An older version as a new one, the latest; the latest as it is. */
+    readonly restore: (call: PricedCall, id: string, ifMatch?: IfMatch) => Effect.Effect<MemoryVersion, ChangeFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
     readonly patchAll: (
       call: PricedCall,
@@ -140,6 +149,11 @@ export class MemoryService extends Context.Service<
         facet: (call, query) =>
           Effect.andThen(call.reserve({ agent: query.filter.agentId }), facet(parts, call.caller, query)),
         patch: (call, id, change, ifMatch) => patchOne(parts, call, id, change, ifMatch),
+        history: (call, id, limit) => historyOf(parts, call, id, limit),
+        restore: (call, id, ifMatch) =>
+          Effect.flatMap(holderOf(parts, call, id, ifMatch), (key) =>
+            restoreVersion(parts, call, { key, id, ifMatch })
+          ),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
         remove: (call, id, versions, ifMatch) => removeOne(parts, call, id, versions, ifMatch),
         removeBatch: (call, request) => removeBatch(parts, call, request),

@@ -5,6 +5,7 @@
 import {
   backingSources,
   type ExportedMemory,
+  type HistoryEntry,
   type JsonObject,
   type MemoryEntry,
   type MemoryVersion,
@@ -28,6 +29,17 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
   source: "own",
   version: versionOf(memory)
 })
+
+export const historyEntry = (memory: MemoryVersion): HistoryEntry => {
+  const { changedAt, createdAt, origin, revision } = memory
+  return {
+    memory: memoryView(memory),
+    how: revision?.how ?? (origin === "extraction" ? "extracted" : "stored"),
+    at: changedAt ?? createdAt,
+    ...(revision?.by !== undefined && { by: revision.by }),
+    ...(revision?.of !== undefined && { restoredFrom: revision.of })
+  }
+}
 
 /** `grantor` is given for a shared memory, whose view names its source. */
 export const searchHit = (

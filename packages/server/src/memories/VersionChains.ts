@@ -1,11 +1,15 @@
 /**
- * Version chains of memories with unique fields, for deletions (contract: Memories): which versions belong together, and
- * which one becomes the latest again when others are removed. A chain is followed by its links, so it may be of any
+ * Version chains of memories with unique fields, for histories and deletions (contract: Memories): which versions belong
+ * together, and which one becomes the latest again when others are removed. A chain is followed by its links, so it may be of any
  * length, and is never held as a whole in one command.
  */
 import { Effect } from "effect"
+import type { PricedCall } from "@muniment/domain/api/Middleware"
+import { memoryNotFound } from "@muniment/domain/Errors"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import type { ReadError } from "@muniment/engine/host/NamespaceHost"
+import type { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import type { NamespaceHost, ReadError } from "@muniment/engine/host/NamespaceHost"
+import { sees } from "../identity/KeyScopes.ts"
 
 type Find = (id: string) => Effect.Effect<MemoryVersion | undefined, ReadError>
 
@@ -52,3 +56,23 @@ export const versionsBeneath = Effect.fnUntraced(function* (find: Find, ids: Rea
 /** Those of `ids` that are the latest version now. */
 export const latestOf = (find: Find, ids: ReadonlyArray<string>) =>
   Effect.map(Effect.forEach(ids, find), (found) => found.flatMap((one) => (one?.isLatest === true ? [one.id] : [])))
+
+interface Owners {
+  readonly directory: NamespaceDirectory["Service"]
+  readonly host: NamespaceHost["Service"]
+}
+
+/** Versions of a memory that the caller sees, newest first: at most `limit`. They have one agent and one subject. */
+export const historyOf = Effect.fn("VersionChains.historyOf")(function* (
+  { directory, host }: Owners,
+  call: PricedCall,
+  id: string,
+  limit: number
+) {
+  const key = directory.holding(call.caller.account.id, id)
+  if (key === undefined) return yield* memoryNotFound()
+  const found = yield* host.answer(key, { _tag: "History", id, limit })
+  if (!found.versions.some((version) => sees(call.caller, version))) return yield* memoryNotFound()
+  yield* call.reserve({ agent: key.agentId })
+  return found
+})

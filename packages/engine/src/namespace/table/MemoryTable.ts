@@ -285,6 +285,13 @@ export class MemoryTable {
     return row === undefined ? undefined : chain?.before(row, this.#live.has.bind(this.#live))
   }
 
+  /** Slots of the live versions of a memory, newest first. */
+  versionsOf(slot: number): ReadonlyArray<number> {
+    const row = this.#rows[slot]
+    const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
+    return chain?.newestFirst((one) => this.#live.has(one)) ?? (this.#live.has(slot) ? [slot] : [])
+  }
+
   /** As they are, or as they were at a time. */
   links(slot: number, asOf?: number): VersionLinks {
     const row = this.#rows[slot]

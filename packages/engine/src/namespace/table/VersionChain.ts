@@ -39,6 +39,14 @@ export class VersionChain {
     return this.#walk(this.#indexOf(place.createdSeq) + 1, 1, isLive)
   }
 
+  /** Slots of the live versions, the last inserted first. */
+  newestFirst(isLive: (slot: number) => boolean): ReadonlyArray<number> {
+    return this.#places
+      .map(({ slot }) => slot)
+      .filter(isLive)
+      .reverse()
+  }
+
   #walk(from: number, step: number, isLive: (slot: number) => boolean): number | undefined {
     for (let at = from; at >= 0 && at < this.#places.length; at += step) {
       if (isLive(this.#places[at]!.slot)) return this.#places[at]!.slot

@@ -288,8 +288,8 @@ export const versionWithSums = 10
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`
-/** Since version 13 its extras too. */
-const allBytes = (row: string): string => `${rowBytes(row)} + coalesce(octet_length(${row}extras), 0)`
+/** Since version 13 its metadata too. */
+const allBytes = (row: string): string => `${rowBytes(row)} + coalesce(octet_length(${row}extras -> '$.metadata'), 0)`
 const addBytes = (difference: string): string => `UPDATE meta SET value = value + ${difference} WHERE key = 'bytes';`
 
 /** Of version 8. */
