@@ -188,6 +188,23 @@ describe("the request", () => {
     expect(handed.text).not.toContain("My name is Bob")
   })
 
+  it("hands over what was known at a point in time", async () => {
+    const hal = { agentId: "helper", subjectId: "hal" }
+    const schema = schemaText({ city: text })
+    await ann.post("/v1/schemas", { name: "home", description: "d", uniqueOn: ["kind"], schema })
+    const [first] = await ann.create("helper", [{ kind: "home", data: { city: "Turin" } }], { subjectId: "hal" })
+    const asOf = first.metadata.createdAt
+    while (Date.now() <= asOf);
+    await ann.create("helper", [{ kind: "home", data: { city: "Milan" } }, instruction("Sing.")], { subjectId: "hal" })
+    const then = await context({ ...hal, query: "Milan or Turin", asOf })
+    expect(then.text).toContain("city Turin")
+    expect(then.text).not.toMatch(/Milan|Sing/)
+    expect((await context({ ...hal, query: "Milan or Turin" })).text).toMatch(/Sing[^]*city Milan/)
+    const { body } = await ann.call("GET", `/v1/subjects/hal/profile?asOf=${asOf}`)
+    expect(JSON.stringify(body.topics)).toMatch(/Turin/)
+    expect(JSON.stringify(body.topics)).not.toMatch(/Milan|Sing/)
+  })
+
   it("is refused with a query and messages, an unknown name, or room for nothing", async () => {
     const refused = [
       { query: "q", messages: [{ role: "user", content: "c" }] },

@@ -8,7 +8,7 @@ import { Conversation } from "./Conversation.ts"
 import { Moment, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { QueryText, Scope } from "./Search.ts"
+import { AsOf, AsOfText, QueryText, Scope } from "./Search.ts"
 import { WhereFilter } from "./Where.ts"
 
 /** In the order in which they stand. */
@@ -67,9 +67,11 @@ export const ContextRequest = Schema.Struct({
         "Whose memories are searched: `own`, `shared` or `all` (default). All other sections are own memories."
     })
   ),
+  asOf: Schema.optionalKey(AsOf),
   now: Schema.optionalKey(
     Moment.annotate({
-      description: "What `yesterday` in the query, lately and to come count from; default: when the request arrives."
+      description:
+        "What `yesterday` in the query, lately and to come count from; default: `asOf`, else when the request arrives."
     })
   ),
   timeZone: Schema.optionalKey(
@@ -183,6 +185,7 @@ export type SubjectPage = typeof SubjectPage.Type
 /** Query parameters of GET /subjects/{id}/profile. */
 export const ProfileParameters = {
   agentId: Schema.optionalKey(AgentId),
+  asOf: Schema.optionalKey(AsOfText),
   timeZone: ContextRequest.fields.timeZone
 }
 

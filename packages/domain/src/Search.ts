@@ -106,7 +106,9 @@ const clockParameters = {
 
 const asOfText =
   "Point in time, milliseconds since the epoch or ISO 8601 with its offset: what was stored and latest then, of what is still there. Default: now."
-const AsOf = SaidAt.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000] })
+export const AsOf = SaidAt.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000] })
+/** The same in a URL. */
+export const AsOfText = SaidAtText.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z"] })
 
 const TagsText = Schema.NonEmptyString.annotate({
   description: "Comma-separated; any of them matches.",
@@ -126,7 +128,7 @@ const filterParameters = {
   includeSuperseded: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Also older versions; default false." })
   ),
-  asOf: Schema.optionalKey(SaidAtText.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z"] })),
+  asOf: Schema.optionalKey(AsOfText),
   include: Schema.optionalKey(
     Include.annotate({
       description:

@@ -207,9 +207,15 @@ def subjects(
     return Call("GET", "/subjects", result(SubjectPage), query=given(locals()))
 
 
-def profile(subject_id: str, *, agent_id: str | None = None, time_zone: str | None = None) -> Call[SubjectProfile]:
+def profile(
+    subject_id: str,
+    *,
+    agent_id: str | None = None,
+    as_of: Moment | float | None = None,
+    time_zone: str | None = None,
+) -> Call[SubjectProfile]:
     """What is known of a subject now, by topic, with what held before."""
-    query = given({"agent_id": agent_id, "time_zone": time_zone})
+    query = given({"agent_id": agent_id, "as_of": as_of, "time_zone": time_zone})
     return Call("GET", f"/subjects/{_segment(subject_id)}/profile", result(SubjectProfile), query=query)
 
 

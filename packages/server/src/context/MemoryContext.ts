@@ -19,7 +19,7 @@ import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Me
 import { traced } from "@muniment/domain/traced"
 import { plainConversation } from "../extraction/PlainMessages.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
-import type { SearchQuery } from "../search/SearchQuery.ts"
+import { asOfIn, type SearchQuery } from "../search/SearchQuery.ts"
 import { contextDays } from "./ContextDays.ts"
 import {
   type ContextLine,
@@ -70,12 +70,14 @@ const contextFor = traced("MemoryContext.context")(function* (
   const { maxTokens = Limits.contextTokensDefault, timeZone, tokenizer = "o200k_base" } = request
   const wanted = new Set<ContextSectionName>(request.sections ?? contextSections)
   const { prompt, text } = asked(request)
-  const nowMillis = request.now === undefined ? yield* Clock.currentTimeMillis : Date.parse(request.now)
+  const { agentId, subjectId } = request
+  const asOf = request.asOf === undefined ? undefined : asOfIn(request.asOf)
+  const nowMillis = request.now === undefined ? (asOf ?? (yield* Clock.currentTimeMillis)) : Date.parse(request.now)
   const days = contextDays(nowMillis, timeZone)
   const isSearched = text !== undefined && wanted.has("found")
-  const found = isSearched ? yield* searches.hits(call, queryOf(request, text, grants)) : undefined
-  if (found === undefined) yield* call.reserve({ agent: request.agentId })
-  const known = yield* subjects.forContext(call.caller, request, nowMillis)
+  const found = isSearched ? yield* searches.hits(call, queryOf(request, text, asOf, grants)) : undefined
+  if (found === undefined) yield* call.reserve({ agent: agentId })
+  const known = yield* subjects.forContext(call.caller, { agentId, subjectId, asOf }, nowMillis)
   const about = yield* profileLines(subjects, call.caller, known.facts, days)
   const fixed = about.filter(({ section }) => wanted.has(section))
   const userName = known.names[0]?.split(" ")[0] ?? "User"
@@ -146,16 +148,17 @@ const isInPrompt = ({ data }: MemoryVersion, prompt: ReadonlySet<string>): boole
 const queryOf = (
   { agentId, now, scope = "all", subjectId, threadId, timeZone, where }: ContextRequest,
   text: string,
+  asOf: number | undefined,
   grants: string | undefined
 ): SearchQuery => ({
   mode: "llm",
   text,
-  filter: { agentId, subjectId, threadId, where },
+  filter: { agentId, subjectId, threadId, where, asOf },
   limit: Limits.contextHits,
   minRelevance: 0,
   newerFirst: true,
   recall: undefined,
-  askedAtMillis: now === undefined ? undefined : Date.parse(now),
+  askedAtMillis: now === undefined ? asOf : Date.parse(now),
   timeZone,
   candidates: undefined,
   explain: false,

@@ -28,6 +28,8 @@ import { topicOf } from "./FactTopics.ts"
 export interface SubjectScope {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
+  /** Milliseconds: what was stored and latest then. */
+  readonly asOf?: number | undefined
 }
 
 export interface SubjectFact {
@@ -120,8 +122,8 @@ const namespacesOf = ({ directory }: Parts, caller: Identity, { agentId }: Pick<
   directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
 
 const listed = (parts: Parts, caller: Identity, scope: SubjectScope, more: MemoryFilter, limit: number) => {
-  const { agentId, subjectId } = scope
-  const filter = { agentId, subjectId, hasNoSubject: subjectId === undefined, include: "extracted", ...more } as const
+  const hasNoSubject = scope.subjectId === undefined
+  const filter = { ...scope, hasNoSubject, include: "extracted", ...more } as const
   return parts.searcher.list(namespacesOf(parts, caller, scope), narrowed(caller, filter), { after: undefined, limit })
 }
 

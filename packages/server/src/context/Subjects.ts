@@ -27,6 +27,8 @@ export interface ProfileAsked {
   readonly subjectId: string
   readonly agentId: string | undefined
   readonly timeZone: string | undefined
+  /** Milliseconds; undefined: now. */
+  readonly asOf: number | undefined
 }
 
 interface FoundSubjects extends Omit<SubjectPage, "nextCursor"> {
@@ -77,11 +79,11 @@ const list = traced("Subjects.list")(function* (
 const profile = traced("Subjects.profile")(function* (
   facts: SubjectFacts,
   call: PricedCall,
-  { agentId, subjectId, timeZone }: ProfileAsked
+  { agentId, asOf, subjectId, timeZone }: ProfileAsked
 ) {
   yield* call.reserve({ agent: agentId })
   const days = contextDays(yield* Clock.currentTimeMillis, timeZone)
-  const known = yield* facts.newest(call.caller, { agentId, subjectId }, Limits.profileMemoriesMax)
+  const known = yield* facts.newest(call.caller, { agentId, subjectId, asOf }, Limits.profileMemoriesMax)
   const byTopic = Map.groupBy(known.facts, topicIn)
   const topics = yield* Effect.forEach(profileHeadings, (topic) =>
     Effect.map(

@@ -6,6 +6,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Limits } from "@muniment/domain/Limits"
 import { MemoryContext } from "../context/MemoryContext.ts"
 import { Subjects } from "../context/Subjects.ts"
+import { asOfIn } from "../search/SearchQuery.ts"
 import { agentsCursor } from "./Cursor.ts"
 
 export const contextHandlers = HttpApiBuilder.group(
@@ -32,8 +33,13 @@ export const contextHandlers = HttpApiBuilder.group(
           ...(next !== undefined && { nextCursor: agentsCursor.encode({ after: next }) })
         }
       }),
-      profile: Effect.fnUntraced(function* ({ params, query: { agentId, timeZone } }) {
-        const known = yield* subjects.profile(yield* CurrentCall, { subjectId: params.id, agentId, timeZone })
+      profile: Effect.fnUntraced(function* ({ params, query: { agentId, asOf, timeZone } }) {
+        const known = yield* subjects.profile(yield* CurrentCall, {
+          subjectId: params.id,
+          agentId,
+          timeZone,
+          asOf: asOf === undefined ? undefined : asOfIn(asOf)
+        })
         return { success: true as const, ...known }
       })
     })

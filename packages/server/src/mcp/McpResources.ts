@@ -136,7 +136,7 @@ const read = Effect.fnUntraced(function* (parts: Parts, caller: Identity, params
     const { agentId } = scopeDefaults(headers)
     const priced = { caller, params, operation: "profile", price: Prices.profile }
     return yield* pricedRead(calls, priced, (call) =>
-      Effect.map(subjects.profile(call, { subjectId, agentId, timeZone: undefined }), (profile) => ({
+      Effect.map(subjects.profile(call, { subjectId, agentId, timeZone: undefined, asOf: undefined }), (profile) => ({
         contents: [{ uri, mimeType, text: JSON.stringify({ success: true, ...profile }) }]
       }))
     )

@@ -146,7 +146,7 @@ const hitsOf = traced("CallerSearch.hits")(function* (parts: Parts, call: Priced
       turnsAround(parts.host, namespaces, {
         places: messages.map(({ ranked }) => ranked.candidate),
         eachSide,
-        visible: (key) => ({ anyOf: scopeOf(key) })
+        visible: (key) => ({ anyOf: scopeOf(key), asOf: query.filter.asOf })
       }),
     grantorOf: (namespace) => owners.get(namespace)?.grantor,
     attested: (placed) =>

@@ -149,7 +149,7 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
   } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject" | "hasNoThread">, unknown> & MemoryFilter
 })
 
-const asOfIn = (given: string | number): number => Date.parse(momentText(given))
+export const asOfIn = (given: string | number): number => Date.parse(momentText(given))
 
 const tagsIn = (text: string): ReadonlyArray<string> =>
   text
