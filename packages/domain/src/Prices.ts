@@ -11,6 +11,7 @@ export const Prices = {
   profile: credits(1),
   getMemory: credits(1),
   history: credits(1),
+  restore: credits(5),
   listMemories: credits(1),
   facets: credits(1),
   lookup: credits(1),

@@ -169,7 +169,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       operation("Make an older version the latest one", {
         description:
           "As a new version with its data, tags, metadata and expiry, which the answer is. Of the latest version it changes nothing and costs nothing.",
-        price: Prices.createMemories
+        price: Prices.restore
       })
     ),
     HttpApiEndpoint.patch("update", "/memories/:id", {
