@@ -17,11 +17,9 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   "README.md": [
     /Muniment is ready/,
     /^\s*$/,
-    /"created":\[\{"id":"mem_/,
-    /"fact":"Alice lives in Seattle"/,
+    /"created":\[\{"id":"mem_[^]*"memories":\[[^]*"fact":"Alice lives in Seattle"/,
     /"created":\[\{[^]*Oslo[^]*"rejected":\[\]/,
-    /"text":"[^]*## About Bob[^]*Oslo/,
-    /"answer":"[^]*Oslo[^]*"grounded":true/,
+    /"text":"[^]*Oslo[^]*"answer":"[^]*Oslo[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
     /4 memories of operator exported[^]*4 were there already/,
