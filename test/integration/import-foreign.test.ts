@@ -115,7 +115,14 @@ const cases: ReadonlyArray<readonly [format: string, text: string, messages: Rea
       "mem0",
       JSON.stringify({
         results: [
-          { id: "a", memory: "Likes tea", user_id: "kim", created_at: second(0), categories: ["food"] },
+          {
+            id: "a",
+            memory: "Likes tea",
+            user_id: "kim",
+            created_at: second(0),
+            categories: ["food"],
+            metadata: { mood: "calm" }
+          },
           { id: "b", memory: "Plays the oboe", user_id: "kim", created_at: second(1) },
           { id: "c", memory: "", user_id: "kim" }
         ]
@@ -189,6 +196,12 @@ it("a fact that is no longer valid is the history of the memory that says so", a
   const earlier = superseded.memories.find(({ data }: Memory) => data["fact"] === "Kim worked at Beta")
   expect(earlier.context).toMatchObject({ isLatest: false, when: second(0) })
   expect(superseded.memories.find((one: Memory) => one.id === id).metadata.supersedes).toBe(earlier.id)
+})
+
+it("what mem0 notes beside a memory is its metadata, which filters reach", async () => {
+  const where = encodeURIComponent(JSON.stringify({ "metadata.mood": "calm" }))
+  const { body } = await server.call("GET", `/v1/memories?agentId=mem0&where=${where}`, { key: operatorKey })
+  expect(body.memories.map(saidOf)).toEqual([`kim ${second(0)} Likes tea`])
 })
 
 describe("a folder of notes", () => {

@@ -12,6 +12,8 @@ export interface Sample {
   readonly kept: ReadonlyArray<string>
   readonly leftOut?: Readonly<Record<string, number>>
   readonly unkept?: Readonly<Record<string, number>>
+  /** Of those that have some. */
+  readonly metadata?: ReadonlyArray<object>
 }
 
 export const node = (id: string, parent: string | null, role: string, text: string, at: number, more: object = {}) => [
@@ -235,7 +237,7 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       })
     },
     kept: [`imported/ factual_memory kim: Kim likes rye @ ${day(1)}`],
-    unkept: { importance: 1 }
+    metadata: [{ source_file: "chat.md", importance: 3 }]
   },
   "drawers of MemPalace as pages": {
     from: "mempalace",
@@ -244,7 +246,8 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       "kim/kitchen.md":
         "# kim / kitchen\n\n## drawer_1\n\n> Kim likes rye\n> and oats\n\n| Field | Value |\n|-------|-------|\n| Source | chat.md |\n| Filed | 2026-03-01T10:00:00 |\n| Added by | mine |\n\n---\n\n"
     },
-    kept: [`imported/ factual_memory kim: Kim likes rye\nand oats @ ${day(1)}`]
+    kept: [`imported/ factual_memory kim: Kim likes rye\nand oats @ ${day(1)}`],
+    metadata: [{ source_file: "chat.md" }]
   },
   "an agent file of Letta": {
     from: "letta",
@@ -434,7 +437,7 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       `imported/ conversation_message user (Kim): I moved @ ${day(2)}`,
       `imported/ conversation_message assistant (Helper): Noted @ ${day(3)}`
     ],
-    unkept: { attributes: 1 }
+    metadata: [{ attributes: { since: 2020 } }, { attributes: { since: 2020 } }]
   },
   "memories of mem0 in both spellings, and rows of its vector store": {
     from: "mem0",
@@ -473,7 +476,8 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       `imported/kim factual_memory kim: Runs @ ${day(3)}`
     ],
     leftOut: { "a memory that has expired": 1 },
-    unkept: { metadata: 1, mood: 1, "a tag of more than 32 characters": 1 }
+    metadata: [{ type: "taste" }, { mood: "good" }],
+    unkept: { "a tag of more than 32 characters": 1 }
   },
   "the export of mem0's plugin": {
     from: "mem0",
@@ -481,7 +485,7 @@ export const foreignSamples: Readonly<Record<string, Sample>> = {
       "mem0-export-app-2026-03-01.md": `---\nid: m1\ncreated_at: ${day(1)}\ntype: decision\nconfidence: 0.9\nbranch: \nfiles: \ncategories: style, tests\n---\nTests are written first.\n\n`
     },
     kept: [`imported/ factual_memory user: Tests are written first. @ ${day(1)}`],
-    unkept: { memory_type: 1, confidence: 1 }
+    metadata: [{ memory_type: "decision", confidence: "0.9" }]
   },
   "messages of model APIs": {
     from: "messages",

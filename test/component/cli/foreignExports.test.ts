@@ -27,6 +27,7 @@ interface Stored {
   readonly subjectId?: string
   readonly kind: string
   readonly when?: string
+  readonly metadata?: object
   readonly data: Readonly<Record<string, string>>
 }
 const shown = ({ agentId, data, kind, subjectId = "", when }: Stored): string => {
@@ -37,20 +38,24 @@ const shown = ({ agentId, data, kind, subjectId = "", when }: Stored): string =>
   return `${agentId}/${subjectId} ${kind}${who === undefined ? "" : ` ${who}`}${name}: ${words}${at}`
 }
 
-describe.each(Object.entries(foreignSamples))("%s", (name, { files, from, kept, leftOut = {}, unkept = {} }) => {
-  it.each([from, "auto"])("is read with --from %s", async (given) => {
-    const folder = written(name, files)
-    const args = ["import", "--account", "a", "--from", given, "--in", folder, "--dry-run", "--json"]
-    const { code, err, out } = await runMuniment(args)
-    expect(err).toBe("")
-    expect(code).toBe(0)
-    const report = JSON.parse(out)
-    expect(report.first.map(shown)).toEqual(kept.slice(0, 5))
-    expect(report).toMatchObject({ from, memories: kept.length })
-    expect(report.leftOut).toEqual(leftOut)
-    expect(report.unkeptFields).toEqual(unkept)
-  })
-})
+describe.each(Object.entries(foreignSamples))(
+  "%s",
+  (name, { files, from, kept, leftOut = {}, metadata = [], unkept = {} }) => {
+    it.each([from, "auto"])("is read with --from %s", async (given) => {
+      const folder = written(name, files)
+      const args = ["import", "--account", "a", "--from", given, "--in", folder, "--dry-run", "--json"]
+      const { code, err, out } = await runMuniment(args)
+      expect(err).toBe("")
+      expect(code).toBe(0)
+      const report = JSON.parse(out)
+      expect(report.first.map(shown)).toEqual(kept.slice(0, 5))
+      expect(report).toMatchObject({ from, memories: kept.length })
+      expect(report.leftOut).toEqual(leftOut)
+      expect(report.unkeptFields).toEqual(unkept)
+      expect(report.first.flatMap((record: Stored) => record.metadata ?? [])).toEqual(metadata)
+    })
+  }
+)
 
 const imported = (from: string, input: string, ...more: ReadonlyArray<string>) =>
   runMuniment(["import", "--account", "a", "--from", from, "--in", input, "--dry-run", ...more])

@@ -25,10 +25,10 @@ const spellings = (name: string): ReadonlyArray<string> => [name, camelCase(name
 
 const camelCase = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Names of fields that have a value and are none of `read`. */
-export const unreadFields = (element: Fields, read: ReadonlyArray<string>): ReadonlyArray<string> => {
+/** Fields that have a value and are none of `read`. */
+export const unreadFields = (element: Fields, read: ReadonlyArray<string>): Fields => {
   const known = new Set(read.flatMap(spellings))
-  return Object.keys(element).filter((name) => !known.has(name) && isGiven(element[name]))
+  return Object.fromEntries(Object.entries(element).filter(([name, value]) => !known.has(name) && isGiven(value)))
 }
 
 /** Texts of a message's parts; pictures and calls of tools have none. */

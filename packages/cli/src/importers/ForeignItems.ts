@@ -7,6 +7,9 @@ import { type MessageRole, messageRoles } from "@muniment/domain/Conversation"
 import { encodeBase32 } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
+import { Metadata } from "@muniment/domain/Metadata"
+import { Schema } from "effect"
+import type { Fields } from "./ForeignFields.ts"
 import { pieces } from "./pieces.ts"
 
 /** Whose memories they become. */
@@ -42,7 +45,9 @@ export interface ForeignFact {
   /** The fact held until then; what took its place, if anything, is a memory of its own. */
   readonly until?: unknown
   /** More properties of its data. */
-  readonly more?: Readonly<Record<string, unknown>>
+  readonly more?: Fields
+  /** What the export says beside it. */
+  readonly metadata?: Fields
   /** Fields of the element that have a value and no place in a memory. */
   readonly unkept?: ReadonlyArray<string>
 }
@@ -64,6 +69,7 @@ interface Skipped {
 export const unknownItem = (reason: string): Skipped => ({ skipped: reason, isUnknown: true })
 
 const agentDefault = "imported"
+const isMetadata = Schema.is(Metadata)
 
 /** Long texts become several messages. */
 export const messageItems = (owner: ImportOwner, message: ForeignMessage): ReadonlyArray<ForeignItem> => {
@@ -111,16 +117,19 @@ export const factItems = (owner: ImportOwner, fact: ForeignFact): ReadonlyArray<
   if (endsMillis !== undefined && endsMillis <= owner.nowMillis) return [{ skipped: "a memory that has expired" }]
   const threadId = identifierOf(fact.threadId)
   const { tags, unkept } = tagsOf(fact.tags ?? [])
+  const metadata = fact.metadata ?? {}
+  const isKept = isMetadata(metadata)
   const record = {
     ...base(owner, id, millis, { agentId, subjectId }),
     ...(threadId !== undefined && { threadId }),
     kind: "factual_memory",
     data: { subject, fact: fact.fact, ...more },
     tags,
+    ...(isKept && Object.keys(metadata).length > 0 && { metadata }),
     origin: "direct",
     ...(endsMillis !== undefined && { expiresAt: endsMillis })
   }
-  const left = [...(fact.unkept ?? []), ...unkept]
+  const left = [...(fact.unkept ?? []), ...unkept, ...(isKept ? [] : Object.keys(metadata))]
   if (untilMillis === undefined || untilMillis > owner.nowMillis) return [{ record, unkept: left }]
   // Two versions of one memory: what held, and that it holds no more, so that the first one is its history.
   const uniqueKey = digestOf(`import\0${record.id}`).toString("hex")

@@ -29,7 +29,7 @@ export const langgraphItems = (owner: ImportOwner, item: Fields): ReadonlyArray<
     tags: namespace,
     subjectId: place,
     more: { key },
-    unkept: unreadFields(item, known)
+    metadata: unreadFields(item, known)
   })
 }
 

@@ -37,10 +37,8 @@ export const mem0Items = (owner: ImportOwner, element: Fields): ReadonlyArray<Fo
     subjectId: user,
     threadId: fieldOf(memory, "run_id"),
     expiresAt: endOf(fieldOf(memory, "expiration_date")),
-    unkept: [
-      ...unreadFields(memory, known),
-      ...(owner.agentId !== undefined && isGiven(fieldOf(memory, "agent_id")) ? ["agent_id"] : [])
-    ]
+    metadata: { ...unreadFields(memory, [...known, "metadata"]), ...fieldsOf(memory["metadata"]) },
+    unkept: owner.agentId !== undefined && isGiven(fieldOf(memory, "agent_id")) ? ["agent_id"] : []
   })
 }
 

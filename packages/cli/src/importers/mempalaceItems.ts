@@ -7,17 +7,7 @@ import { factItems, type ForeignItem, type ImportOwner, unknownItem } from "./Fo
 import { noteLengthMax } from "./noteTexts.ts"
 import { pieces } from "./pieces.ts"
 
-const known = [
-  "wing",
-  "room",
-  "filed_at",
-  "source_file",
-  "added_by",
-  "chunk_index",
-  "source_mtime",
-  "content_hash",
-  "hall"
-]
+const known = ["wing", "room", "filed_at", "added_by", "chunk_index", "source_mtime", "content_hash", "hall"]
 
 export const isMempalace = (element: Fields): boolean =>
   typeof element["document"] === "string" && isGiven(element["id"]) && "metadata" in element
@@ -37,8 +27,7 @@ export const mempalaceItems = (owner: ImportOwner, drawer: Fields): ReadonlyArra
       at: metadata["filed_at"],
       tags: [wing, room],
       threadId: `${wing}/${room}`,
-      more: isGiven(metadata["source_file"]) ? { file: metadata["source_file"] } : {},
-      unkept: unreadFields(metadata, known)
+      metadata: unreadFields(metadata, known)
     })
   )
 }

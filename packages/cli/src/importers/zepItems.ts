@@ -49,7 +49,7 @@ export class ZepNodes {
       at: fieldOf(edge, "valid_at", "created_at"),
       until: fieldOf(edge, "invalid_at", "expired_at"),
       subjectId: group,
-      unkept: unreadFields(edge, edgeFields)
+      metadata: unreadFields(edge, edgeFields)
     })
   }
 
@@ -60,7 +60,7 @@ export class ZepNodes {
       fact: node["summary"],
       at: fieldOf(node, "created_at"),
       subjectId: groupOf(node),
-      unkept: unreadFields(node, nodeFields)
+      metadata: unreadFields(node, nodeFields)
     })
   }
 }
