@@ -128,7 +128,11 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     ["/v1/memories/batch/create", { body: { agentId: "mine", memories: [{ kind: schemaName, data: { key: "k" } }] } }],
     ["/v1/memories/batch/create", { body: { agentId, memories: [{ ...fact("overwritten"), id: ids[0] }] } }]
   ],
-  "memories.list": (names) => [
+  "memories.list": (names, word) => [
+    ...["data.subject", "data.key", "metadata.x"].map(
+      (field) => [`/v1/memories?where=${encodeURIComponent(JSON.stringify({ [field]: { gte: word } }))}`] as const
+    ),
+    [`/v1/memories?asOf=2100-01-01T00:00:00Z&includeSuperseded=true&agentId=${names.agentId}`],
     ...filtersOf(names).map((filters) => [`/v1/memories?${new URLSearchParams(filters)}`] as const),
     [`/v1/memories?cursor=${encodeURIComponent(cursorAt(names.ids[0]!))}&agentId=${names.agentId}`]
   ],
@@ -185,6 +189,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
       ["/v1/memories/search", { body: { query: word, ...body }, ...(headers !== undefined && { headers }) }] as const
     return [
       search({ agentId: names.agentId }),
+      search({ where: { or: [{ "data.subject": { gte: word } }, { "data.key": word }] } }),
+      search({ asOf: 4_102_444_800_000, includeSuperseded: true, agentId: names.agentId }),
       search({ agentId: names.agentId }, grantsHeader([names.grant])),
       search({ scope: "shared", limit: 100 }, grantsHeader([names.grant])),
       search({ scope: "own", tags: [`${word}tag`], includeSuperseded: true, agentId: names.agentId })
@@ -211,6 +217,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "memories.batchDelete": (names) => [
     ["/v1/memories/batch/delete", { body: { ids: names.ids } }],
     ["/v1/memories/batch/delete", { body: { ids: names.ids, dryRun: true } }],
+    ["/v1/memories/batch/delete", { body: { filters: { agentId: names.agentId, where: { not: { "data.x": 1 } } } } }],
     ...filtersOf(names).flatMap((filters): Calls => [
       ["/v1/memories/batch/delete", { body: { filters, dryRun: true } }],
       ["/v1/memories/batch/delete", { body: { filters } }]
