@@ -13,7 +13,6 @@ _PARAMETERS: Mapping[str, str] = {
     "agent_id": "The agent whose memories they are, 1 to 128 characters.",
     "agents": "Ids of agents: of a key those that it is bound to, of a webhook those it is told of; all by default.",
     "amount_usd": "US dollars in whole cents, 0.10 to 1,000.",
-    "as_of": "What was stored and latest at that moment: ISO 8601 or a `datetime`.",
     "as_of": "What was stored and latest at this moment: ISO 8601, a `datetime`, or milliseconds since the epoch.",
     "before": "Id of the last call of the page before.",
     "body": "The claim, by the names of the contract.",
