@@ -52,7 +52,6 @@ _PARAMETERS: Mapping[str, str] = {
     "max_tokens": "Length of the text, in tokens of the model that reads it.",
     "memories": "`NewMemory`, or dictionaries with `kind` and `data`; at most 100.",
     "messages": "The conversation so far; what its last message is about is looked for.",
-    "metadata": "Free JSON beside the data, which `where` can ask for.",
     "metadata": "Values of your own beside the data, as an object; of a change None for none.",
     "min_relevance": "Only hits of at least this relevance, 0 to 1.",
     "name": "Name of the kind.",
