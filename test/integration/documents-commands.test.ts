@@ -21,7 +21,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"created":\[\{[^]*Oslo[^]*"rejected":\[\]/,
     /"text":"[^]*Oslo[^]*"answer":"[^]*Oslo[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
-    /Alice lives in Seattle/,
+    /What is remembered from earlier[^]*Oslo/,
     /4 memories of operator exported[^]*4 were there already/,
     /node-3 +http[^]*The operator's first key: \S+first-key/,
     /(?=[^]*owns control\.db)(?=[^]*Shards: \d+ of 1024 are held)(?=(?:[^]*127\.0\.0\.1:\d+ +\d\.\d s){3})/
