@@ -236,7 +236,8 @@ describe("a conversation that cannot be read now", () => {
     }
     const first = await startServer({ dataDirectory, environment })
     const calls = await accountCalls(first, "pending")
-    const sent = await calls.post("/v1/memories", { agentId: "a", conversation: said, threadId: "t" })
+    const body = { agentId: "a", conversation: said, threadId: "t", wait: "extraction" }
+    const sent = await calls.post("/v1/memories", body)
     expect(sent.body).toMatchObject({
       messages: { stored: 2, known: 0 },
       extraction: "partial",
@@ -288,7 +289,8 @@ describe("a conversation that cannot be read now", () => {
     })
     try {
       const calls = await accountCalls(own, "later")
-      const send = () => calls.post("/v1/memories", { agentId: "a", conversation: said, remember: "messages" })
+      const body = { agentId: "a", conversation: said, remember: "messages", wait: "extraction" }
+      const send = () => calls.post("/v1/memories", body)
       expect((await send()).body.extraction).toBe("partial")
       model.otherwise = () => good
       const paid = await send()

@@ -194,7 +194,7 @@ describe("what was erased or has ended", () => {
 
   it("before it was read is not read when it is sent again, and costs nothing then", async () => {
     model.otherwise = () => status(400)
-    const body = { agentId: "unread", conversation: [said("m1", "Alice, at home in Quimper.")] }
+    const body = { agentId: "unread", conversation: [said("m1", "Alice, at home in Quimper.")], wait: "extraction" }
     expect((await alice.post("/v1/memories", body)).body.extraction).toBe("partial")
     const { memories } = (await alice.call("GET", "/v1/memories?agentId=unread")).body
     await alice.call("DELETE", `/v1/memories/${memories[0].id}`)
