@@ -64,7 +64,7 @@ describe("an evaluation", () => {
     const { code, err, out: printed } = await mira.run("eval", "--cases", cases, "--against", server.url, "--out", out)
     expect(code, err).toBe(0)
     expect(printed).toMatch(
-      /configuration +questions +hit@1[^]* 3 +\S+ +\S+ +1\.000 +[01]\.\d+ +[12] +0 +[12] +[01]\.\d+ .* [1-9]\d* +1 of 1 +0 of 1$/
+      /configuration +questions +hit@1[^]* 3 +\S+ +\S+ +1\.000 +[01]\.\d+ +[12] +0 +[12] +1\.000 .* [1-9]\d* +1 of 1 +0 of 1$/
     )
     expect(readdirSync(out).toSorted()).toEqual(["found.svg", "report.json", "report.md", "types.svg"])
     const report = readFileSync(join(out, "report.md"), "utf8")

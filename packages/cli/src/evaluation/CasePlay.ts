@@ -153,13 +153,14 @@ const contextOf = Effect.fnUntraced(function* (
 ) {
   const context = yield* timed((signal) =>
     muniment
-      .context({ ...scope, query, now, timeZone }, { signal })
+      .context({ ...scope, query, now, timeZone, format: "json" }, { signal })
       .catch((cause: unknown) =>
         cause instanceof MunimentError && cause.status === 404 ? undefined : Promise.reject(cause)
       )
   )
   if (context.value === undefined) return {}
-  const shown = new Set((context.value.sources ?? []).flatMap((id) => [...indexesOf(evidence, sources.get(id))]))
+  const items = (context.value.sections ?? []).flatMap((section) => section.items)
+  const shown = new Set(items.flatMap(({ id }) => [...indexesOf(evidence, sources.get(id))]))
   const share = evidence.length === 0 ? undefined : shown.size / evidence.length
   return { context: { tokens: context.value.tokens, share, millis: context.millis } }
 })
