@@ -149,11 +149,11 @@ describe("what was erased or has ended", () => {
   ])("while a model reads a new thread is not learned again either: what %s", async (name, first) => {
     const agentId = `elsewhere ${name}`
     model.otherwise = () => extraction(home)
-    const { body } = await alice.post("/v1/memories", { agentId, ...first })
+    const { body } = await alice.post("/v1/memories", { agentId, subjectId: "s", ...first })
     expect(body.created).toHaveLength(1)
     model.requests.length = 0
     model.otherwise = (request) => later(300, carried(request))
-    const reading = extract(agentId, "Cocoa again for Alice, at home.", { threadId: "new" })
+    const reading = extract(agentId, "Cocoa again for Alice, at home.", { subjectId: "s", threadId: "new" })
     await untilAsked()
     expect(model.requests[0]!.prompt).toContain("Quimper")
     await alice.call("DELETE", `/v1/memories/${body.created[0].id}`)

@@ -137,9 +137,9 @@ it("takes the price of each conversation whose messages are stored and whose tok
   }
   // The third is the second again, which was paid for.
   expect(stored).toEqual([
-    [200, "pending", "5"],
-    [200, "pending", "5"],
-    [200, "pending", "0"]
+    [200, "partial", "5"],
+    [200, "partial", "5"],
+    [200, "partial", "0"]
   ])
   expect(await left(calls)).toBe(0)
   const refused = await say(calls, "I live in Lorient.")

@@ -95,7 +95,8 @@ export const judgeMemory = (given: WireMemory, shown: Shown): Judgement => {
   const target = op === "add" ? undefined : shown.known.get(wire.id ?? "")
   if (target !== undefined && !isOfSame(target, { about, text }))
     return drop("unsupported", "it has nothing in common with the memory that it would replace", true)
-  if (shown.knownTexts.some((known) => isSame(text, known))) return drop("unsupported", "it is known already")
+  if (target !== undefined && isSame(text, target.text))
+    return drop("unsupported", "the memory that it would replace says the same")
   if (op === "end" && target === undefined) return drop("unsupported", "it ends no known memory")
   const fault = faultIn(
     [

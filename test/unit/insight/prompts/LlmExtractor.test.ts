@@ -229,14 +229,6 @@ describe("what is known", () => {
     })
   )
 
-  it.effect("is not told again in its own words, whatever for", () =>
-    Effect.gen(function* () {
-      const nurse = fact("Alice is a nurse", "moved to Seattle")
-      expect(yield* reasons(request, nurse)).toEqual([0, "unsupported"])
-      expect(yield* reasons(request, { ...nurse, op: "replace", id: "k1" })).toEqual([0, "unsupported"])
-    })
-  )
-
   it.effect("of an earlier window can be replaced by a later one", () =>
     Effect.gen(function* () {
       const contents = Array.from({ length: 20 }, (_, at) =>
