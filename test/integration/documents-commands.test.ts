@@ -78,8 +78,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
 
 const notTested: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/server/docs/language-model.md": Array.from({ length: 3 }, () => "needs a language model's server"),
-  "packages/server/docs/benchmarks.md": ["takes 15 minutes and installs peers"],
-  "packages/cli/docs/eval.md": ["needs a folder of cases and a service"]
+  "packages/server/docs/benchmarks.md": ["takes 15 minutes and installs peers"]
 }
 
 /** The client's and the command line's READMEs explain calls in pieces that do not run alone; their tests run them. */
