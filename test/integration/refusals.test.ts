@@ -27,7 +27,7 @@ describe("an unknown name of a change", () => {
     [{ foo: 1 }, "/foo"],
     [{ tag: ["a"] }, "/tag"],
     [{ expires: 1 }, "/expires"],
-    [{ metadata: {} }, "/metadata"],
+    [{ metadatas: {} }, "/metadatas"],
     [{ ttl: "1d" }, "/ttl"],
     [{ tags: ["a"], subjectId: "s" }, "/subjectId"]
   ])("is named with its nearest one: %j", async (body, path) => {
@@ -208,7 +208,7 @@ describe("a refusal is one sentence", () => {
       "/expiresAt: expected whole milliseconds since the epoch, in the future, at most 100 years ahead; if 2030-01-01T00:00:00Z is meant, give 1893456000000"
     ],
     ["tags in one text", () => patch({ tags: "a,b" }), "/tags: expected a list of texts"],
-    ["an empty change", () => patch({}), "expected at least one of `data`, `tags` and `expiresAt`"],
+    ["an empty change", () => patch({}), "expected at least one of `data`, `tags`, `metadata` and `expiresAt`"],
     [
       "a claim",
       () => alice.post("/v1/attestations", { claim: "memory_count_gte" }),
