@@ -61,6 +61,7 @@ export const callExamples = async (
   for (const name of first) await walk(name)
   key = answers.find(({ name }) => name === "POST /admin/keys")!.answer.body.secret
   await walk("POST /v1/schemas")
+  for (const name of ofMemory) await walk(name)
   // What the example of a lookup asks for.
   const contact = { kind: "contact", data: { email: "ann@example.com", name: "Ann" } }
   await server.call("POST", "/v1/memories", { key, body: { agentId: "assistant", memories: [contact] } })
@@ -71,6 +72,8 @@ export const callExamples = async (
   return answers
 }
 
+/** The document has the end of a memory before these. */
+const ofMemory = ["GET /v1/memories/{id}/history", "POST /v1/memories/{id}/restore"]
 const hookEnd = "DELETE /v1/webhooks/{id}"
 
 /** The account of the examples, its key, and the memory whose id they name. */
