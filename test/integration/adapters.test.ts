@@ -101,7 +101,7 @@ describe.skipIf(missing !== "")(`the adapters${missing}`, () => {
     }
     await expect.poll(found, { timeout: patienceMillis }).toBeGreaterThan(0)
     expect(await said("two", "Where do I live?")).toBe("In Lisbon.\n")
-    expect(JSON.stringify(models.requests.at(-1)!.body)).toContain("- My home is in Lisbon.")
+    expect(JSON.stringify(models.requests.at(-1)!.body)).toContain("User: My home is in Lisbon.")
     await models.close()
   })
 })
