@@ -47,6 +47,8 @@ const weights = {
 /** Two hits are compared with each other, and with the median of the others where there are as many. */
 const OTHERS_MIN = 5
 const USUAL_COSINE = 0.78
+/** Short facts about one person are near each other whatever their matter is: up to .86. */
+const USUAL_OF_FACTS = 0.84
 
 /** A hit of a search as a statement. */
 export interface StatedHit {
@@ -114,7 +116,8 @@ const bestUpdate = <A extends StatedHit>(
   const later = hits.filter((hit) => areComparable(top, hit) && isLaterOfAsked(hit))
   if (later.length === 0) return undefined
   const cosines = hits.flatMap((hit) => (hit === top ? [] : (cosineOf(top, hit) ?? [])))
-  const usual = cosines.length < OTHERS_MIN ? USUAL_COSINE : Float64Array.from(cosines).sort()[cosines.length >> 1]!
+  const expected = top.message === undefined ? USUAL_OF_FACTS : USUAL_COSINE
+  const usual = cosines.length < OTHERS_MIN ? expected : Float64Array.from(cosines).sort()[cosines.length >> 1]!
   const found = later.flatMap((hit) => {
     const cosine = cosineOf(top, hit)
     const place = hits.indexOf(hit) - from
