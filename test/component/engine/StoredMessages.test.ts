@@ -166,10 +166,12 @@ describe("a message", () => {
       const { speakers } = yield* host.answer(key, { _tag: "Terms", terms: [], names, filter, atMillis })
       return { speakers, candidates: candidates.map(({ eventAt, message }) => ({ eventAt, message })) }
     })
+    // Of its speaker, short, sorted, with a place and a name.
+    const traits = 1 + 4 + 8 + 16 + 128 + 256
     const expected = {
       speakers: ["Ann"],
       candidates: [
-        { eventAt: Date.parse(when), message: { position: 0, speaker: "Ann", traits: 13 } },
+        { eventAt: Date.parse(when), message: { position: 0, speaker: "Ann", traits } },
         { eventAt: undefined, message: undefined }
       ]
     }
