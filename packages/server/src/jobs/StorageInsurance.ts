@@ -10,7 +10,7 @@
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
-import { Conflict } from "@muniment/domain/Errors"
+import { Conflict, Unavailable } from "@muniment/domain/Errors"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"
 import type { JobReport } from "@muniment/domain/Operations"
@@ -185,10 +185,15 @@ const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 const attempted = (run: Effect.Effect<unknown, ControlFailure>): Effect.Effect<void> =>
   Effect.matchCauseEffect(run, {
     onSuccess: () => Effect.void,
-    onFailure: (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.logError("daily storage job failed; the next run resumes it", { cause })
+    onFailure: (cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+      const said = "daily storage job failed; the next run resumes it"
+      const error = Cause.squash(cause)
+      // The accounts' store can be lost at any moment, which is no fault of the job.
+      return error instanceof Unavailable
+        ? Effect.logWarning(said, { code: error.code })
+        : Effect.logError(said, { cause })
+    }
   })
 
 /** Logs the progress every `progressMillis`. */
