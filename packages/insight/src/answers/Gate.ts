@@ -175,7 +175,7 @@ interface Found {
 }
 
 /** The share of the question's words that some words hold, by their rarity. */
-const shareOf = ({ subject, topic }: Question, quote: Quote, { identities, weightOf }: HitList) => {
+const shareOf = ({ slot, subject, topic }: Question, quote: Quote, { identities, weightOf }: HitList) => {
   const subjects = new Set([...identities.speakers, ...tokenize(quote.statement.subject ?? "")])
   const matter = topic.filter((term) => !subjects.has(term))
   // A person who is asked about has to be named in any case, and says nothing of the matter.
@@ -184,7 +184,8 @@ const shareOf = ({ subject, topic }: Question, quote: Quote, { identities, weigh
   const sumOf = (words: ReadonlyArray<string>): number => words.reduce((sum, word) => sum + weightOf(word), 0)
   return (held: ReadonlySet<string>): number =>
     telling.length === 0
-      ? 1
+      ? // "What time do I get up?" has no word of its matter: only a form tells that it is meant.
+        Number(slot !== undefined)
       : sumOf(telling.filter((term) => held.has(term) || isHeldByName(term, quote, identities))) / sumOf(telling)
 }
 

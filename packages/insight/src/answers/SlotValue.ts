@@ -61,7 +61,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     slot: "occupation",
     nouns: "job profession occupation position career trade retire retired retrain retrained",
     asked:
-      /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
+      /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\b(?:make|earn) (?:a|\S+) living\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate: `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?${TRADE}(?![\\p{L}-])`,
     question: "what does ann do for a living?",
     example: "Ann is a civil engineer",
