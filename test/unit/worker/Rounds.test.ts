@@ -12,7 +12,8 @@ class Fault extends Data.TaggedError("Fault")<{ readonly cause: unknown }> {}
 const around = () => {
   const lines: Array<string> = []
   const logger = Logger.make(({ message }) => void lines.push(JSON.stringify(message)))
-  return { lines, layer: Layer.merge(RoundBook.layer(), Logger.layer([logger])) }
+  // No book above: other files in this process leave rounds open.
+  return { lines, layer: Layer.merge(Layer.succeed(RoundBook.current, new RoundBook()), Logger.layer([logger])) }
 }
 
 const stateOf = (name: string) =>
