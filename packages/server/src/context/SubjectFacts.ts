@@ -8,7 +8,7 @@
 import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Identity } from "@muniment/domain/Identity"
-import { backingSources, conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
+import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { ProfileTopic } from "@muniment/domain/Context"
 import { Limits } from "@muniment/domain/Limits"
@@ -22,6 +22,7 @@ import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { narrowed, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
 import { makePeople } from "../search/People.ts"
+import { saidTimes } from "../search/SaidTimes.ts"
 import { topicOf } from "./FactTopics.ts"
 
 /** Whose memory it is; without a subject those that have none. */
@@ -142,7 +143,7 @@ const factsOf = Effect.fnUntraced(function* (
     const text = lineOf(memory)
     if (text !== "" && !lines.has(text)) lines.set(text, memory)
   }
-  const times = yield* saidTimes(parts, caller, [...lines.values()])
+  const times = yield* timesOf(parts, caller, [...lines.values()])
   const facts = Array.from(lines, ([text, memory]): SubjectFact => {
     const about = othersName(memory, names)
     const sinceMillis = times.get(memory.id) ?? memory.createdAt
@@ -191,8 +192,8 @@ const topicOfFact = ({ kind }: MemoryVersion, text: string, about: string | unde
   return about === undefined || kind !== "factual_memory" ? topicOf(text) : "people"
 }
 
-/** When the last messages were sent that memories were extracted from, milliseconds by id; one query for each agent. */
-const saidTimes = Effect.fnUntraced(function* (
+/** By id, milliseconds; one query for each agent. */
+const timesOf = Effect.fnUntraced(function* (
   { directory, host }: Parts,
   caller: Identity,
   memories: ReadonlyArray<MemoryVersion>
@@ -200,24 +201,16 @@ const saidTimes = Effect.fnUntraced(function* (
   const times = new Map<string, number>()
   for (const [agentId, here] of Map.groupBy(memories, (memory) => memory.agentId)) {
     const key = directory.find(caller.account.id, agentId)
-    const asked = here.flatMap(({ id, origin, sources, subjectId, threadId }) => {
-      const last = origin === "extraction" ? backingSources(sources).at(-1)?.key : undefined
-      return last === undefined ? [] : [{ id, message: { scope: { subjectId, threadId }, key: last } }]
-    })
-    if (key === undefined || asked.length === 0) continue
-    const messages = asked.map(({ message }) => message)
-    // Without them they count from when they were stored.
-    const said = yield* Effect.orElseSucceed(host.answer(key, { _tag: "Said", messages }), () => [])
-    for (const [at, { id }] of asked.entries()) {
-      const millis = Date.parse(said[at] ?? "")
-      if (!Number.isNaN(millis)) times.set(id, millis)
-    }
+    if (key === undefined) continue
+    // Without the times of their messages they count from when they were stored.
+    const found = yield* Effect.orElseSucceed(saidTimes(host, key, here), () => new Map<string, number>())
+    for (const [id, millis] of found) times.set(id, millis)
   }
   return times
 })
 
 const since = (parts: Parts, caller: Identity, memory: MemoryVersion) =>
-  Effect.map(saidTimes(parts, caller, [memory]), (times) => times.get(memory.id) ?? memory.createdAt)
+  Effect.map(timesOf(parts, caller, [memory]), (times) => times.get(memory.id) ?? memory.createdAt)
 
 const before = Effect.fnUntraced(function* (
   { directory, host }: Parts,

@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
-import { scopeText } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
@@ -13,21 +12,16 @@ export const saidTimes = Effect.fn("SaidTimes.of")(function* (
   namespace: NamespaceKey,
   memories: ReadonlyArray<MemoryVersion>
 ) {
-  const last = memories.flatMap((memory) => {
-    const key = memory.origin === "extraction" ? backingSources(memory.sources).at(-1)?.key : undefined
-    return key === undefined ? [] : [{ memory, key }]
+  const asked = memories.flatMap(({ id, origin, sources, subjectId, threadId }) => {
+    const key = origin === "extraction" ? backingSources(sources).at(-1)?.key : undefined
+    return key === undefined ? [] : [{ id, message: { scope: { subjectId, threadId }, key } }]
   })
   const times = new Map<string, number>()
-  for (const some of Map.groupBy(last, ({ memory }) => scopeText(memory)).values()) {
-    const { subjectId, threadId } = some[0]!.memory
-    const keys = some.map(({ key }) => key)
-    const stored = yield* host.answer(namespace, { _tag: "Stored", scope: { subjectId, threadId }, keys })
-    for (const [key, those] of Map.groupBy(some, (one) => one.key)) {
-      const id = stored.get(key)
-      const message = id === undefined ? undefined : yield* host.answer(namespace, { _tag: "Find", id })
-      const millis = Date.parse(message?.when ?? "")
-      if (!Number.isNaN(millis)) for (const { memory } of those) times.set(memory.id, millis)
-    }
+  if (asked.length === 0) return times
+  const said = yield* host.answer(namespace, { _tag: "Said", messages: asked.map(({ message }) => message) })
+  for (const [at, { id }] of asked.entries()) {
+    const millis = Date.parse(said[at] ?? "")
+    if (!Number.isNaN(millis)) times.set(id, millis)
   }
   return times
 })
