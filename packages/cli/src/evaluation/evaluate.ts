@@ -35,6 +35,6 @@ export const evaluate = Effect.fn("evaluate")(function* (
   return played satisfies ReadonlyArray<Evaluated>
 })
 
-/** Steps that `Manner.onStep` is told of. */
+/** How often `Manner.onStep` is called in a run. */
 export const stepsOf = ({ conversations, queries }: CaseSet, configurations: number): number =>
   configurations * (queries.length + conversations.reduce((sum, { questions }) => sum + questions.length, 0))

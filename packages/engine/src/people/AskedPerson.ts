@@ -1,7 +1,7 @@
 /**
  * Reads whom a question is about, and puts it into one form: the user is always "I", by whatever name, as "the user" or
  * "she", and a relative always the relation with the name ("my sister Ada"). So a search ranks alike however an agent
- * asks. Read by forms, in English; a question about nobody known stays as it is.
+ * asks. Read by forms, in English; a question about an unknown person stays as it is.
  */
 import { stopWords } from "../text/StopWords.ts"
 import { tokenize } from "../text/Tokenizer.ts"
@@ -135,7 +135,7 @@ const withRelatives = (question: string, people: People): Pick<AskedQuestion, "t
   return { text, sames }
 }
 
-/** Those with a relation that nobody else has to the same one. */
+/** People who alone have their relation to somebody: the only sister of the user. */
 const relativesOf = ({ others }: People) => {
   const found = new Map<
     string,

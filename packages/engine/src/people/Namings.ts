@@ -35,7 +35,7 @@ export const namingsOf = (memory: Told): ReadonlyArray<Naming> => {
   return [...ownNames(text), ...relatives(text)].map((naming) => ({ ...speaker, ...naming }))
 }
 
-/** Longer messages are pasted or told at length: nobody introduces themselves behind this. */
+/** People introduce themselves at the start of a message; what comes later is often pasted. */
 const readMax = 2_000
 const plainText = (text: string): string =>
   text
@@ -73,7 +73,7 @@ const ownForms: ReadonlyArray<OwnForm> = [
   }
 ]
 
-/** "I'm German" names nobody. */
+/** "German" in "I'm German" is no name. */
 const notNames = new Set(
   (
     "american argentinian australian austrian belgian brazilian british bulgarian canadian catholic chilean chinese " +

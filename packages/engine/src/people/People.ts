@@ -1,9 +1,9 @@
 /**
  * Who is who among the memories of one agent and subject: the user with their names, and others with what they are to
- * whom. Made of what the visible memories tell, so what is erased or not shown names nobody.
+ * whom. Made of what the visible memories tell, so no name comes from what is erased or not shown.
  *
  * Invariant: the first name that the user goes by decides; another one is an alias if it shares a word with a known one,
- * or is told as one. A name in a pasted text, or a guest at the keyboard, makes nobody else the user.
+ * or is told as one. A name in a pasted text, or a guest at the keyboard, does not make another person the user.
  */
 import type { ToldNaming } from "./NamingTable.ts"
 

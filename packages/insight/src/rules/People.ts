@@ -144,7 +144,7 @@ export class People {
     return person
   }
 
-  /** Somebody else was named: in this sentence and the next a pronoun means nobody known. */
+  /** Somebody else was named: in this sentence and the next a pronoun means no known person. */
   mentionStranger(name: string): void {
     this.#strangers.push(name)
   }

@@ -364,7 +364,7 @@ export class MemoryTable {
     return found
   }
 
-  /** Names, or the role, of those who speak as users among `allowed`; nobody where a namespace has very many speakers. */
+  /** Names, or the role, of those who speak as users among `allowed`; empty with more than `speakersMax` speakers. */
   usersIn(allowed: Bitmap): ReadonlyArray<string> {
     if (this.#speakers.size > speakersMax) return []
     const said = this.#byUsers.restrict(allowed.clone())
