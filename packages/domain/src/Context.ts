@@ -8,7 +8,8 @@ import { Conversation } from "./Conversation.ts"
 import { Moment, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { AsOf, AsOfText, QueryText, Scope } from "./Search.ts"
+import { QueryText } from "./QueryText.ts"
+import { AsOf, AsOfText, Scope } from "./Search.ts"
 import { WhereFilter } from "./Where.ts"
 
 /** In the order in which they stand. */

@@ -8,6 +8,7 @@ import { IsoInstant, Moment, SaidAt, SaidAtText, TimeZone } from "./GivenTimes.t
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
+import { QueryText } from "./QueryText.ts"
 import { WhereFilter, WhereFilterText } from "./Where.ts"
 
 /** What a memory must satisfy to be seen; absent fields do not restrict. */
@@ -67,21 +68,6 @@ export const Recall = Schema.Literals(["fast", "strict"])
 export type Recall = typeof Recall.Type
 
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
-
-/** The query; surrounding blanks are ignored. */
-export const QueryText = Schema.String.check(
-  Schema.makeFilter(
-    (text: string) => {
-      const { length } = [...text.trim()]
-      return length >= 1 && length <= Limits.queryLengthMax
-    },
-    {
-      expected: `1 to ${Limits.queryLengthMax} characters`,
-      // What counts as a blank differs between languages; a byte order mark is one in JavaScript.
-      toJsonSchema: () => ({ maxLength: Limits.queryLengthMax, pattern: "[^\\s\\ufeff]" })
-    }
-  )
-).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
 
 const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
   description: "Maximum results, 1 to 100; default 10."
