@@ -6,6 +6,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
 import fc from "fast-check"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import { memoryBytes } from "@muniment/engine/store/memoryBytes"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
 import { conditionOf, conditionOfData, isMatch } from "@muniment/domain/Where"
@@ -173,6 +174,30 @@ export const storeConformance = (
           })
         )
         yield* find(yield* opened(directory))
+      })
+    )
+
+    it.effect("has feedback, and its row what that says, at once and after a restart; its bytes count it", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const [first, second] = [
+          { useful: true, query: "é \u2028", at: 1e12, by: "k" },
+          { useful: false, at: 2e12 }
+        ]
+        const record = memoryRecord(1, "one", { feedback: [first], metadata: { a: 1 } })
+        const plain = memoryRecord(2, "two")
+        const patched = { ...record, feedback: [first, second] }
+        const patch: MemoryChange = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([put(0, record), put(1, plain)]), unit([patch])], 1)
+            expect(file.bytes()).toBe(memoryBytes(patched) + memoryBytes(plain))
+          })
+        )
+        const { records, rows } = yield* contents(directory)
+        expect(records.map(({ feedback }) => feedback)).toEqual([[first, second], undefined])
+        expect(rows.map(({ feedback }) => feedback)).toEqual([["given", "useful", "not_useful"], undefined])
       })
     )
 

@@ -129,6 +129,8 @@ export const Limits = {
   wherePathMax: 8,
   metadataBytesMax: 4_096,
   metadataDepthMax: 5,
+  /** Queries on which one memory has feedback. */
+  feedbackPerMemoryMax: 32,
   dataPageMemories: 256,
   dataSlotsPerTurn: 4_096,
   dataTextRowsMin: 128,

@@ -8,6 +8,7 @@ import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
 import { Conversation, LeftOutMessage } from "./Conversation.ts"
 import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry, TimeZone } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
+import { type Feedback, FeedbackList } from "./Feedback.ts"
 import { Limits } from "./Limits.ts"
 import { Metadata } from "./Metadata.ts"
 
@@ -79,6 +80,8 @@ export interface MemoryRecord {
   /** When its data was last replaced in place; undefined: never, it is as it was stored. */
   readonly changedAt?: number | undefined
   readonly revision?: Revision | undefined
+  /** Oldest first; undefined: none was given. */
+  readonly feedback?: ReadonlyArray<Feedback> | undefined
   readonly expiresAt?: number | undefined
   /** Hash of the `uniqueOn` values; undefined for kinds without them. */
   readonly uniqueKey?: string | undefined
@@ -442,6 +445,9 @@ export const MemoryView = Schema.Struct({
   metadata: JsonObject,
   context: Schema.Struct(contextFields),
   source: Schema.Literal("own"),
+  feedback: Schema.optionalKey(
+    FeedbackList.annotate({ description: "What callers said of its use, oldest first, if they did." })
+  ),
   version: Schema.String.annotate({ description: "Changes with each change; in quotes the `ETag`, for `If-Match`." })
 })
 export type MemoryView = typeof MemoryView.Type
@@ -543,6 +549,7 @@ export const ExportedMemory = Schema.Struct({
   updatedAt: RecordedAt,
   changedAt: Schema.optionalKey(RecordedAt),
   revision: Schema.optionalKey(Revision),
+  feedback: Schema.optionalKey(FeedbackList),
   expiresAt: Schema.optionalKey(RecordedExpiry),
   uniqueKey: Schema.optionalKey(Schema.String),
   origin: MemoryOrigin,

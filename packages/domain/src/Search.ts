@@ -4,6 +4,7 @@
  */
 import { Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
+import { FeedbackFilter } from "./Feedback.ts"
 import { IsoInstant, Moment, SaidAt, SaidAtText, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
@@ -31,6 +32,8 @@ export interface MemoryFilter {
   readonly data?: DataFilter | undefined
   /** Conditions on data and metadata: what `WhereFilter` lets through. */
   readonly where?: JsonObject | undefined
+  /** Only memories with feedback, or with such feedback. */
+  readonly feedback?: FeedbackFilter | undefined
   /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
   readonly hasNoSubject?: boolean | undefined
   /** Only memories without a thread. */
@@ -239,6 +242,11 @@ export const FacetValues = Schema.Struct({
 /** Query parameters of GET /memories. */
 export const ListParameters = {
   ...filterParameters,
+  feedback: Schema.optionalKey(
+    FeedbackFilter.annotate({
+      description: "Only memories with feedback: `given`, or with some that says `useful` or `not_useful`."
+    })
+  ),
   limit: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.listPageMax })).annotate({
       description: "Page size, 1 to 100; default 50."

@@ -59,6 +59,14 @@ const commands = {
   PatchMemories: [
     { _tag: "PatchMemories", ids: [id(1)], patch: { tags: ["x"], expiresAt: null }, atMillis: 5, idempotency }
   ],
+  GiveFeedback: [
+    {
+      _tag: "GiveFeedback",
+      id: id(1),
+      feedback: { useful: true, query: "q", at: 5e12, by: "k" },
+      idempotency: undefined
+    }
+  ],
   RemoveMemories: [{ _tag: "RemoveMemories", ids: [id(1), "none"], idempotency: undefined }],
   ImportRecords: [
     { _tag: "ImportRecords", records: [{ record: memoryRecord(8, "back"), vector: undefined }], skipsDuplicates: false }
@@ -100,6 +108,7 @@ it.effect("commands and replies of every kind are the same after they were sent"
       new Set([
         "StoreMemories",
         "PatchMemories",
+        "GiveFeedback",
         "RemoveMemories",
         "ImportRecords",
         "StoreVectors",

@@ -43,6 +43,7 @@ const filters = [
   },
   { data: { city: "Oslo" } },
   { asOf: 1.5e12, kind: "factual_memory" },
+  { feedback: "useful" as const },
   { data: { city: "Oslo" }, where: { not: { "data.z": { in: [1, "a"] }, "data.a": null } } }
 ]
 

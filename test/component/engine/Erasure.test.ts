@@ -22,6 +22,7 @@ const vectorBytes = Buffer.from(vector.values.buffer)
 const secretMemory = (expiresAt?: number) => {
   const record = memoryRecord(1, `the word is ${secret}`, {
     tags: [secret],
+    feedback: [{ useful: true, query: `what is ${secret}`, at: 1e12 }],
     ...(expiresAt !== undefined && { expiresAt })
   })
   return { id: record.id, command: creating([newMemory(record, vector), newMemory(memoryRecord(2, "ordinary"))]) }
@@ -34,7 +35,7 @@ const expectErased = (directory: string) => {
 }
 
 describe("a round of housekeeping", () => {
-  it.effect("erases text, tags and vector of what was deleted since the last one", () => {
+  it.effect("erases text, tags, feedback and vector of what was deleted since the last one", () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {
       const host = yield* NamespaceHost

@@ -1,6 +1,7 @@
 /** Commands to namespaces and their replies as bytes between nodes; as `Queries.ts`. */
 import { Schema } from "effect"
 import { SchemaBinary } from "effect/encoding"
+import { Feedback } from "@muniment/domain/Feedback"
 import { MemoryPatch } from "@muniment/domain/Memory"
 import type { Command, Replies, ReplyOf } from "@muniment/engine/namespace/Commands"
 import {
@@ -72,6 +73,7 @@ const commands = {
     idempotency: token,
     room
   }),
+  GiveFeedback: Schema.TaggedStruct("GiveFeedback", { id: Text, feedback: Feedback, idempotency: token, room }),
   RemoveMemories: Schema.TaggedStruct("RemoveMemories", { ids, expected, idempotency: token }),
   RemoveMatching: Schema.TaggedStruct("RemoveMatching", { filter: Filter }),
   StoreVectors: Schema.TaggedStruct("StoreVectors", {
@@ -96,6 +98,7 @@ const replies: { readonly [T in Tag]: Schema.Codec<Replies[T], unknown> } = {
     isStale: Schema.Boolean
   }),
   PatchMemories: versions,
+  GiveFeedback: Schema.UndefinedOr(Version),
   RemoveMemories: Schema.Number,
   RemoveMatching: Schema.Number,
   StoreVectors: Schema.Number,

@@ -3,6 +3,7 @@
  * engine adds as optional is passed over by older releases.
  */
 import { Schema, SchemaTransformation } from "effect"
+import { Feedback } from "@muniment/domain/Feedback"
 import { DataFilter, Include } from "@muniment/domain/Search"
 import {
   JsonObject,
@@ -88,12 +89,12 @@ export const Filter: Wire<MemoryFilter> = filterOnWire.pipe(
           : {
               ...filter,
               data: undefined,
-              ...(JSON.parse(conditions) as Pick<MemoryFilter, "asOf" | "data" | "where">)
+              ...(JSON.parse(conditions) as Pick<MemoryFilter, "asOf" | "data" | "feedback" | "where">)
             },
-      encode: ({ asOf, where, ...filter }: MemoryFilter): typeof filterOnWire.Type =>
-        where === undefined && asOf === undefined
+      encode: ({ asOf, feedback, where, ...filter }: MemoryFilter): typeof filterOnWire.Type =>
+        where === undefined && asOf === undefined && feedback === undefined
           ? filter
-          : { ...filter, data: noData, conditions: JSON.stringify({ data: filter.data, where, asOf }) }
+          : { ...filter, data: noData, conditions: JSON.stringify({ data: filter.data, where, asOf, feedback }) }
     })
   )
 )
@@ -118,6 +119,7 @@ const recordFields = {
   updatedAt: Schema.Number,
   changedAt: optionalNumber,
   revision: Schema.optional(Revision),
+  feedback: Schema.optional(Schema.Array(Feedback)),
   expiresAt: optionalNumber,
   uniqueKey: optionalText,
   origin: Schema.Literals(["direct", "extraction", "conversation"]),

@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Conflict, memoryNotFound, type NotFound, type PayloadTooLarge } from "@muniment/domain/Errors"
+import { withFeedback } from "@muniment/domain/Feedback"
 import { Limits } from "@muniment/domain/Limits"
 import { correctedSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
 import { requireQuota } from "@muniment/domain/Quotas"
@@ -15,6 +16,7 @@ import type {
   ConversationCommit,
   ImportRecords,
   ExpectedMemory,
+  GiveFeedback,
   MovedMemory,
   PatchMemories,
   PreparedMemory,
@@ -60,6 +62,12 @@ export class CommandPlanner {
       case "PatchMemories":
         return once(draft, command.idempotency, this.#patch(command, draft), (result) =>
           this.#versions(JSON.parse(result) as Array<string>, draft)
+        )
+      case "GiveFeedback":
+        return once(draft, command.idempotency, this.#giveFeedback(command, draft), (id) =>
+          Effect.flatMap(draft.find(id), (found) =>
+            found === undefined ? memoryNotFound() : Effect.succeed(() => this.#state.version(found))
+          )
         )
       case "RemoveMemories":
         return once(draft, command.idempotency, remove(command, draft), (result) =>
@@ -179,6 +187,21 @@ export class CommandPlanner {
     })
   }
 
+  #giveFeedback(command: GiveFeedback, draft: Draft) {
+    const state = this.#state
+    const hold = this.#holdOf(command)
+    return Effect.gen(function* () {
+      const found = yield* draft.find(command.id)
+      if (found === undefined) return yield* memoryNotFound()
+      const feedback = withFeedback(found.record.feedback, command.feedback)
+      if (feedback === undefined) return { reply: () => undefined, result: undefined }
+      const record = { ...found.record, feedback }
+      draft.held += yield* hold(() => growth(found.record, record))
+      draft.patch(found.slot, record)
+      return { reply: () => state.version({ slot: found.slot, record }), result: command.id }
+    })
+  }
+
   #removeMatching({ filter }: RemoveMatching, draft: Draft) {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#state
@@ -253,7 +276,7 @@ const once = Effect.fnUntraced(function* <A>(
     { readonly reply: Reply<A>; readonly result: string | undefined },
     NotFound | Conflict | PayloadTooLarge | StoreError
   >,
-  again: (result: string) => Effect.Effect<Reply<A>, StoreError>
+  again: (result: string) => Effect.Effect<Reply<A>, NotFound | StoreError>
 ) {
   const stored = token === undefined ? undefined : yield* draft.storedResult(token.key)
   if (stored !== undefined && stored.fingerprint !== token?.fingerprint) return yield* idempotencyConflict()

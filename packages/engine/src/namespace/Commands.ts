@@ -4,6 +4,7 @@
  * idempotency token.
  */
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { Feedback } from "@muniment/domain/Feedback"
 import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { ConversationScope, ConversationTurn, PendingReading } from "../store/Conversations.ts"
@@ -13,6 +14,7 @@ import type { MemoryVector } from "../store/Commit.ts"
 export type Command =
   | StoreMemories
   | PatchMemories
+  | GiveFeedback
   | RemoveMemories
   | RemoveMatching
   | StoreVectors
@@ -24,6 +26,8 @@ export type Command =
 export interface Replies {
   readonly StoreMemories: StoredMemories
   readonly PatchMemories: ReadonlyArray<MemoryVersion>
+  /** Undefined: the memory has as much feedback as it may have. */
+  readonly GiveFeedback: MemoryVersion | undefined
   readonly RemoveMemories: number
   readonly RemoveMatching: number
   readonly StoreVectors: number
@@ -150,6 +154,16 @@ export interface PatchMemories {
   readonly atMillis: number
   /** Changes nothing unless this memory is as expected. */
   readonly expected?: ExpectedMemory | undefined
+  readonly idempotency: IdempotencyToken | undefined
+  /** As of `StoreMemories`. */
+  readonly room?: Room | undefined
+}
+
+/** Keeps feedback with a memory, whose version tag and times stay as they are. */
+export interface GiveFeedback {
+  readonly _tag: "GiveFeedback"
+  readonly id: string
+  readonly feedback: Feedback
   readonly idempotency: IdempotencyToken | undefined
   /** As of `StoreMemories`. */
   readonly room?: Room | undefined

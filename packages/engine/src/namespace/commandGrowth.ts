@@ -1,13 +1,14 @@
 /** Bytes that commands add, as the quota counts them, before anybody has looked at what is stored (contract: Quotas). */
 import { Limits } from "@muniment/domain/Limits"
-import type { Command, ImportRecords, PatchMemories, StoreMemories } from "./Commands.ts"
-import { memoryBytes, metadataBytes, tagBytes } from "../store/memoryBytes.ts"
+import type { Command, GiveFeedback, ImportRecords, PatchMemories, StoreMemories } from "./Commands.ts"
+import { feedbackBytes, memoryBytes, metadataBytes, tagBytes } from "../store/memoryBytes.ts"
 
-export type GrowingCommand = StoreMemories | PatchMemories | ImportRecords
+export type GrowingCommand = StoreMemories | PatchMemories | GiveFeedback | ImportRecords
 
 const growing: ReadonlySet<Command["_tag"]> = new Set<GrowingCommand["_tag"]>([
   "StoreMemories",
   "PatchMemories",
+  "GiveFeedback",
   "ImportRecords"
 ])
 
@@ -28,6 +29,8 @@ export const growthMax = (command: GrowingCommand): number => {
         new Set(command.ids).size * ((tags === undefined ? 0 : tagBytes(tags)) + metadataBytes(metadata ?? undefined))
       )
     }
+    case "GiveFeedback":
+      return feedbackBytes([command.feedback])
     case "ImportRecords":
       return command.records.reduce((sum, { record }) => sum + memoryBytes(record), 0)
   }

@@ -1,4 +1,5 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
+import type { FeedbackFilter } from "@muniment/domain/Feedback"
 import type { JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import { messageOf, messageTraits, traitsOf } from "../text/MessageText.ts"
 import { passagesOf, type Passage } from "../text/Passages.ts"
@@ -16,6 +17,8 @@ export interface MemoryRow {
   readonly createdAt: number
   /** When its data was last replaced in place; undefined: never. */
   readonly changedAt?: number | undefined
+  /** Of the kinds of feedback on it; undefined: there is none. */
+  readonly feedback?: ReadonlyArray<FeedbackFilter> | undefined
   readonly expiresAt: number | undefined
   readonly uniqueKey: string | undefined
   /** Messages of conversations only. */
@@ -60,11 +63,19 @@ export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryReco
   eventAt: record.when === undefined ? undefined : Date.parse(record.when),
   createdAt: record.createdAt,
   changedAt: record.changedAt,
+  feedback: feedbackIn(record),
   expiresAt: record.expiresAt,
   uniqueKey: record.uniqueKey,
   message: messageRowOf(record),
   about: aboutOf(record.data)
 })
+
+/** The filters that let a memory through by its feedback. */
+export const feedbackIn = ({ feedback }: Pick<MemoryRecord, "feedback">): MemoryRow["feedback"] => {
+  if (feedback === undefined) return undefined
+  const said = new Set(feedback.map(({ useful }) => (useful ? "useful" : "not_useful")))
+  return ["given", ...said]
+}
 
 const aboutLengthMax = 64
 /** The subject of a fact; of a message there is none. */

@@ -3,18 +3,28 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 
 /** What few memories have. */
-export type Extras = Pick<MemoryRecord, "changedAt" | "metadata" | "revision">
+export type Extras = Pick<MemoryRecord, "changedAt" | "feedback" | "metadata" | "revision">
 
 /** As the file has it, JSON; undefined: nothing. */
-export const extrasText = ({ changedAt, metadata, revision }: Extras): string | undefined => {
-  const text = JSON.stringify({ changedAt, metadata, revision } satisfies Extras)
+export const extrasText = ({ changedAt, feedback, metadata, revision }: Extras): string | undefined => {
+  const text = JSON.stringify({ changedAt, metadata, revision, feedback } satisfies Extras)
   return text === "{}" ? undefined : text
 }
 
-export const memoryBytes = ({ data, metadata, tags }: Pick<MemoryRecord, "data" | "metadata" | "tags">): number =>
-  Buffer.byteLength(JSON.stringify(data)) + tagBytes(tags) + metadataBytes(metadata) + Limits.memoryOverheadBytes
+type Counted = Pick<MemoryRecord, "data" | "feedback" | "metadata" | "tags">
+
+export const memoryBytes = ({ data, feedback, metadata, tags }: Counted): number =>
+  Buffer.byteLength(JSON.stringify(data)) +
+  tagBytes(tags) +
+  jsonBytes(metadata) +
+  jsonBytes(feedback) +
+  Limits.memoryOverheadBytes
 
 export const tagBytes = (tags: ReadonlyArray<string>): number => Buffer.byteLength(JSON.stringify(tags))
 
-export const metadataBytes = (metadata: MemoryRecord["metadata"]): number =>
-  metadata === undefined ? 0 : Buffer.byteLength(JSON.stringify(metadata))
+export const metadataBytes = (metadata: MemoryRecord["metadata"]): number => jsonBytes(metadata)
+
+export const feedbackBytes = (feedback: MemoryRecord["feedback"]): number => jsonBytes(feedback)
+
+const jsonBytes = (json: MemoryRecord["feedback"] | MemoryRecord["metadata"]): number =>
+  json === undefined ? 0 : Buffer.byteLength(JSON.stringify(json))

@@ -145,8 +145,9 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     includeSuperseded: query.includeSuperseded,
     asOf: query.asOf === undefined ? undefined : asOfIn(query.asOf),
     include: query.include
-    // Every filter but those that no request names.
-  } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject" | "hasNoThread">, unknown> & MemoryFilter
+    // Every filter but those that no request names, and that of lists alone.
+  } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "feedback" | "hasNoSubject" | "hasNoThread">, unknown> &
+    MemoryFilter
 })
 
 export const asOfIn = (given: string | number): number => Date.parse(momentText(given))

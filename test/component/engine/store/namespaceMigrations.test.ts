@@ -8,7 +8,8 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
-import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { memoryBytes } from "@muniment/engine/store/memoryBytes"
+import { countExtras, namespaceMigrations, withMetadata } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { retokenise } from "@muniment/engine/store/sqlite/retokenise"
 import { englishOnly } from "@muniment/engine/text/Tokenizer"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
@@ -355,6 +356,39 @@ describe("a namespace file of version 12", () => {
       }).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
       const again = yield* Effect.provide(allOf(key), Layer.fresh(engineOf(directory)))
       expect(Array.from(again.values(), ({ changedAt }) => changedAt)).toEqual([undefined, 5_000])
+    })
+  })
+})
+
+describe("a namespace file of version 13", () => {
+  it.effect("keeps its rows, and counts the bytes of feedback from then on", () => {
+    const directory = temporaryDirectory()
+    const given = memoryRecord(1, "the narwhal sings", { metadata: { a: 1 } })
+    const feedback = { useful: true, query: "who sings", at: 1e12 }
+    const bytesIn = () => {
+      const database = new Database({ filename: fileOf(directory) })
+      const bytes = Number(database.value("SELECT value FROM meta WHERE key = 'bytes'"))
+      database.close()
+      return bytes
+    }
+    return Effect.gen(function* () {
+      yield* NamespaceHost.use((host) => host.ask(key, creating([newMemory(given)]))).pipe(
+        Effect.provide(Layer.fresh(engineOf(directory)))
+      )
+      expect(bytesIn()).toBe(memoryBytes(given))
+      const database = new Database({ filename: fileOf(directory) })
+      database.exec(countExtras(withMetadata))
+      database.exec("PRAGMA user_version=13")
+      database.close()
+      yield* NamespaceHost.use((host) =>
+        Effect.gen(function* () {
+          yield* host.ask(key, { _tag: "GiveFeedback", id: given.id, feedback, idempotency: undefined })
+          expect(yield* host.check(key, () => Effect.void)).toMatchObject({ faults: [] })
+        })
+      ).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      expect(bytesIn()).toBe(memoryBytes({ ...given, feedback: [feedback] }))
+      const [stored] = (yield* Effect.provide(allOf(key), Layer.fresh(engineOf(directory)))).values()
+      expect(stored).toMatchObject({ feedback: [feedback], metadata: { a: 1 } })
     })
   })
 })

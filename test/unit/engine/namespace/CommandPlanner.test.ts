@@ -15,6 +15,7 @@ const everyFilter: Required<MemoryFilter> = {
   data: { city: "Oslo" },
   where: { "data.city": "Oslo" },
   asOf: 1,
+  feedback: "given",
   hasNoSubject: true,
   hasNoThread: true,
   anyOf: [{}]

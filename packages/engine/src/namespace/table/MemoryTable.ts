@@ -6,6 +6,7 @@
  * is removed, the older one is latest again (contract: Schemas). The version chain is derived from the order of
  * insertion and not stored, so it cannot disagree with the rows.
  */
+import type { FeedbackFilter } from "@muniment/domain/Feedback"
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Limits } from "@muniment/domain/Limits"
@@ -50,6 +51,7 @@ export class MemoryTable {
   readonly #subjects = new Map<string | undefined, SlotSet>()
   readonly #threads = new Map<string | undefined, SlotSet>()
   readonly #tags = new Map<string, SlotSet>()
+  readonly #feedback = new Map<FeedbackFilter, SlotSet>()
   /** Messages by the name of their speaker. */
   readonly #speakers = new Map<string, SlotSet>()
   /** Messages with the role `user`. */
@@ -315,7 +317,7 @@ export class MemoryTable {
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
   searchable(filter: TableFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { asOf, data, hasNoSubject, hasNoThread, include = "all", kind, ...others } = rest
+    const { asOf, data, feedback, hasNoSubject, hasNoThread, include = "all", kind, ...others } = rest
     const { subjectId, threadId, where, within, ...unknown } = others
     requireNone(unknown)
     if (data !== undefined || where !== undefined) throw new Error("the filter by data is not resolved")
@@ -326,7 +328,8 @@ export class MemoryTable {
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
       [kind, this.#kinds],
       [subjectId, this.#subjects],
-      [threadId, this.#threads]
+      [threadId, this.#threads],
+      [feedback, this.#feedback]
     ]
     for (const [value, sets] of exact) {
       if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
@@ -467,6 +470,7 @@ export class MemoryTable {
     this.#setFilter(this.#subjects, row.subjectId, slot, member)
     this.#setFilter(this.#threads, row.threadId, slot, member)
     for (const tag of row.tags) this.#setFilter(this.#tags, tag, slot, member)
+    for (const said of row.feedback ?? []) this.#setFilter(this.#feedback, said, slot, member)
     if (row.message === undefined) return
     this.#setFilter(this.#speakers, row.message.speaker, slot, member)
     if ((row.message.traits & messageTraits.isByUser) === 0) return

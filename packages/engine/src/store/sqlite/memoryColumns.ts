@@ -9,7 +9,7 @@ import { storedContentHash } from "@muniment/trust/CanonicalJson"
 import { memorySumColumns, memorySumOf, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
 import { type Extras, extrasText } from "../memoryBytes.ts"
-import { messageRowOf, type MemoryRow, type PassageRow } from "../MemoryRow.ts"
+import { feedbackIn, messageRowOf, type MemoryRow, type PassageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 
@@ -158,6 +158,7 @@ export const rowOf = (row: ReadonlyArray<SQLOutputValue>): MemoryRow => {
   const [position, speaker, traits, extras, sum] = row.slice(-5)
   requireMemorySum(row.slice(0, -1), sum)
   const eventTime = textOf(when)
+  const some = extrasIn(extras)
   return {
     slot: Number(slot),
     id: String(id),
@@ -168,7 +169,8 @@ export const rowOf = (row: ReadonlyArray<SQLOutputValue>): MemoryRow => {
     tags: listOf<string>(tags),
     eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
     createdAt: Number(createdAt),
-    changedAt: extrasIn(extras).changedAt,
+    changedAt: some.changedAt,
+    feedback: feedbackIn(some),
     expiresAt: numberOf(expiresAt),
     uniqueKey: textOf(uniqueKey),
     message:

@@ -273,7 +273,14 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     name: "what few memories have: metadata, when data was replaced",
     // No row changes: a sum has the column in it only where there is something.
     keepsRows: true,
-    up: (database) => database.exec(`ALTER TABLE memory ADD COLUMN extras TEXT; ${countExtras}`)
+    up: (database) => database.exec(`ALTER TABLE memory ADD COLUMN extras TEXT; ${countExtras(withMetadata)}`)
+  },
+  {
+    version: 14,
+    name: "bytes of feedback, counted by triggers",
+    // No row changes: earlier releases, which would drop feedback with the next change of a memory, refuse the file.
+    keepsRows: true,
+    up: (database) => database.exec(countExtras(withFeedback))
   }
 ]
 
@@ -288,8 +295,11 @@ export const versionWithSums = 10
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`
+const extraBytes = (row: string, name: string): string => `coalesce(octet_length(${row}extras -> '$.${name}'), 0)`
 /** Since version 13 its metadata too. */
-const allBytes = (row: string): string => `${rowBytes(row)} + coalesce(octet_length(${row}extras -> '$.metadata'), 0)`
+export const withMetadata = (row: string): string => `${rowBytes(row)} + ${extraBytes(row, "metadata")}`
+/** Since version 14 its feedback too. */
+const withFeedback = (row: string): string => `${withMetadata(row)} + ${extraBytes(row, "feedback")}`
 const addBytes = (difference: string): string => `UPDATE meta SET value = value + ${difference} WHERE key = 'bytes';`
 
 /** Of version 8. */
@@ -309,10 +319,11 @@ export const dropBytesTriggers = `
   DROP TRIGGER memory_bytes_update;
   DROP TRIGGER memory_bytes_delete;`
 
-const countExtras = `
+/** Counts bytes by another measure from now on. */
+export const countExtras = (bytes: (row: string) => string): string => `
   ${dropBytesTriggers}
-  CREATE TRIGGER memory_bytes_insert AFTER INSERT ON memory BEGIN ${addBytes(allBytes("new."))} END;
+  CREATE TRIGGER memory_bytes_insert AFTER INSERT ON memory BEGIN ${addBytes(bytes("new."))} END;
   CREATE TRIGGER memory_bytes_update AFTER UPDATE OF data, tags, extras ON memory
-    BEGIN ${addBytes(`(${allBytes("new.")}) - (${allBytes("old.")})`)} END;
-  CREATE TRIGGER memory_bytes_delete AFTER DELETE ON memory BEGIN ${addBytes(`-(${allBytes("old.")})`)} END;
+    BEGIN ${addBytes(`(${bytes("new.")}) - (${bytes("old.")})`)} END;
+  CREATE TRIGGER memory_bytes_delete AFTER DELETE ON memory BEGIN ${addBytes(`-(${bytes("old.")})`)} END;
 `
