@@ -78,6 +78,8 @@ const settle = async (canary: string): Promise<Tenant> => {
   const ids: ReadonlyArray<string> = made.body.created.map(({ id }: { readonly id: string }) => id)
   const tags = [`${canary}tag`]
   expect((await server.call("PATCH", `/v1/memories/${ids[0]}`, as({ tags }))).status).toBe(200)
+  const said = { useful: true, query: `where is ${canary}` }
+  expect((await server.call("POST", `/v1/memories/${ids[0]}/feedback`, as(said))).status).toBe(200)
   const page = await server.call("GET", "/v1/memories?limit=2", { key })
   const { body: who } = await server.call("GET", "/v1/account", { key })
   const cursor: string = page.body.nextCursor
@@ -132,6 +134,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     ...["data.subject", "data.key", "metadata.x"].map(
       (field) => [`/v1/memories?where=${encodeURIComponent(JSON.stringify({ [field]: { gte: word } }))}`] as const
     ),
+    [`/v1/memories?feedback=given&includeSuperseded=true&agentId=${names.agentId}`],
     [`/v1/memories?asOf=2100-01-01T00:00:00Z&includeSuperseded=true&agentId=${names.agentId}`],
     ...filtersOf(names).map((filters) => [`/v1/memories?${new URLSearchParams(filters)}`] as const),
     [`/v1/memories?cursor=${encodeURIComponent(cursorAt(names.ids[0]!))}&agentId=${names.agentId}`]
@@ -201,6 +204,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "memories.history": ({ ids, grant }) =>
     ids.map((id) => [`/v1/memories/${id}/history`, { headers: grantsHeader([grant]) }] as const),
   "memories.restore": ({ ids }) => ids.map((id) => [`/v1/memories/${id}/restore`] as const),
+  "memories.feedback": ({ ids }, word) =>
+    ids.map((id) => [`/v1/memories/${id}/feedback`, { body: { useful: false, query: word } }] as const),
   "memories.update": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`, { body: { tags: ["taken"] } }] as const),
   "memories.delete": ({ ids }) => [
     ...ids.map((id) => [`/v1/memories/${id}`] as const),
@@ -411,6 +416,7 @@ describe("of two accounts on one server", () => {
       ["GET", "/v1/memories?limit=100&includeSuperseded=true"],
       ["GET", `/v1/memories?cursor=${encodeURIComponent(victim.cursor)}`],
       ["GET", "/v1/memories?order=asc&limit=100"],
+      ["GET", "/v1/memories?feedback=useful"],
       ...["agents", "kinds", "subjects", "threads", "tags"].map(
         (facet) => ["GET", `/v1/memories/facets?facet=${facet}&includeSuperseded=true`] as const
       ),

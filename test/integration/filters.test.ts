@@ -39,6 +39,7 @@ const inUrl: Readonly<Record<string, string>> = {
   eventDateFrom: "2999-01-01",
   eventDateTo: "1999-01-01",
   include: "messages",
+  feedback: "given",
   data: '{"subject":"nobody-has-this"}',
   where: '{"data.subject":"nobody-has-this"}',
   asOf: "1999-01-01T00:00:00Z"

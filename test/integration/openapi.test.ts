@@ -172,6 +172,7 @@ describe("the document", () => {
       "GET /v1/memories/{id}": 1,
       "GET /v1/memories/{id}/history": 1,
       "POST /v1/memories/{id}/restore": 5,
+      "POST /v1/memories/{id}/feedback": 1,
       "PATCH /v1/memories/{id}": 2,
       "DELETE /v1/memories/{id}": 1,
       "POST /v1/memories/batch/search": 4,
@@ -387,6 +388,7 @@ describe("what generators of clients need", () => {
       "POST /v1/keys",
       "POST /v1/webhooks",
       "PATCH /v1/webhooks/{id}",
+      "POST /v1/memories/{id}/feedback",
       "POST /v1/webhooks/{id}/deliveries/repeat"
     ])
     expect(listing.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(

@@ -73,7 +73,7 @@ export const callExamples = async (
 }
 
 /** The document has the end of a memory before these. */
-const ofMemory = ["GET /v1/memories/{id}/history", "POST /v1/memories/{id}/restore"]
+const ofMemory = ["POST /v1/memories/{id}/feedback", "GET /v1/memories/{id}/history", "POST /v1/memories/{id}/restore"]
 const hookEnd = "DELETE /v1/webhooks/{id}"
 
 /** The account of the examples, its key, and the memory whose id they name. */

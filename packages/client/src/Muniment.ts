@@ -140,6 +140,11 @@ export class Muniment implements ContractClient {
     return this.#write("restore", "POST", `/memories/${encodeURIComponent(id)}/restore`, undefined, options)
   }
 
+  /** Says whether a memory was of use, and for which query: kept with the memory, moves nothing in searches. */
+  feedback(id: string, body: Body<"feedback">, options?: CallOptions): Promise<Answer<"feedback">> {
+    return this.#write("feedback", "POST", `/memories/${encodeURIComponent(id)}/feedback`, body, options)
+  }
+
   /** Changes data, tags, metadata or expiry. */
   update(id: string, body: Body<"update">, options?: CallOptions): Promise<Answer<"update">> {
     return this.#write("update", "PATCH", `/memories/${encodeURIComponent(id)}`, body, options)

@@ -12,6 +12,7 @@ export const Prices = {
   getMemory: credits(1),
   history: credits(1),
   restore: credits(5),
+  feedback: credits(1),
   listMemories: credits(1),
   facets: credits(1),
   lookup: credits(1),

@@ -67,6 +67,20 @@ class Service(unittest.TestCase):
         self.assertEqual(caught.exception.code, "memory_not_found")
         self.assertEqual(memory.batch_delete(ids=[second.id]).deleted, 1)
 
+    def test_shows_what_callers_said_of_a_memory_and_its_versions(self) -> None:
+        memory, agent = self.memory, "judged"
+        stored = memory.create(agent_id=agent, memories=[LIVES, WORKS]).created[0]
+        self.assertEqual(memory.get(stored.id).memory.feedback, ())
+        memory.feedback(stored.id, useful=False, query="Where does Alice live?")
+        judged = memory.feedback(stored.id, useful=True, query="Where does Alice live?").memory
+        self.assertEqual([(one.useful, one.query) for one in judged.feedback], [(True, "Where does Alice live?")])
+        self.assertGreater(judged.feedback[0].at, 0)
+        self.assertEqual([one.id for one in memory.list(agent_id=agent, feedback="useful").memories], [stored.id])
+        self.assertEqual(memory.list(agent_id=agent, feedback="not_useful").memories, ())
+        (version,) = memory.history(stored.id).versions
+        self.assertEqual((version.how, version.memory.feedback), ("stored", judged.feedback))
+        self.assertEqual(memory.restore(stored.id).memory.id, stored.id)
+
     def test_repeats_a_write_without_doing_it_twice(self) -> None:
         key = secrets.token_hex(8)
         answers = [

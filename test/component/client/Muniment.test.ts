@@ -43,6 +43,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   profile: (client) => client.profile("x/y", { agentId: "a" }),
   history: (client) => client.history("x/y", { limit: 5 }),
   restore: (client) => client.restore("x/y"),
+  feedback: (client) => client.feedback("x/y", { useful: true, query: "q" }),
   update: (client) => client.update("x/y", { tags: ["t"] }),
   delete: (client) => client.delete("x/y"),
   facets: (client) => client.facets({ facet: "kinds" }),

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { InvalidRequest, NotFound, PreconditionFailed } from "../Errors.ts"
+import { GivenFeedback } from "../Feedback.ts"
 import {
   BatchCreate,
   BatchUpdate,
@@ -172,6 +173,21 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         price: Prices.restore
       })
     ),
+    HttpApiEndpoint.post("feedback", "/memories/:id/feedback", {
+      params: { id },
+      headers: WriteHeaders,
+      payload: GivenFeedback,
+      success: One,
+      error: writeErrors
+    })
+      .annotateMerge(
+        operation("Say whether a memory was of use", {
+          description:
+            "Is kept with the memory, one for each query, and shown with it; `feedback` of a list finds such memories. It moves nothing in searches and leaves the `ETag` as it is.",
+          price: Prices.feedback
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.patch("update", "/memories/:id", {
       params: { id },
       headers: ChangeHeaders,

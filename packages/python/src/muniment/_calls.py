@@ -142,6 +142,7 @@ def list_memories(
     include_superseded: bool | None = None,
     as_of: Moment | float | None = None,
     include: Include | None = None,
+    feedback: Literal["given", "useful", "not_useful"] | None = None,
     limit: int | None = None,
     order: Literal["desc", "asc"] | None = None,
     cursor: str | None = None,
@@ -333,6 +334,12 @@ def restore(id: str, *, if_match: str | None = None, idempotency_key: str | None
     """Makes an older version the latest one, as a new version."""
     call = _write("POST", f"/memories/{_segment(id)}/restore", OneMemory, None, idempotency_key)
     return replace(call, if_match=if_match)
+
+
+def feedback(id: str, *, useful: bool, query: str | None = None, idempotency_key: str | None = None) -> Call[OneMemory]:
+    """Says whether a memory was of use, and for which query; it is kept with the memory, and moves nothing in searches."""
+    body = given({"useful": useful, "query": query})
+    return _write("POST", f"/memories/{_segment(id)}/feedback", OneMemory, body, idempotency_key)
 
 
 def update(

@@ -43,6 +43,17 @@ class MemoryEntry:
 
 
 @dataclass(frozen=True)
+class Feedback:
+    useful: bool
+    #: When it was given.
+    at: int
+    #: What the memory was found for.
+    query: str | None = None
+    #: Key or wallet that gave it.
+    by: str | None = None
+
+
+@dataclass(frozen=True)
 class Memory:
     id: str
     kind: str
@@ -52,6 +63,8 @@ class Memory:
     source: Literal["own"]
     #: For `if_match`.
     version: str = ""
+    #: Oldest first.
+    feedback: tuple[Feedback, ...] = ()
 
 
 @dataclass(frozen=True)

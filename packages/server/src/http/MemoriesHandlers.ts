@@ -1,16 +1,17 @@
 /** Memory endpoints (contract: Memories, Search): decode, one call of a service, encode. */
-import { Effect } from "effect"
+import { Effect, type Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CurrentCall } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import type { GivenFeedback } from "@muniment/domain/Feedback"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
-import type { SearchBody } from "@muniment/domain/Search"
+import type { ListParameters, SearchBody } from "@muniment/domain/Search"
 import { answerHeaders } from "../answerHeaders.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { etagOf, ifMatchOf } from "../memories/IfMatch.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { historyEntry, memoryView } from "../memories/MemoryViews.ts"
+import { historyView, memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
 import { answered } from "./answered.ts"
@@ -40,21 +41,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       batchCreate: Effect.fnUntraced(function* ({ payload }) {
         return answered("batchCreate", { success: true, ...(yield* memories.create(yield* CurrentCall, payload)) })
       }),
-      list: Effect.fnUntraced(function* ({ query }) {
-        const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
-        const filter = yield* filterOf(query)
-        const page = yield* memories.list(yield* CurrentCall, filter, {
-          after,
-          limit: query.limit ?? Limits.listPageDefault,
-          isOldestFirst: query.order === "asc"
-        })
-        return answered("list", {
-          success: true,
-          memories: page.memories.map(memoryView),
-          ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
-          total: page.total
-        })
-      }),
+      list: ({ query }) => listIn(memories, query),
       facets: Effect.fnUntraced(function* ({ query }) {
         return { success: true as const, ...(yield* memories.facet(yield* CurrentCall, yield* facetQuery(query))) }
       }),
@@ -71,6 +58,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       }),
       history: ({ params, query }) => historyIn(memories, params.id, query.limit),
       restore: ({ headers, params }) => restoredIn(memories, params.id, headers["if-match"]),
+      feedback: ({ params, payload }) => judgedIn(memories, params.id, payload),
       update: Effect.fnUntraced(function* ({ headers, params, payload }) {
         const ifMatch = ifMatchOf(headers["if-match"])
         return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
@@ -100,6 +88,22 @@ const searchBy = ({ search }: CallerSearch["Service"]) =>
     return "points" in result ? yield* mapAnswer(result) : answered("search", { success: true, ...result })
   })
 
+const listIn = Effect.fnUntraced(function* (
+  { list }: MemoryService["Service"],
+  query: Schema.Struct.Type<typeof ListParameters>
+) {
+  const { cursor, feedback, limit = Limits.listPageDefault, order } = query
+  const after = cursor === undefined ? undefined : yield* listCursor.decode(cursor)
+  const filter = { ...(yield* filterOf(query)), feedback }
+  const page = yield* list(yield* CurrentCall, filter, { after, limit, isOldestFirst: order === "asc" })
+  return answered("list", {
+    success: true,
+    memories: page.memories.map(memoryView),
+    ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
+    total: page.total
+  })
+})
+
 const one = (found: MemoryVersion) => {
   const memory = memoryView(found)
   return Effect.as(answerHeaders({ etag: etagOf(memory.version) }), { success: true as const, memory })
@@ -110,10 +114,17 @@ const historyIn = Effect.fnUntraced(function* (
   id: string,
   limit = Limits.listPageDefault
 ) {
-  const { total, versions } = yield* history(yield* CurrentCall, id, limit)
-  return { success: true as const, versions: versions.map(historyEntry), total }
+  return { success: true as const, ...historyView(yield* history(yield* CurrentCall, id, limit)) }
 })
 
 const restoredIn = Effect.fnUntraced(function* ({ restore }: MemoryService["Service"], id: string, ifMatch?: string) {
   return yield* one(yield* restore(yield* CurrentCall, id, ifMatchOf(ifMatch)))
+})
+
+const judgedIn = Effect.fnUntraced(function* (
+  { giveFeedback }: MemoryService["Service"],
+  id: string,
+  given: GivenFeedback
+) {
+  return yield* one(yield* giveFeedback(yield* CurrentCall, id, given))
 })

@@ -7,7 +7,6 @@
  */
 import { Clock, Effect } from "effect"
 import { InvalidRequest, memoryNotFound, Unavailable } from "@muniment/domain/Errors"
-import type { Identity } from "@muniment/domain/Identity"
 import type { PricedCall } from "@muniment/domain/api/Middleware"
 import {
   correctedSources,
@@ -28,6 +27,7 @@ import type { KnownKinds } from "./KnownKinds.ts"
 import type { MemoryIds } from "./MemoryIds.ts"
 import { contentKey, eventTime, schemasOf, uniqueKey, validMemories } from "./MemoryPreparation.ts"
 import type { TextEmbedding } from "./TextEmbedding.ts"
+import { byOf } from "./byOf.ts"
 import { type IfMatch, versionMismatch } from "./IfMatch.ts"
 
 interface Parts {
@@ -131,7 +131,7 @@ const prepare = Effect.fnUntraced(function* (
     expiresAt: change.expiresAt === undefined ? old.expiresAt : (change.expiresAt ?? undefined),
     updatedAt: nowMillis,
     revision: { how: "corrected", ...byOf(caller) },
-    ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis, changedAt: undefined })
+    ...(isVersion && { id: yield* ids.next(key.tag), createdAt: nowMillis, changedAt: undefined, feedback: undefined })
   }
   return { record, isReplacement: !isVersion, setsExpiry: true, setsTags: true }
 })
@@ -152,15 +152,11 @@ const restored = Effect.fnUntraced(function* (
     createdAt: nowMillis,
     updatedAt: nowMillis,
     changedAt: undefined,
+    feedback: undefined,
     revision: { how: "restored", of: id, ...byOf(caller) }
   }
   return { record, isReplacement: false, setsExpiry: true, setsTags: true } satisfies Prepared
 })
-
-const byOf = ({ isOperator, keyId, walletAddress }: Identity): { readonly by?: string } => {
-  const by = isOperator === true ? "operator" : (keyId ?? walletAddress)
-  return by === undefined ? {} : { by }
-}
 
 const otherKey = Effect.suspend(() =>
   Effect.fail(

@@ -15,6 +15,7 @@ import {
   type PreconditionFailed,
   type Unavailable
 } from "@muniment/domain/Errors"
+import type { GivenFeedback } from "@muniment/domain/Feedback"
 import type { Identity } from "@muniment/domain/Identity"
 import { namespaceTagOf } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
@@ -64,6 +65,8 @@ import {
 } from "./MemoryPreparation.ts"
 import { changeData, restoreVersion } from "./DataChange.ts"
 import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
+import { keepFeedback } from "./keepFeedback.ts"
+import { holderOf, holderOfVersion } from "./MemoryHolder.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 import { historyOf, latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
@@ -104,6 +107,12 @@ export class MemoryService extends Context.Service<
     ) => Effect.Effect<FoundHistory, NotFound | ChargeFailure>
     /** An older version as a new one, the latest; the latest as it is. */
     readonly restore: (call: PricedCall, id: string, ifMatch?: IfMatch) => Effect.Effect<MemoryVersion, ChangeFailure>
+    /** Keeps what a caller says of a memory's use; answers the memory. */
+    readonly giveFeedback: (
+      call: PricedCall,
+      id: string,
+      given: GivenFeedback
+    ) => Effect.Effect<MemoryVersion, WriteFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
     readonly patchAll: (
       call: PricedCall,
@@ -151,9 +160,11 @@ export class MemoryService extends Context.Service<
         patch: (call, id, change, ifMatch) => patchOne(parts, call, id, change, ifMatch),
         history: (call, id, limit) => historyOf(parts, call, id, limit),
         restore: (call, id, ifMatch) =>
-          Effect.flatMap(holderOf(parts, call, id, ifMatch), (key) =>
+          Effect.flatMap(holderOfVersion(parts, call, id, ifMatch), (key) =>
             restoreVersion(parts, call, { key, id, ifMatch })
           ),
+        giveFeedback: (call, id, given) =>
+          Effect.flatMap(holderOf(parts, call, id), (held) => keepFeedback(parts, call, held, { id, given })),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
         remove: (call, id, versions, ifMatch) => removeOne(parts, call, id, versions, ifMatch),
         removeBatch: (call, request) => removeBatch(parts, call, request),
@@ -269,31 +280,6 @@ const lookup = traced("MemoryService.lookup")(function* (
   return memory
 })
 
-/**
- * Namespace of a memory that is there in a version of `ifMatch`, or was until a commit with the token of this call.
- * Whether it still is when the change is committed, the actor decides; here nobody pays for what would be refused.
- */
-const holderOf = Effect.fnUntraced(function* (
-  parts: Parts,
-  { caller, token }: PricedCall,
-  id: string,
-  ifMatch: IfMatch
-) {
-  yield* requireChange(caller)
-  const key = parts.directory.holding(caller.account.id, id)
-  if (key === undefined || !seesAgent(caller, key.agentId)) return yield* memoryNotFound()
-  const found = yield* find(parts, key, id)
-  if (found !== undefined && !sees(caller, found)) return yield* memoryNotFound()
-  const isThere = found !== undefined && (ifMatch === undefined || ifMatch.includes(versionOf(found)))
-  const isRepeat = Effect.suspend(() =>
-    token === undefined
-      ? Effect.succeed(false)
-      : parts.host.answer(key, { _tag: "IsCommitted", idempotencyKey: token.key })
-  )
-  if (!isThere && !(yield* isRepeat)) return yield* found === undefined ? memoryNotFound() : versionMismatch
-  return key
-})
-
 const patchIn = (
   { host }: Parts,
   key: NamespaceKey,
@@ -320,7 +306,7 @@ const patchOne = traced("MemoryService.patch")(function* (
   { data, ...patch }: MemoryChange,
   ifMatch: IfMatch
 ) {
-  const key = yield* holderOf(parts, call, id, ifMatch)
+  const key = yield* holderOfVersion(parts, call, id, ifMatch)
   if (data !== undefined) return yield* changeData(parts, call, { key, id, change: { ...patch, data }, ifMatch })
   yield* call.reserve({ changes: [key.agentId] })
   const [memory] = yield* patchIn(parts, key, [id], patch, call, expectedOf(id, ifMatch))
@@ -355,7 +341,7 @@ const removeOne = traced("MemoryService.remove")(function* (
   versions: typeof RemovedVersions.Type,
   ifMatch: IfMatch
 ) {
-  const key = yield* holderOf(parts, call, id, ifMatch)
+  const key = yield* holderOfVersion(parts, call, id, ifMatch)
   yield* call.reserve({ changes: [key.agentId], isErasure: true })
   const expected = expectedOf(id, ifMatch)
   const find = findIn(parts, key)

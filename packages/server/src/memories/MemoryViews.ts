@@ -8,12 +8,14 @@ import {
   type HistoryEntry,
   type JsonObject,
   type MemoryEntry,
+  type MemoryHistory,
   type MemoryVersion,
   type MemoryView,
   type SearchHit
 } from "@muniment/domain/Memory"
 import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
 import { versionOf } from "./IfMatch.ts"
+import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
@@ -27,10 +29,17 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
   ...memoryEntry(memory),
   context: contextOf(memory),
   source: "own",
+  ...(memory.feedback !== undefined && { feedback: memory.feedback }),
   version: versionOf(memory)
 })
 
-export const historyEntry = (memory: MemoryVersion): HistoryEntry => {
+/** What GET /memories/{id}/history answers, apart from `success`. */
+export const historyView = ({ total, versions }: FoundHistory): MemoryHistory => ({
+  versions: versions.map(historyEntry),
+  total
+})
+
+const historyEntry = (memory: MemoryVersion): HistoryEntry => {
   const { changedAt, createdAt, origin, revision } = memory
   return {
     memory: memoryView(memory),
