@@ -145,6 +145,65 @@ describe("a field of another type", () => {
   })
 })
 
+describe("the versions of a memory, and feedback on it", () => {
+  const id = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
+
+  it.each(["0", "-1", "101", "1e400", "0x10", "NaN", "", "1.5", "1&limit=2", "1&asOf=now", "1&__proto__=1"])(
+    "are not listed by another limit than one from 1 to 100: %s",
+    async (limit) => {
+      const { body, status } = await server.call("GET", `/v1/memories/${id}/history?limit=${limit}`)
+      expect([status, body.code]).toEqual([400, expect.stringMatching(/^(?:invalid_request|unknown_parameter)$/)])
+    }
+  )
+
+  it.each([
+    ["of a memory that is not there", id, 404],
+    ["of no id", "x", 404],
+    ["of an inherited name", "__proto__", 404],
+    ["of an id in escapes", "%2e%2e%2fcontrol.db", 404],
+    ["of half an escape", "%zz", 404],
+    ["of an id of 10,000 characters", "a".repeat(10_000), 404]
+  ])("are refused %s", async (_, named, expected) => {
+    const calls = [
+      ["GET", "history", {}],
+      ["POST", "restore", {}],
+      ["POST", "restore", { body: { data: {} } }],
+      ["POST", "restore", { headers: { "if-match": '"another"' } }],
+      ["POST", "feedback", { body: { useful: true, query: "q" } }]
+    ] as const
+    for (const [method, what, options] of calls) {
+      const { body, status } = await server.call(method, `/v1/memories/${named}/${what}`, options)
+      expect([what, status, body.success]).toEqual([what, expected, false])
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+
+  it.each(["another", '"', 'W/"a', "*, *", '"a" "b"'])(
+    "are not restored with an If-Match that is none: %s",
+    async (tag) => {
+      const headers = { "if-match": tag }
+      expect((await server.call("POST", `/v1/memories/${id}/restore`, { headers })).status).toBe(400)
+    }
+  )
+
+  it("take no feedback of another type, and no query that is empty or too long", async () => {
+    const useful = ["1", "null", '"true"', "[]", "{}", '""']
+    const queries = ["1", "true", "[]", "{}", '""', '" "', `"${"q".repeat(2_001)}"`, '"\\u0000", "query": "twice"']
+    const bodies = [
+      ...useful.map((value) => `{"useful":${value}}`),
+      ...queries.map((value) => `{"useful":true,"query":${value}}`),
+      '{"query":"q"}',
+      '{"useful":true,"by":"key_1"}',
+      '{"useful":true,"at":1}'
+    ]
+    for (const rawBody of bodies) {
+      const { status } = await server.call("POST", `/v1/memories/${id}/feedback`, { rawBody })
+      expect([rawBody, status]).toEqual([rawBody, 400])
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+})
+
 describe("data that is too much", () => {
   it("is refused above 64 KiB or 16 levels for one memory", async () => {
     for (const data of [
@@ -203,6 +262,7 @@ describe("names that every object inherits", () => {
       const tries = [
         ["PATCH", `/v1/memories/${id}`, { [name]: 1 }],
         ["PATCH", `/v1/memories/${id}`, { tags: ["t"], [name]: {} }],
+        ["POST", `/v1/memories/${id}/feedback`, { useful: true, [name]: 1 }],
         ["PATCH", "/v1/schemas/contact", { [name]: 1 }],
         ["POST", "/v1/memories/batch/update", { ids: [id], update: { [name]: 1 } }],
         ["POST", "/v1/memories/batch/update", { ids: [id], update: { tags: ["t"] }, [name]: 1 }],
