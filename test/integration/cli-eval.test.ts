@@ -1,5 +1,5 @@
 /** `muniment eval` against the real service: figures, reports, two configurations side by side, and complaints. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -125,6 +125,46 @@ describe("an evaluation", () => {
     expect(report).toContain(": 1 better, 0 worse")
     expect(report).toContain("queries: piano (not found, then place 1)")
     expect(JSON.parse((await mira.run("search", "hail", "--json")).out).memories).not.toEqual([])
+  })
+})
+
+describe("feedback as cases", () => {
+  it("are the queries for which memories were useful, and eval plays them", async () => {
+    const mira = await user("eval-feedback")
+    const store = async (fact: string, ...scope: ReadonlyArray<string>) => {
+      const data = JSON.stringify({ subject: "Mira", fact })
+      const { out } = await mira.run("remember", "--kind", "factual_memory", data, ...scope, "--json")
+      return JSON.parse(out).created[0].id as string
+    }
+    const bees = await store("Mira keeps bees", "--subject", "mira")
+    const hives = await store("Mira has nine hives", "--subject", "mira")
+    const piano = await store("Mira plays the piano", "--agent", "other")
+    const out = join(folder, "feedback.jsonl")
+    const none = await mira.run("memories", "cases", "--out", out)
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining("No feedback names a query") })
+    const judge = (id: string, said: string, ...query: ReadonlyArray<string>) =>
+      mira.run("memories", "feedback", id, said, ...query)
+    await judge(bees, "useful", "--query", "bees and hives")
+    await judge(hives, "useful", "--query", "bees and hives")
+    await judge(hives, "not_useful", "--query", "who is Mira")
+    await judge(hives, "useful")
+    await judge(piano, "useful", "--query", "which instrument")
+    const written = await mira.run("memories", "cases", "--out", out, "--json")
+    expect(JSON.parse(written.out)).toEqual({ cases: 2, file: out })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    const lines = readFileSync(out, "utf8").trim().split("\n")
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { query: "which instrument", expected: [piano], agentId: "other" },
+      { query: "bees and hives", expected: [hives, bees], agentId: "assistant", subjectId: "mira" }
+    ])
+    const run = await mira.run("eval", "--cases", out, "--out", join(folder, "feedback"), "--json")
+    expect(run.code, run.err).toBe(0)
+    const [{ queries }] = JSON.parse(run.out).configurations
+    expect(
+      queries.map(({ found }: { readonly found: { readonly shares: ReadonlyArray<number> } }) => found.shares[2])
+    ).toEqual([0, 1])
+    const narrowed = await mira.run("memories", "cases", "--agent", "other", "-o", out, "--json")
+    expect(JSON.parse(narrowed.out).cases).toBe(1)
   })
 })
 

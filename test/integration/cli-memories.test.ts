@@ -75,6 +75,40 @@ describe("memories at a terminal", () => {
     expect((await alice.json("search", "Seattle")).memories).toHaveLength(1)
   })
 
+  it("have versions that are shown and restored, and feedback", async () => {
+    const alice = await user("terminal-versions")
+    const [stored] = (await alice.json("remember", "--kind", "factual_memory", seattle)).created
+    expect((await alice.run("memories", "restore", stored.id)).out).toMatch(
+      /^It is the latest: factual_memory {2}.*Alice/
+    )
+    const schema = JSON.stringify({ type: "object", properties: { email: { type: "string" } } })
+    const registered = { name: "person", description: "d", uniqueOn: ["email"], schema }
+    const { MUNIMENT_API_KEY: key } = alice.environment
+    await server.call("POST", "/v1/schemas", { key, body: registered })
+    const person = (city: string) => JSON.stringify({ email: "ann", city })
+    const [first] = (await alice.json("remember", "--kind", "person", person("Oslo"))).created
+    const judged = ["memories", "feedback", first.id]
+    expect((await alice.run(...judged, "useful", "--query", "where is Ann")).out).toBe("Kept; useful 1 of 1 times.")
+    expect((await alice.run(...judged, "not_useful", "--query", "Ann")).out).toBe("Kept; useful 1 of 2 times.")
+    await alice.run("remember", "--kind", "person", person("Rome"))
+    expect((await alice.run("memories", "restore", first.id)).out).toMatch(/^Restored: person {2}.*city: Oslo/)
+    const { out } = await alice.run("memories", "history", first.id)
+    const shown = out.split("\n").map((line) => line.replaceAll(/ {2,}/g, "  ").split("  "))
+    expect(shown.map(([, how, , useful, , data]) => [how, useful, data?.match(/Oslo|Rome/)?.[0]])).toEqual([
+      ["HOW", "USEFUL", undefined],
+      ["restored", "-", "Oslo"],
+      ["stored", "-", "Rome"],
+      ["stored", "1 of 2", "Oslo"]
+    ])
+    const found = await alice.json("memories", "history", first.id, "--limit", "1")
+    expect([found.total, found.versions.length, found.versions[0].restoredFrom]).toEqual([3, 1, first.id])
+    for (const what of [["history"], ["restore"], ["feedback", "useful"]]) {
+      const [name = "", ...more] = what
+      const refused = await alice.run("memories", name, "mem_none", ...more)
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("no such memory") })
+    }
+  })
+
   it("are not touched by a command that does not say which, and bad data is refused", async () => {
     const alice = await user("terminal-refused")
     for (const args of [["forget"], ["forget", "mem_1", "--agent", "a"]]) {

@@ -46,6 +46,12 @@ it("a memory and a thread are read as REST answers them", async () => {
   expect(thread.json.total).toBe(2)
 })
 
+it("the versions of a memory are read as REST answers them", async () => {
+  const { json } = await textOf(`muniment://memories/${id}/history`)
+  expect(json).toEqual((await server.call("GET", `/v1/memories/${id}/history`, { key })).body)
+  expect([json.total, json.versions[0].how]).toEqual([1, "stored"])
+})
+
 it("a subject's profile is read as REST answers it, of the agent in the header", async () => {
   const given = { subjectId: "ann/1", subject: "Ann", fact: "Ann lives in Rome" }
   await mcp.call("write_factual_memory", given)
@@ -77,13 +83,18 @@ it("templates say how resources are named", async () => {
   expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
     "memory://subjects/{id}/profile",
     "muniment://memories/{id}",
+    "muniment://memories/{id}/history",
     "muniment://agents/{agentId}/threads/{threadId}{?cursor}"
   ])
 })
 
 it("what is not there, or of another account, is not found", async () => {
   const stranger = await mcpCaller(server, await server.newAccount("resource-stranger"))
-  for (const uri of [`muniment://memories/${id}`, "muniment://agents/reader/threads/t%2F1"]) {
+  for (const uri of [
+    `muniment://memories/${id}`,
+    `muniment://memories/${id}/history`,
+    "muniment://agents/reader/threads/t%2F1"
+  ]) {
     expect(await notFound(stranger, uri)).toEqual({ code: -32_002, uri })
   }
   expect((await stranger.client.listResources()).resources).toEqual([])

@@ -20,6 +20,7 @@ import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
 import { mcp } from "./commands/mcp.ts"
 import { context, forget, remember, search } from "./commands/memories.ts"
+import { memoriesById } from "./commands/memoriesById.ts"
 import { migrate } from "./commands/migrate.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
@@ -48,6 +49,7 @@ export const cli = Command.make("muniment").pipe(
     context,
     remember,
     forget,
+    memoriesById,
     chat,
     profile,
     keys,

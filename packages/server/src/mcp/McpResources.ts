@@ -13,7 +13,7 @@ import { ChargedCalls } from "../credits/ChargedCalls.ts"
 import { Subjects } from "../context/Subjects.ts"
 import { listCursor } from "../http/Cursor.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { memoryView } from "../memories/MemoryViews.ts"
+import { historyView, memoryView } from "../memories/MemoryViews.ts"
 import { RpcFailure, rpcCodes } from "./JsonRpc.ts"
 import { pricedRead } from "./PricedRead.ts"
 import { scopeDefaults } from "./ScopeDefaults.ts"
@@ -51,6 +51,7 @@ interface Parts {
 const mimeType = "application/json"
 const memoryPrefix = "muniment://memories/"
 const profilePattern = /^memory:\/\/subjects\/([^/?#]+)\/profile$/
+const historyPattern = /^muniment:\/\/memories\/([^/?#]+)\/history$/
 const threadPattern = /^muniment:\/\/agents\/([^/?#]+)\/threads\/([^/?#]+)(?:\?cursor=([^&#]+))?$/
 
 const memoryUri = (id: string): string => `${memoryPrefix}${encodeURIComponent(id)}`
@@ -68,6 +69,13 @@ export const resourceTemplates: ReadonlyArray<JsonObject> = [
     name: "memory",
     title: "A memory",
     description: "One memory by its id, as GET /v1/memories/{id} answers.",
+    mimeType
+  },
+  {
+    uriTemplate: `${memoryPrefix}{id}/history`,
+    name: "history",
+    title: "The versions of a memory",
+    description: `Up to ${Limits.listPageDefault} versions, newest first, and how each came about, as GET /v1/memories/{id}/history answers.`,
     mimeType
   },
   {
@@ -161,6 +169,15 @@ const read = Effect.fnUntraced(function* (parts: Parts, caller: Identity, params
         }
         return { contents: [{ uri, mimeType, text: JSON.stringify(answer) }] }
       })
+    )
+  }
+  const versioned = decoded(historyPattern.exec(uri)?.[1] ?? "")
+  if (versioned !== "") {
+    const priced = { caller, params, operation: "history", price: Prices.history }
+    return yield* pricedRead(calls, priced, (call) =>
+      Effect.map(memories.history(call, versioned, Limits.listPageDefault), (found) => ({
+        contents: [{ uri, mimeType, text: JSON.stringify({ success: true, ...historyView(found) }) }]
+      }))
     )
   }
   const id = uri.startsWith(memoryPrefix) ? decoded(uri.slice(memoryPrefix.length)) : ""
