@@ -32,15 +32,20 @@ export const withoutDefaulted = (schema: JsonObject, defaults: ScopeDefaults): J
   return { ...schema, required: required.filter((name) => !defaulted.has(name)) }
 }
 
-/** At the root and below: for a schema of what is given, not of what is asked for. */
-export const withoutRequired = (schema: JsonObject): JsonObject => pruned(schema) as JsonObject
+/**
+ * Names and types, at the root and below: for a schema of what is given, not of what is asked for. No model is shown what
+ * it would say in words, and a client that lists tools waits for every byte.
+ */
+export const shapeIn = (schema: JsonObject): JsonObject => pruned(schema) as JsonObject
 
 const pruned = (json: Schema.Json): Schema.Json => {
   if (Array.isArray(json)) return json.map(pruned)
   if (!isJsonObject(json)) return json
   const isObjectSchema = json["type"] === "object"
+  const isText = (name: string, value: Schema.Json) => name === "description" && typeof value === "string"
   const entries = Object.entries(json).filter(
-    ([name]) => !isObjectSchema || (name !== "required" && name !== "additionalProperties")
+    ([name, value]) =>
+      !isText(name, value) && (!isObjectSchema || (name !== "required" && name !== "additionalProperties"))
   )
   return Object.fromEntries(entries.map(([name, value]) => [name, pruned(value)]))
 }

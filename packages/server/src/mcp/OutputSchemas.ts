@@ -7,12 +7,12 @@ import { ContextAnswer } from "@muniment/domain/Context"
 import { CreatedMemories, type JsonObject, MemoryView } from "@muniment/domain/Memory"
 import { DeletedMemories, RemovedMemory } from "@muniment/domain/Search"
 import { FoundMemories, GroundedAnswer, TopicMap } from "@muniment/domain/SearchResult"
-import { objectSchemaOf, withoutRequired } from "./InputSchemas.ts"
+import { objectSchemaOf, shapeIn } from "./InputSchemas.ts"
 
 const success = Schema.Boolean
 
 const outputSchemaOf = (fields: Schema.Struct.Fields): JsonObject =>
-  withoutRequired(objectSchemaOf(Schema.Struct({ success, ...fields })))
+  shapeIn(objectSchemaOf(Schema.Struct({ success, ...fields })))
 
 /** Of the three modes of a search. */
 export const searchOutput: JsonObject = outputSchemaOf({
