@@ -52,6 +52,23 @@ describe("memories at a terminal", () => {
     expect((await alice.json("search", "Seattle", "--subject", "alice")).memories.length).toBeGreaterThan(0)
   })
 
+  it("are found with the turns around them", async () => {
+    const alice = await user("terminal-around")
+    const path = "/v1/memories"
+    const turns = ["Good morning.", "My kayak is green.", "A fine colour."]
+    const conversation = turns.map((content, at) => ({ id: `k${at}`, role: at === 2 ? "assistant" : "user", content }))
+    await server.call("POST", path, {
+      key: alice.environment.MUNIMENT_API_KEY,
+      body: { agentId: "assistant", threadId: "k", conversation }
+    })
+    const { out } = await alice.run("search", "kayak", "--context", "1")
+    const lines = out.split("\n")
+    const at = lines.findIndex((line) => line.includes("kayak is green") && line.includes("conversation_message"))
+    expect([lines[at - 1], lines[at + 1]]).toEqual(["       user: Good morning.", "       assistant: A fine colour."])
+    const refused = await alice.run("search", "kayak", "--context", "6")
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("context") })
+  })
+
   it("are handed over as an agent would have them in its prompt", async () => {
     const alice = await user("terminal-context")
     const scope = ["--agent", "assistant", "--subject", "alice"]

@@ -25,6 +25,8 @@ const notFilters = new Set([
   "now",
   "timeZone",
   "newerFirst",
+  "context",
+  "rerank",
   "recall",
   "order",
   "explain",

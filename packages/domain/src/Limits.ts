@@ -112,6 +112,8 @@ export const Limits = {
   facetValuesDefault: 50,
   facetValuesMax: 1_000,
   searchCandidatesMax: 100,
+  /** Turns before a message that was found, and after it, in the same hit. */
+  turnsAroundMax: 5,
   /** Vectors that a search with strict recall looks at one by one; with more it is not certified. */
   strictScanMax: 100_000,
   strictHitsMax: 1_000,

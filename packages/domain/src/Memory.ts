@@ -509,13 +509,38 @@ export const HitExplanation = Schema.Struct({
 })
 export type HitExplanation = typeof HitExplanation.Type
 
+/** A turn next to a message that was found. */
+export const TurnAround = Schema.Struct({
+  id: MemoryId,
+  offset: Schema.Int.annotate({
+    description: "Its place among the turns that the caller sees: -1 just before the message, 1 just after it."
+  }),
+  role: Schema.String,
+  name: Schema.optionalKey(Schema.String.annotate({ description: "Who wrote it, if the conversation says so." })),
+  when: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601: when it was said." })),
+  text: Schema.String.annotate({
+    description: "Of a turn of more than 800 characters its beginning, with `…` at its end."
+  }),
+  contentHash: Schema.optionalKey(
+    Schema.String.annotate({ description: "Of a shared turn, as in the attestation of its source." })
+  )
+})
+export type TurnAround = typeof TurnAround.Type
+
 /** A memory as returned by search. */
 export const SearchHit = Schema.Struct({
   id: MemoryId,
   kind: Schema.String,
   quality: Schema.Struct({ relevance: Schema.Finite, confidence: Schema.Finite }),
   data: JsonObject,
-  context: Schema.Struct(contextFields),
+  context: Schema.Struct({
+    ...contextFields,
+    around: Schema.optionalKey(
+      Schema.Array(TurnAround).annotate({
+        description: "With `context` in the request, of a message: the turns next to it, oldest first."
+      })
+    )
+  }),
   source: Schema.Literals(["own", "shared"]).annotate({ description: "`own`, or `shared` with `grantor` beside it." }),
   grantor: Schema.optionalKey(Schema.String.annotate({ description: "Whose memory it is, spelled as in the grant." })),
   metadata: JsonObject.annotate({

@@ -75,6 +75,9 @@ export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
   description: "Maximum results, 1 to 100; default 10."
 })
+const TurnsAround = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Limits.turnsAroundMax })).annotate({
+  description: "Turns next to each message that was found, so many on each side, 0 to 5; default 0."
+})
 const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
 
 /** The caller's clock: what "yesterday" and "last week" in a query mean. */
@@ -160,6 +163,7 @@ export const SearchParameters = {
         "Among the first ten hits of a question about the present, the later of two statements about the same person and matter goes before the best one, be it a message, a fact or a stored memory; default true."
     })
   ),
+  context: Schema.optionalKey(TurnsAround),
   recall: Schema.optionalKey(
     Recall.annotate({
       description:
@@ -278,7 +282,8 @@ export const BatchSearch = Schema.Struct({
           include: Schema.optionalKey(Include)
         })
       ),
-      limit: Schema.optionalKey(ResultLimit)
+      limit: Schema.optionalKey(ResultLimit),
+      context: Schema.optionalKey(TurnsAround)
     })
   ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
   scope: Schema.optionalKey(Scope),

@@ -100,6 +100,13 @@ class Service(unittest.TestCase):
         answer = self.memory.answer(query="Where does Bob work?", agent_id="talk")
         self.assertIn("Oslo", answer.answer)
         self.assertTrue(set(answer.citations) <= {cited.id for cited in answer.memories})
+        reply = Message("assistant", "How early do you rise?", id="m2")
+        self.memory.create(agent_id="talk", subject_id="bob", thread_id="first", conversation=[reply])
+        asked = SearchQuery("baker", SearchFilters(agent_id="talk", kind="conversation_message"), context=1)
+        found_one = self.memory.search(query="baker", agent_id="talk", kind="conversation_message", context=1).memories[0]
+        self.assertEqual(self.memory.batch_search(queries=[asked]).results[0].memories[0], found_one)
+        turns = found_one.context.around or ()
+        self.assertEqual([(turn.offset, turn.role, turn.text) for turn in turns], [(1, reply.role, reply.content)])
         topics = self.memory.topics(query="Bob", agent_id="talk", include="all")
         stored = {one.id for one in self.memory.list_all(agent_id="talk")}
         self.assertEqual({point.id for point in topics.points}, stored)

@@ -182,6 +182,7 @@ export const recall = Effect.fnUntraced(function* (
       askedAtMillis: undefined,
       timeZone: undefined,
       newerFirst: true,
+      turnsAround: 0,
       recall: undefined,
       explain: true,
       ...query,

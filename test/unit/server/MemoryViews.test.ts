@@ -63,11 +63,12 @@ describe("a memory", () => {
       namespace: "0"
     }
     const ranked = rank(candidate, { scoreBound: 8, termCount: 1, modelId: undefined })
-    const plain = searchHit({ memory, ranked }, 1, false, undefined)
+    const plain = searchHit({ memory, ranked }, { rank: 1, explain: false, grantor: undefined, turns: undefined })
     expect(plain).toMatchObject({ source: "own", quality: { relevance: ranked.relevance, confidence: 1 } })
     for (const name of ["explain", "grantor"]) expect(plain).not.toHaveProperty(name)
     expect(plain.metadata).toEqual(memoryView(memory).metadata)
-    expect(searchHit({ memory, ranked }, 3, true, undefined).explain).toMatchObject({
+    const shown = searchHit({ memory, ranked }, { rank: 3, explain: true, grantor: undefined, turns: undefined })
+    expect(shown.explain).toMatchObject({
       lexical: 0.25,
       dense: null,
       fused: ranked.relevance,

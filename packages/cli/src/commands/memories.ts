@@ -4,9 +4,10 @@
  */
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Answer, Body } from "@muniment/client/Contract"
+import type { Answer, Body, SearchAnswers } from "@muniment/client/Contract"
 import { CommandFailed } from "../CommandFailed.ts"
 import { memoryLine } from "../MemoryLine.ts"
+import { shownText } from "../ShownText.ts"
 import { ask, callerHere } from "./caller.ts"
 import { callerFlags, flags, optionalText } from "./flags.ts"
 
@@ -42,26 +43,41 @@ export const search = Command.make(
     where: optionalText("where", "Conditions on data and metadata, as JSON"),
     asOf: optionalText("as-of", "What was known then: an ISO 8601 date-time with its offset, or milliseconds"),
     limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many"), Flag.withDefault(hitsShown)),
+    context: Flag.Int("context").pipe(
+      Flag.withDescription("Turns around each message that was found, so many on each side"),
+      Flag.withDefault(0)
+    ),
     ...callerFlags,
     json: flags.json
   },
-  Effect.fn("search")(function* ({ asOf, json, kind, limit, query, where, ...given }) {
+  Effect.fn("search")(function* ({ asOf, context: eachSide, json, kind, limit, query, where, ...given }) {
     const muniment = yield* callerHere(given)
     const filters = {
       ...scopeOf(given),
       ...(Option.isSome(kind) && { kind: kind.value }),
       ...(Option.isSome(where) && { where: where.value }),
-      ...(Option.isSome(asOf) && { asOf: asOf.value })
+      ...(Option.isSome(asOf) && { asOf: asOf.value }),
+      ...(eachSide > 0 && { context: eachSide })
     }
     const found = yield* ask((signal) => muniment.search({ query, limit, ...filters }, { signal }))
     if (json) return yield* Console.log(JSON.stringify(found))
-    const lines = found.memories.map((memory) => `${memory.quality.relevance.toFixed(3)}  ${memoryLine(memory)}`)
+    const lines = found.memories.flatMap(hitLines)
     return yield* Console.log(lines.length === 0 ? "Nothing found." : lines.join("\n"))
   })
 ).pipe(
   Command.withDescription("Find memories by meaning and by words; the best first, with their relevance from 0 to 1"),
   Command.withExamples([{ command: 'muniment search "where does Alice live"', description: "In all of your agents" }])
 )
+
+/** With the turns around it, indented. */
+const hitLines = (hit: SearchAnswers["llm"]["memories"][number]): ReadonlyArray<string> => {
+  const turns = (hit.context.around ?? []).map(({ name, offset, role, text }) => ({
+    offset,
+    line: `       ${shownText(`${name ?? role}: ${text}`)}`
+  }))
+  const linesOf = (side: number) => turns.flatMap(({ line, offset }) => (Math.sign(offset) === side ? [line] : []))
+  return [...linesOf(-1), `${hit.quality.relevance.toFixed(3)}  ${memoryLine(hit)}`, ...linesOf(1)]
+}
 
 export const context = Command.make(
   "context",

@@ -9,36 +9,60 @@ import type { NamespaceHost } from "../host/NamespaceHost.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
+interface PlacedMemory {
+  readonly memory: MemoryVersion
+  /** Tag of its namespace. */
+  readonly namespace: string
+}
+
 interface PlacedHit {
   readonly memory: MemoryVersion
   readonly ranked: { readonly candidate: Pick<PlacedCandidate, "message" | "namespace"> }
   readonly correctedBy?: string | undefined
 }
 
-/** Memories taken from the messages of one conversation that are looked at. */
+/** Memories taken from a message that are looked at. */
 const TAKEN_MAX = 100
 
-/** What `filterFor` narrows to a part, as a grant does, is not looked through: a correction may lie beside that part. */
 export const correctedFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   hits: ReadonlyArray<A>,
   filterFor: (namespace: NamespaceKey) => MemoryFilter
 ) {
-  const messages = hits.filter(({ ranked }) => ranked.candidate.message !== undefined)
-  const corrections = new Map<A, string>()
-  for (const [first, ...others] of Map.groupBy(messages, conversationOf).values() as Iterable<[A, ...Array<A>]>) {
-    const key = namespaces.find(({ tag }) => tag === first.ranked.candidate.namespace)
+  const messages = hits.flatMap(({ memory, ranked: { candidate } }) =>
+    candidate.message === undefined ? [] : [{ memory, namespace: candidate.namespace }]
+  )
+  const corrections = yield* correctionsOf(host, namespaces, messages, filterFor)
+  return corrections.size === 0 ? hits : ordered(hits, corrections)
+})
+
+/**
+ * By id of a message, the memory taken from it that a caller has corrected since. What `filterFor` narrows to a part, as a
+ * grant does, is not looked through: a correction may lie beside that part.
+ */
+export const correctionsOf = Effect.fnUntraced(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  messages: ReadonlyArray<PlacedMemory>,
+  filterFor: (namespace: NamespaceKey) => MemoryFilter
+) {
+  const corrections = new Map<string, string>()
+  for (const [first, ...others] of Map.groupBy(messages, conversationOf).values() as Iterable<
+    [PlacedMemory, ...Array<PlacedMemory>]
+  >) {
+    const key = namespaces.find(({ tag }) => tag === first.namespace)
     if (key === undefined) continue
     const { anyOf, asOf } = filterFor(key)
     if (anyOf !== undefined) continue
     const { subjectId, threadId } = first.memory
-    const keysOf = ({ memory }: A): ReadonlyArray<string> => memory.sources?.map((source) => source.key) ?? []
+    const here = [first, ...others]
+    const keys = here.flatMap(keysOf)
     const taken = yield* host.answer(key, {
       _tag: "ExtractedFrom",
       scope: { subjectId, threadId },
-      keys: [first, ...others].flatMap(keysOf),
-      limit: TAKEN_MAX,
+      keys,
+      limit: TAKEN_MAX * keys.length,
       asOf
     })
     const correctedBy = new Map(
@@ -46,28 +70,33 @@ export const correctedFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
         sources.flatMap((source) => (source.isCorrected === true ? [[source.key, id] as const] : []))
       )
     )
-    for (const hit of [first, ...others]) {
-      const by = keysOf(hit).flatMap((one) => correctedBy.get(one) ?? [])[0]
-      if (by !== undefined) corrections.set(hit, by)
+    for (const message of here) {
+      const by = keysOf(message).flatMap((one) => correctedBy.get(one) ?? [])[0]
+      if (by !== undefined) corrections.set(message.memory.id, by)
     }
   }
-  return corrections.size === 0 ? hits : ordered(hits, corrections)
+  return corrections as ReadonlyMap<string, string>
 })
 
-const conversationOf = ({ memory: { subjectId, threadId }, ranked }: PlacedHit): string =>
-  JSON.stringify([ranked.candidate.namespace, subjectId, threadId])
+const keysOf = ({ memory }: PlacedMemory): ReadonlyArray<string> => memory.sources?.map((source) => source.key) ?? []
+
+const conversationOf = ({ memory: { subjectId, threadId }, namespace }: PlacedMemory): string =>
+  JSON.stringify([namespace, subjectId, threadId])
 
 /** A correction takes the place of the first of its messages before it. */
 const ordered = <A extends PlacedHit>(
   hits: ReadonlyArray<A>,
-  corrections: ReadonlyMap<A, string>
+  corrections: ReadonlyMap<string, string>
 ): ReadonlyArray<A> => {
   const byId = new Map(hits.map((hit) => [hit.memory.id, hit]))
   const shown = new Set<A>()
   for (const hit of hits) {
-    const correction = byId.get(corrections.get(hit) ?? "")
+    const correction = byId.get(corrections.get(hit.memory.id) ?? "")
     if (correction !== undefined) shown.add(correction)
     shown.add(hit)
   }
-  return [...shown].map((hit) => (corrections.has(hit) ? { ...hit, correctedBy: corrections.get(hit) } : hit))
+  return [...shown].map((hit) => {
+    const correctedBy = corrections.get(hit.memory.id)
+    return correctedBy === undefined ? hit : { ...hit, correctedBy }
+  })
 }

@@ -10,7 +10,12 @@ export const clippedJson = (value: Schema.Json, lengthMax: number): Schema.Json 
 }
 
 export const clippedText = (text: string, lengthMax: number): string =>
-  text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
+  text.length <= lengthMax
+    ? text
+    : `${text
+        .slice(0, lengthMax - 1)
+        .replace(/[\ud800-\udbff]$/, "")
+        .toWellFormed()}…`
 
 /** All texts in a value, in order; numbers as text. */
 export const leafTexts = (value: Schema.Json): ReadonlyArray<string> => {

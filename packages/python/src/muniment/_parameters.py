@@ -19,6 +19,7 @@ _PARAMETERS: Mapping[str, str] = {
     "caller": "Only calls of this key or wallet.",
     "contains": "Only values that hold this text.",
     "content": "A text, or messages as model APIs have them: text parts, calls and results of tools, times are read.",
+    "context": "Turns around each message that was found, 0 to 5 on each side.",
     "conversation": "Messages, oldest first, as model APIs have them, or one text of the user.",
     "conversation_date": "The day of the conversation, `2026-11-21` or a `date`; today by default.",
     "cursor": "`next_cursor` of the page before.",

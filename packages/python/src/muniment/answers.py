@@ -21,6 +21,23 @@ class Mention:
 
 
 @dataclass(frozen=True)
+class TurnAround:
+    """A turn next to a message that was found."""
+
+    id: str
+    #: -1 just before the message, 1 just after it.
+    offset: int
+    role: str
+    #: Of a long turn its beginning.
+    text: str
+    name: str | None = None
+    #: ISO 8601.
+    when: str | None = None
+    #: Of a shared turn, as in the attestation of its source.
+    content_hash: str | None = None
+
+
+@dataclass(frozen=True)
 class Context:
     mentions: tuple[Mention, ...]
     tags: tuple[str, ...]
@@ -29,6 +46,8 @@ class Context:
     when: str | None = None
     #: As it was given.
     metadata: JsonObject | None = None
+    #: Of a message, in a search with `context`: the turns next to it, oldest first.
+    around: tuple[TurnAround, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -77,3 +77,5 @@ class SearchQuery:
     query: str
     filters: SearchFilters | Mapping[str, Any] | None = None
     limit: int | None = None
+    #: Turns around each message that was found, so many on each side.
+    context: int | None = None

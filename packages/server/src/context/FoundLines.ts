@@ -9,6 +9,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 import { speakersDay, speakersTime } from "@muniment/engine/text/SpokenDates"
 import { plainDates } from "@muniment/insight/answers/SpokenDate"
+import { clippedText } from "@muniment/insight/prompts/ClippedJson"
 import type { FoundHits, PlacedMemory } from "../search/CallerSearch.ts"
 import type { ContextDays } from "./ContextDays.ts"
 import { type ContextLine, oneEntry } from "./ContextLines.ts"
@@ -35,7 +36,10 @@ export interface FoundOptions {
 export const foundLines = Effect.fnUntraced(function* (found: FoundHits, options: FoundOptions) {
   const isForAgents = (hit: MemoryHit) =>
     isMessage(hit.memory) || options.kinds.has(hit.memory.kind) || found.grantorOf(placeOf(hit).namespace) !== undefined
-  const hits = found.hits.filter((hit) => !options.isKnown(hit.memory) && isForAgents(hit))
+  // What a message said that was corrected since is said right by the correction.
+  const hits = found.hits.filter(
+    (hit) => hit.correctedBy === undefined && !options.isKnown(hit.memory) && isForAgents(hit)
+  )
   const messages = hits.filter(({ memory }) => isMessage(memory))
   const turns = yield* found.around(messages.slice(0, aroundHits), eachSide)
   const conversations = new Set(messages.map((hit) => conversationOf(placeOf(hit))))
@@ -141,8 +145,7 @@ const datesIn = (text: string, said: string): ReadonlyArray<string> =>
 const partOf = (text: string, hit: MemoryHit | undefined): string => {
   const passage = hit?.ranked.candidate.passage
   if (passage !== undefined) return text.slice(passage.start, passage.end).trim()
-  if (text.length <= Limits.passageLengthMax) return text
-  return `${text.slice(0, Limits.passageLengthMax - 1).replace(/[\ud800-\udbff]$/, "")}…`
+  return clippedText(text, Limits.passageLengthMax)
 }
 
 const speakerOf = (data: MemoryVersion["data"], userName: string): string => {

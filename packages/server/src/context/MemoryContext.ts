@@ -157,6 +157,7 @@ const queryOf = (
   limit: Limits.contextHits,
   minRelevance: 0,
   newerFirst: true,
+  turnsAround: 0,
   recall: undefined,
   askedAtMillis: now === undefined ? asOf : Date.parse(now),
   timeZone,

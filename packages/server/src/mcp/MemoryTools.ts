@@ -9,6 +9,7 @@ import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } fro
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, DataFilter, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
 import { WhereFilter } from "@muniment/domain/Where"
+import { clippedText } from "@muniment/insight/prompts/ClippedJson"
 import type { MemoryContext } from "../context/MemoryContext.ts"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"
@@ -89,21 +90,31 @@ const isMessage = Schema.is(
   })
 )
 
-/** A message as one line, by its id, which an agent reads whole with `memory_get`. */
+/** A message as one line, by its id, which an agent reads whole with `memory_get`, between the turns around it. */
 const shownHit = (hit: Schema.Json): Schema.Json => {
   if (!isMessage(hit)) return hit
   const { name, role, text } = hit.data
+  const { around, when } = hit.context
   const found = text.slice(hit.passage?.start ?? 0, hit.passage?.end)
-  const line = `${name ?? role} (${(hit.context.when ?? "").slice(0, "2026-01-01".length)}): ${found}`
+  const turns = around?.map((turn) => ({
+    offset: turn.offset,
+    line: lineOf(turn.name ?? turn.role, turn.when, turn.text)
+  }))
+  const linesOf = (side: number) => turns?.flatMap(({ line, offset }) => (Math.sign(offset) === side ? [line] : []))
   return {
     id: hit.id,
     kind: hit.kind,
-    message: line.length <= messageLineMax ? line : `${line.slice(0, messageLineMax - 1)}…`,
+    ...(turns !== undefined && { before: linesOf(-1)! }),
+    message: lineOf(name ?? role, when, found),
+    ...(turns !== undefined && { after: linesOf(1)! }),
     relevance: hit.quality.relevance,
     source: hit.source,
     ...(hit.grantor !== undefined && { grantor: hit.grantor })
   }
 }
+
+const lineOf = (speaker: string, when = "", said: string): string =>
+  clippedText(`${speaker} (${when.slice(0, "2026-01-01".length)}): ${said}`, messageLineMax)
 
 /** Agents that know REST may separate them by commas, as there. */
 const tagList = (tags: Schema.Json | undefined): JsonObject =>

@@ -11,12 +11,15 @@ import {
   type MemoryHistory,
   type MemoryVersion,
   type MemoryView,
-  type SearchHit
+  type SearchHit,
+  type TurnAround
 } from "@muniment/domain/Memory"
+import { Limits } from "@muniment/domain/Limits"
 import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
 import { versionOf } from "./IfMatch.ts"
 import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
+import { clippedText } from "@muniment/insight/prompts/ClippedJson"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
   id: memory.id,
@@ -50,18 +53,35 @@ const historyEntry = (memory: MemoryVersion): HistoryEntry => {
   }
 }
 
-/** `grantor` is given for a shared memory, whose view names its source. */
+export interface ShownHit {
+  /** From 1. */
+  readonly rank: number
+  readonly explain: boolean
+  /** Of a shared memory, whose view names its source. */
+  readonly grantor: string | undefined
+  /** Of a message, where they are asked for. */
+  readonly turns: Turns | undefined
+}
+
+/** Turns next to a message, each list oldest first. */
+export interface Turns {
+  readonly before: ReadonlyArray<MemoryVersion>
+  readonly after: ReadonlyArray<MemoryVersion>
+}
+
 export const searchHit = (
   { correctedBy, memory, move, ranked }: MemoryHit,
-  rank: number,
-  explain: boolean,
-  grantor: string | undefined
+  { explain, grantor, rank, turns }: ShownHit
 ): SearchHit => ({
   id: memory.id,
   kind: memory.kind,
   quality: { relevance: ranked.relevance, confidence: memory.confidence },
   data: memory.data,
-  context: { ...contextOf(memory), ...(correctedBy !== undefined && { correctedBy }) },
+  context: {
+    ...contextOf(memory),
+    ...(correctedBy !== undefined && { correctedBy }),
+    ...(turns !== undefined && { around: turnsShown(turns, grantor !== undefined) })
+  },
   ...(grantor === undefined
     ? { source: "own", metadata: metadataOf(memory) }
     : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
@@ -77,6 +97,21 @@ export const searchHit = (
       ...(move !== undefined && { moved: moveMeanings[move] })
     }
   })
+})
+
+const turnsShown = ({ after, before }: Turns, isShared: boolean): ReadonlyArray<TurnAround> => [
+  ...before.map((turn, at) => turnShown(turn, at - before.length, isShared)),
+  ...after.map((turn, at) => turnShown(turn, at + 1, isShared))
+]
+
+const turnShown = ({ contentHash, data, id, when }: MemoryVersion, offset: number, isShared: boolean): TurnAround => ({
+  id,
+  offset,
+  role: String(data["role"] ?? ""),
+  ...(typeof data["name"] === "string" && { name: data["name"] }),
+  ...(when !== undefined && { when }),
+  text: clippedText(String(data["text"] ?? ""), Limits.passageLengthMax),
+  ...(isShared && { contentHash })
 })
 
 const sharedMetadata = ({ agentId, contentHash, data }: MemoryVersion): JsonObject => ({

@@ -29,12 +29,12 @@ import { boundMet } from "../boundMet.ts"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
 import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 import { TokenNamespace } from "../credits/TokenCosts.ts"
-import { searchHit } from "../memories/MemoryViews.ts"
+import { searchHit, type Turns } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
 import { makeReranking } from "./rerankedHits.ts"
 import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
-import { type Turns, turnsAround } from "./TurnsAround.ts"
+import { turnsAround } from "./TurnsAround.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
 
 type SearchFailure = InvalidRequest | ChargeFailure
@@ -126,7 +126,7 @@ interface Parts {
 const search = traced("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
   const { namespaces: shared, unusable } = yield* reserved(parts, call, query, query.filter.agentId)
   const found = yield* find(parts, call, query, shared)
-  const result = yield* resultOf(parts, call, query, found, ownersOf(shared))
+  const result = yield* resultOf(parts, call, query, found)
   return {
     ...result,
     ...namedUnusable(unusable),
@@ -137,17 +137,10 @@ const search = traced("CallerSearch.search")(function* (parts: Parts, call: Pric
 
 const hitsOf = traced("CallerSearch.hits")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
   const { namespaces: shared, unusable } = yield* reserved(parts, call, query, query.filter.agentId)
-  const { hits } = yield* find(parts, call, query, shared)
-  const { namespaces, scopeOf } = reachOf(parts, call.caller, query, shared)
-  const owners = ownersOf(shared)
+  const { around, hits, owners } = yield* find(parts, call, query, shared)
   return {
     hits,
-    around: (messages, eachSide) =>
-      turnsAround(parts.host, namespaces, {
-        places: messages.map(({ ranked }) => ranked.candidate),
-        eachSide,
-        visible: (key) => ({ anyOf: scopeOf(key), asOf: query.filter.asOf })
-      }),
+    around,
     grantorOf: (namespace) => owners.get(namespace)?.grantor,
     attested: (placed) =>
       Effect.map(sourcesAttested(parts, placed, owners), (attested) => ({ ...attested, ...namedUnusable(unusable) }))
@@ -163,13 +156,13 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
   const found = yield* Effect.forEach(queries, (query) => find(parts, call, query, shared), {
     concurrency: "unbounded"
   })
-  const owners = ownersOf(shared)
-  const results = found.map(({ hits }, at) => ({ memories: shown(hits, owners, queries[at]!.explain) }))
+  const pages = yield* Effect.forEach(found, (one, at) => shownHits(one, one.hits, queries[at]!))
   const attested = yield* sourcesAttested(
     parts,
-    found.flatMap(({ hits }) => placedOf(hits)),
-    owners
+    pages.flatMap(({ placed }) => placed),
+    ownersOf(shared)
   )
+  const results = pages.map(({ memories }) => ({ memories }))
   return { results, searchedAt: yield* isoNow, ...attested, ...namedUnusable(unusable) }
 })
 
@@ -213,6 +206,8 @@ const noGrants: OpenedGrants = { grantCount: 0, namespaces: [], unusable: [] }
 /** The hits of one query, best first, and how the vectors of the caller's own agents were searched. */
 interface Found {
   readonly hits: ReadonlyArray<MemoryHit>
+  readonly owners: Owners
+  readonly around: FoundHits["around"]
   readonly explain: SearchExplanation
 }
 
@@ -225,7 +220,14 @@ const find = Effect.fnUntraced(function* (
   const { embedding, recall, reranking, searcher } = parts
   const { filter, text } = query
   const { namespaces, own, scopeOf } = reachOf(parts, caller, query, shared)
-  if (namespaces.length === 0) return { hits: [], explain: { index: [] } }
+  const owners = ownersOf(shared)
+  const around: FoundHits["around"] = (messages, eachSide) =>
+    turnsAround(parts.host, namespaces, {
+      places: messages.map(({ ranked }) => ranked.candidate),
+      eachSide,
+      visible: (key) => ({ anyOf: scopeOf(key), asOf: filter.asOf })
+    })
+  if (namespaces.length === 0) return { hits: [], owners, around, explain: { index: [] } }
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
   const vectors = yield* embedding.query(asked.text)
   const reordered = query.mode === "map" ? undefined : reranking?.(asked.text)
@@ -242,7 +244,8 @@ const find = Effect.fnUntraced(function* (
     scopeOf
   })
   const rerank = reordered?.explanation()
-  return { hits, explain: { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) } }
+  const explain = { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) }
+  return { hits, owners, around, explain }
 })
 
 /** The namespaces of a query, and the parts of them that the caller sees. */
@@ -267,25 +270,21 @@ const reachOf = (
   }
 }
 
-const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Found, owners: Owners) => {
+const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Found) => {
   switch (query.mode) {
     case "answer":
-      return answer(parts, call, query, found, owners)
+      return answer(parts, call, query, found)
     case "map":
-      return drawMap(parts, found, owners)
+      return drawMap(parts, found)
     default:
-      return shownWithSources(parts, found.hits, owners, query.explain)
+      return shownWithSources(parts, found, found.hits, query)
   }
 }
 
 /** An answer made of the hits; of those the cited ones are returned, and without an answer the best ones as `hits`. */
-const answer = Effect.fnUntraced(function* (
-  parts: Parts,
-  { caller }: PricedCall,
-  { askedAtMillis, explain, filter, text, timeZone }: SearchQuery,
-  { hits }: Found,
-  owners: Owners
-) {
+const answer = Effect.fnUntraced(function* (parts: Parts, { caller }: PricedCall, query: SearchQuery, found: Found) {
+  const { askedAtMillis, filter, text, timeZone } = query
+  const { hits, owners } = found
   const { id } = caller.account
   const namespace = filter.agentId === undefined ? undefined : parts.directory.find(id, filter.agentId)
   const sure = hits.filter(({ correctedBy }) => correctedBy === undefined)
@@ -303,7 +302,7 @@ const answer = Effect.fnUntraced(function* (
   const chosen = written.grounded
     ? hits.filter(({ memory }) => used.has(memory.id))
     : hits.slice(0, Limits.answerHitsMax)
-  const { memories, ...attested } = yield* shownWithSources(parts, chosen, owners, explain)
+  const { memories, ...attested } = yield* shownWithSources(parts, found, chosen, query)
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
 
@@ -330,7 +329,7 @@ const evidenceOf = (hit: MemoryHit, timeZone: string | undefined, saidMillis: nu
   }
 }
 
-const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owners: Owners) {
+const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits, owners }: Found) {
   const { directory, maps, searcher } = parts
   const namespaces = [...new Set(hits.map(namespaceOf))].flatMap((tag) => directory.byTag(tag) ?? [])
   const vectors = yield* searcher.vectorsOf(namespaces, hits)
@@ -366,14 +365,36 @@ const ownersOf = (shared: ReadonlyArray<SharedNamespace>): Owners =>
 
 const namespaceOf = ({ ranked }: MemoryHit): string => ranked.candidate.namespace
 
-const shown = (hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean): ReadonlyArray<SearchHit> =>
-  hits.map((hit, at) => searchHit(hit, at + 1, explain, owners.get(namespaceOf(hit))?.grantor))
+/** As callers see them; `placed` has all memories that this shows, each hit before the turns around it. */
+const shownHits = Effect.fnUntraced(function* (
+  { around, owners }: Found,
+  hits: ReadonlyArray<MemoryHit>,
+  { explain, turnsAround: eachSide }: SearchQuery
+) {
+  const messages = eachSide === 0 ? [] : hits.filter(({ ranked }) => ranked.candidate.message !== undefined)
+  const turns = yield* around(messages, eachSide)
+  const memories: Array<SearchHit> = []
+  const placed: Array<PlacedMemory> = []
+  for (const hit of hits) {
+    const namespace = namespaceOf(hit)
+    const beside = turns.get(hit.memory.id)
+    const shown = { rank: memories.length + 1, explain, grantor: owners.get(namespace)?.grantor, turns: beside }
+    memories.push(searchHit(hit, shown))
+    const { after = [], before = [] } = beside ?? {}
+    placed.push(...[hit.memory, ...before, ...after].map((memory) => ({ memory, namespace })))
+  }
+  return { memories, placed }
+})
 
-const shownWithSources = (parts: Parts, hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean) =>
-  Effect.map(sourcesAttested(parts, placedOf(hits), owners), (attested) => ({
-    memories: shown(hits, owners, explain),
-    ...attested
-  }))
+const shownWithSources = Effect.fnUntraced(function* (
+  parts: Parts,
+  found: Found,
+  hits: ReadonlyArray<MemoryHit>,
+  query: SearchQuery
+) {
+  const { memories, placed } = yield* shownHits(found, hits, query)
+  return { memories, ...(yield* sourcesAttested(parts, placed, found.owners)) }
+})
 
 const sourcesAttested = Effect.fnUntraced(function* (
   { attestations }: Parts,

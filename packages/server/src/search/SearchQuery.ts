@@ -39,6 +39,8 @@ export interface SearchQuery extends SearchReach {
   readonly timeZone: string | undefined
   /** The later of two statements about one matter goes first. */
   readonly newerFirst: boolean
+  /** On each side of each message that was found. */
+  readonly turnsAround: number
   /** Undefined: the service's setting. */
   readonly recall: Recall | undefined
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
@@ -60,10 +62,11 @@ export const searchQuery = Effect.fnUntraced(function* (
   parameters: typeof SearchBody.Type,
   grants: string | undefined
 ) {
-  const { explain = false, limit, minRelevance = 0, mode = "llm", newerFirst = true, now, query } = parameters
-  const { recall, scope = "all", timeZone } = parameters
+  const { context: turnsAround = 0, explain = false, limit, minRelevance = 0, mode = "llm" } = parameters
+  const { newerFirst = true, now, query, recall, scope = "all", timeZone } = parameters
   const filter = yield* filterOf(parameters)
-  if (recall === "strict" && mode === "map") return yield* mapIsFast
+  if (recall === "strict" && mode === "map") return yield* notOfMaps("recall", "`strict` is", "`fast`")
+  if (turnsAround > 0 && mode === "map") return yield* notOfMaps("context", "turns are", "0")
   if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
   const base = {
     mode,
@@ -74,6 +77,7 @@ export const searchQuery = Effect.fnUntraced(function* (
     scope,
     grants,
     newerFirst,
+    turnsAround,
     recall,
     ...clockOf(now, timeZone, filter.asOf),
     candidates: undefined
@@ -103,13 +107,14 @@ export const searchBatch = (
 ): SearchBatch => ({
   scope,
   grants,
-  queries: queries.map(({ filters = {}, limit = Limits.searchResultsDefault, query }) => ({
+  queries: queries.map(({ context: turnsAround = 0, filters = {}, limit = Limits.searchResultsDefault, query }) => ({
     mode: "llm",
     text: query.trim(),
     filter: { ...filters, asOf },
     limit,
     minRelevance: 0,
     newerFirst: true,
+    turnsAround,
     recall,
     ...clockOf(now, timeZone, asOf),
     candidates: undefined,
@@ -161,11 +166,12 @@ const tagsIn = (text: string): ReadonlyArray<string> =>
 /** A bare date as an upper bound means the whole day. */
 const endOf = (iso: string): number => instantIn(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
 
-const mapIsFast = new InvalidRequest({
-  code: "invalid_request",
-  error: "/recall: `strict` is not for mode `map`, which draws what it finds",
-  details: [{ path: "/recall", message: "expected `fast`, or another mode" }]
-})
+const notOfMaps = (name: string, what: string, expected: string) =>
+  new InvalidRequest({
+    code: "invalid_request",
+    error: `/${name}: ${what} not for mode \`map\`, which draws what it finds`,
+    details: [{ path: `/${name}`, message: `expected ${expected}, or another mode` }]
+  })
 
 const limitTooLarge = new InvalidRequest({
   code: "invalid_request",

@@ -1,25 +1,21 @@
 /**
  * The turns around messages in their conversations, oldest first: what was said just before a hit, and just after it.
  *
- * Invariants: shows only what `visible` lets through and what has not expired; says nothing of a message that the caller
- * does not see, nor of a memory that is no message of a conversation.
+ * Invariants: shows only what `visible` lets through, what has not expired, and no message whose memory was corrected
+ * since; says nothing of a message that the caller does not see, nor of a memory that is no message of a conversation.
  */
 import { Effect } from "effect"
-import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { correctionsOf } from "@muniment/engine/search/correctedFirst"
 import { type NamespacePlace, versionsAt } from "@muniment/engine/search/readNamespaces"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-
-export interface Turns {
-  readonly before: ReadonlyArray<MemoryVersion>
-  readonly after: ReadonlyArray<MemoryVersion>
-}
+import type { Turns } from "../memories/MemoryViews.ts"
 
 export interface TurnsAsked {
   /** Where the messages are: candidates of search hits are such places. */
   readonly places: ReadonlyArray<NamespacePlace>
-  /** The nearest visible turns before each message, and after it. */
+  /** The nearest visible turns before each message, and after it; fewer where some of them are corrected. */
   readonly eachSide: number
   /** What the caller sees of a namespace: `anyOf` of a bound key or of grants; no restriction: `{}`. */
   readonly visible: (namespace: NamespaceKey) => MemoryFilter
@@ -35,11 +31,15 @@ export const turnsAround = Effect.fn("TurnsAround.of")(function* (
   for (const [tag, here] of Map.groupBy(places, ({ namespace }) => namespace)) {
     const key = namespaces.find((one) => one.tag === tag)
     if (key === undefined) continue
-    const around = yield* host.answer(key, { _tag: "Around", places: here, eachSide, filter: visible(key) })
+    const filter = visible(key)
+    const around = yield* host.answer(key, { _tag: "Around", places: here, eachSide, filter })
     const beside = around.flatMap(({ after, before }) => [...before, ...after])
     const distinct = new Map(beside.map((place) => [place.id, { ...place, namespace: tag }]))
-    const versions = yield* versionsAt(host, [key], [...distinct.values()])
-    const versionsOf = (ids: ReadonlyArray<{ readonly id: string }>) => ids.flatMap(({ id }) => versions.get(id) ?? [])
+    const versions = yield* versionsAt(host, [key], [...distinct.values()], filter.asOf)
+    const placed = Array.from(versions.values(), (memory) => ({ memory, namespace: tag }))
+    const corrected = yield* correctionsOf(host, [key], placed, visible)
+    const versionsOf = (ids: ReadonlyArray<{ readonly id: string }>) =>
+      ids.flatMap(({ id }) => (corrected.has(id) ? [] : (versions.get(id) ?? [])))
     for (const { after, before, id } of around) found.set(id, { before: versionsOf(before), after: versionsOf(after) })
   }
   return found as ReadonlyMap<string, Turns>
