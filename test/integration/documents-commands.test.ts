@@ -52,6 +52,8 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   "packages/server/docs/search.md": [
     /"fact":"The library opens at nine"[^]*"explain"[^]*"lexical"/,
     /"memories":\[\{[^]*Book fair in Frankfurt/,
+    /"text":"May I take my dog[^]*"around":\[\{[^]*On Sundays only/,
+    /"fact":"The library opens at nine"[^]*"reranked":false/,
     /"fact":"The library opens at nine"/
   ],
   "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_context"/],

@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { sectionOf } from "../support/FencedPrompt.ts"
+import { ModelServer } from "../support/ModelServer.ts"
+import { answer, status } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { writeTinyReranker } from "../support/tinyReranker.ts"
 
@@ -21,8 +24,8 @@ interface Found {
 const folder = mkdtempSync(join(tmpdir(), "muniment-reranker-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const started = (reranker: string): Promise<TestServer> =>
-  startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RERANKER: reranker } })
+const started = (reranker: string, others: Readonly<Record<string, string>> = {}): Promise<TestServer> =>
+  startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RERANKER: reranker, ...others } })
 
 const store = async (server: TestServer) => {
   const memories = facts.map((fact) => ({ kind: "factual_memory", data: { subject: "tram", fact } }))
@@ -57,7 +60,7 @@ describe("a configured re-ranker", () => {
   it("puts hits in its order, says which it moved up, and how long it took", async () => {
     const { explain, memories } = await ranked(server)
     expect(memories.map(({ data }) => data.fact)).toEqual(wanted)
-    expect(explain.rerank).toEqual({ model, hits: facts.length, millis: expect.any(Number) })
+    expect(explain.rerank).toEqual({ model, hits: facts.length, millis: expect.any(Number), credits: 0 })
     expect(memories.map((hit) => hit.explain?.moved)).toContain("put higher by the re-ranking model")
     expect(memories.at(-1)?.explain?.moved).toBeUndefined()
   })
@@ -71,6 +74,36 @@ describe("a configured re-ranker", () => {
   it("does not touch a map", async () => {
     const { explain } = await search(server, "&mode=map")
     expect(explain.rerank).toBeUndefined()
+  })
+})
+
+describe("a re-ranker beside a language model", () => {
+  it("puts hits in order where that is not asked, or fails", async () => {
+    const model = join(folder, "beside")
+    writeTinyReranker(model, weights)
+    const llm = await ModelServer.start()
+    const server = await started(model, {
+      MUNIMENT_LLM_PROVIDER: "openai-compatible",
+      MUNIMENT_LLM_BASE_URL: llm.baseUrl("openai-compatible"),
+      MUNIMENT_LLM_MODEL: "scripted"
+    })
+    await store(server)
+    await ranked(server)
+    llm.otherwise = ({ prompt }) => {
+      const lines = sectionOf(prompt, "MEMORIES") as ReadonlyArray<{ readonly n: number; readonly text: string }>
+      return answer({ order: lines.flatMap(({ n, text }) => (text.startsWith(facts[3]!) ? [n] : [])) })
+    }
+    const byModel = await search(server, "&rerank=model")
+    expect(byModel.memories[0]?.data.fact).toBe(facts[3])
+    expect(byModel.explain.rerank).toMatchObject({ model: "scripted", hits: facts.length })
+    llm.otherwise = () => status(401)
+    const failed = await search(server, "&rerank=model")
+    expect(failed.memories.map(({ data }) => data.fact)).toEqual(wanted)
+    expect(failed).toMatchObject({ reranked: false, rerankProblem: { code: "model_rejected" } })
+    expect(failed.explain.rerank).toMatchObject({ model, hits: facts.length })
+    expect(await search(server)).not.toHaveProperty("reranked")
+    await server.stop()
+    await llm.close()
   })
 })
 

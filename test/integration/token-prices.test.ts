@@ -1,7 +1,7 @@
 /** Tokens of the language model priced beyond the call (contract: Credits). */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { sectionOf } from "../support/FencedPrompt.ts"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -167,6 +167,31 @@ it("asks nothing for a conversation of several calls that the credits do not cov
   expect([status, body.code]).toEqual([403, "insufficient_credits"])
   expect(model.requests).toEqual([])
   expect([await left(calls), await tokenLines(calls)]).toEqual([before, []])
+  await expectProven()
+})
+
+it("charges the tokens of an order of hits beside the search, and asks for none that is not covered", async () => {
+  const calls = await accountCalls(server, "hanna")
+  await calls.create("a", [fact("tram", "The tram rusts"), fact("tram", "The tram stops at the mill")])
+  model.requests.length = 0
+  model.otherwise = () => ({ ...answer({ order: [2, 1] }), usage: { input: 700, output: 20 } }) as never
+  const path = "/v1/memories/search?query=tram&agentId=a&rerank=model&explain=true"
+  const { body, headers } = await calls.call("GET", path)
+  const price = (700 * 2 + 20 * 3) / 1_000
+  expect([body.reranked, body.explain.rerank.credits]).toEqual([true, price])
+  expect(Number(headers.get("x-credits-charged"))).toBeCloseTo(2 + price, 6)
+  const lines = await tokenLines(calls)
+  expect(lines).toMatchObject([{ operation: "model: 700 input and 20 output tokens" }])
+  expect(-lines[0]!.credits).toBeCloseTo(price, 6)
+  await spendDownTo(calls, 4)
+  // The search is covered, the tokens are not.
+  while ((await left(calls)) >= 4) await calls.search({ query: "tram" })
+  model.requests.length = 0
+  const uncovered = await calls.call("GET", path)
+  expect([uncovered.status, uncovered.body.reranked]).toEqual([200, false])
+  expect(uncovered.body.rerankProblem.code).toBe("model_unpaid")
+  expect(uncovered.headers.get("x-credits-charged")).toBe("2")
+  expect(model.requests).toEqual([])
   await expectProven()
 })
 

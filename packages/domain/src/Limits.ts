@@ -121,6 +121,8 @@ export const Limits = {
   rerankedHitsMax: 50,
   rerankedTextLengthMax: 2_000,
   rerankMillisMax: 3_000,
+  /** Hits that the language model puts in order (`rerank=model`). */
+  modelRankedHitsMax: 30,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
   dataFieldsMax: 8,

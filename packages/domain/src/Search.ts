@@ -69,6 +69,9 @@ export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const Recall = Schema.Literals(["fast", "strict"])
 export type Recall = typeof Recall.Type
+/** The language model, beside what the service does by itself. */
+const Rerank = Schema.Literal("model")
+export type Rerank = typeof Rerank.Type
 
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
@@ -164,6 +167,11 @@ export const SearchParameters = {
     })
   ),
   context: Schema.optionalKey(TurnsAround),
+  rerank: Schema.optionalKey(
+    Rerank.annotate({
+      description: `\`model\`: the language model puts the best ${Limits.modelRankedHitsMax} hits in order, which takes seconds and its tokens; \`reranked\` says whether it did. Not in mode \`map\`.`
+    })
+  ),
   recall: Schema.optionalKey(
     Recall.annotate({
       description:

@@ -42,11 +42,12 @@ export const IndexExplanation = Schema.Struct({
 })
 export type IndexExplanation = typeof IndexExplanation.Type
 
-/** What a re-ranking model (`MUNIMENT_RERANKER`) did. */
+/** What a re-ranking model did: the language model, or that of `MUNIMENT_RERANKER`. */
 export const RerankExplanation = Schema.Struct({
   model: Schema.String,
   hits: Schema.Int.annotate({ description: "How many it put in order; 0 where it failed or took too long." }),
-  millis: Schema.Finite
+  millis: Schema.Finite,
+  credits: Schema.Finite.annotate({ description: "For tokens of the language model, beyond the price of the search." })
 })
 export type RerankExplanation = typeof RerankExplanation.Type
 
@@ -60,12 +61,28 @@ export type SearchExplanation = typeof SearchExplanation.Type
 
 const explain = Schema.optionalKey(SearchExplanation)
 
+/** Of a search with `rerank=model`. */
+const reranking = {
+  reranked: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description:
+        "With rerank=model: whether the language model put the hits in order. False: the order is the usual one."
+    })
+  ),
+  rerankProblem: Schema.optionalKey(
+    Schema.Struct({ code: Schema.String, message: Schema.String }).annotate({
+      description: "Why it did not; absent with fewer than two hits, where it is not asked."
+    })
+  )
+}
+
 const ids = Schema.Array(Schema.String)
 const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })
 
 /** Mode `llm`. */
 export const FoundMemories = Schema.Struct({
   memories: Schema.Array(SearchHit),
+  ...reranking,
   searchedAt: SearchedAt,
   sourceAttestations,
   unusableGrants,
@@ -85,6 +102,7 @@ export const GroundedAnswer = Schema.Struct({
     description: `Not grounded: what was found, best first, at most ${Limits.answerHitsMax}. It may or may not answer.`
   }),
   method: Schema.Literals(["model", "extractive"]),
+  ...reranking,
   searchedAt: SearchedAt,
   sourceAttestations,
   unusableGrants,

@@ -107,6 +107,8 @@ class Service(unittest.TestCase):
         self.assertEqual(self.memory.batch_search(queries=[asked]).results[0].memories[0], found_one)
         turns = found_one.context.around or ()
         self.assertEqual([(turn.offset, turn.role, turn.text) for turn in turns], [(1, reply.role, reply.content)])
+        usual = self.memory.search(query="baker", agent_id="talk", rerank="model")
+        self.assertEqual((usual.reranked, usual.rerank_problem and usual.rerank_problem.code), (False, "model_missing"))
         topics = self.memory.topics(query="Bob", agent_id="talk", include="all")
         stored = {one.id for one in self.memory.list_all(agent_id="talk")}
         self.assertEqual({point.id for point in topics.points}, stored)

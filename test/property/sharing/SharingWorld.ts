@@ -183,6 +183,7 @@ export const recall = Effect.fnUntraced(function* (
       timeZone: undefined,
       newerFirst: true,
       turnsAround: 0,
+      rerank: undefined,
       recall: undefined,
       explain: true,
       ...query,

@@ -47,20 +47,26 @@ export const search = Command.make(
       Flag.withDescription("Turns around each message that was found, so many on each side"),
       Flag.withDefault(0)
     ),
+    rerank: Flag.Boolean("rerank").pipe(
+      Flag.withDescription("The service's language model puts the best hits in order, for its tokens"),
+      Flag.withDefault(false)
+    ),
     ...callerFlags,
     json: flags.json
   },
-  Effect.fn("search")(function* ({ asOf, context: eachSide, json, kind, limit, query, where, ...given }) {
+  Effect.fn("search")(function* ({ asOf, context: eachSide, json, kind, limit, query, rerank, where, ...given }) {
     const muniment = yield* callerHere(given)
     const filters = {
       ...scopeOf(given),
       ...(Option.isSome(kind) && { kind: kind.value }),
       ...(Option.isSome(where) && { where: where.value }),
       ...(Option.isSome(asOf) && { asOf: asOf.value }),
-      ...(eachSide > 0 && { context: eachSide })
+      ...(eachSide > 0 && { context: eachSide }),
+      ...(rerank && { rerank: "model" as const })
     }
     const found = yield* ask((signal) => muniment.search({ query, limit, ...filters }, { signal }))
     if (json) return yield* Console.log(JSON.stringify(found))
+    if (found.rerankProblem !== undefined) yield* Console.error(`In the usual order: ${found.rerankProblem.message}.`)
     const lines = found.memories.flatMap(hitLines)
     return yield* Console.log(lines.length === 0 ? "Nothing found." : lines.join("\n"))
   })

@@ -2,12 +2,9 @@
  * The prompt of search mode `answer`: fixed instructions, and fenced blocks with the question and the memories, oldest
  * first. The instructions contain no text of users and are the same for every request, so that servers keep their cache.
  */
-import type { JsonObject } from "@muniment/domain/Memory"
 import { Schema } from "effect"
-import { clippedJson, clippedText } from "../prompts/ClippedJson.ts"
 import { type Fence, fenceExplained } from "../prompts/Fence.ts"
-import { dayAndTime, dayOnly, spokenMoment } from "../text/LocalMoment.ts"
-import { readStatement } from "./MemoryStatement.ts"
+import { askedAt, memoryLine, toldAt } from "./MemoryLine.ts"
 import type { Quote } from "./Quote.ts"
 import { byTime, saidAt, type SaidAt } from "./QuoteSource.ts"
 import type { AnswerRequest, Evidence } from "./WrittenAnswer.ts"
@@ -63,7 +60,7 @@ export const answerPrompt = (fence: Fence, request: AnswerRequest, quotes: Reado
   let spare = evidenceLengthMax
   const chosen = evidence.flatMap((memory) => {
     const time = timeOf(memory)
-    const line = memoryLine(memory, time, request.timeZone ?? "UTC")
+    const line = memoryLine(memory, time.millis, { timeZone: request.timeZone, lengthMax: evidenceLeafLengthMax })
     const { length } = JSON.stringify({ n: evidence.length, ...line })
     if (length > spare) return []
     spare -= length
@@ -90,33 +87,3 @@ export const repairPrompt = (fence: Fence, prompt: string, reply: WireAnswer, fa
     fence.section("FAULTS", faults),
     'REPLY is your earlier reply to this question, and FAULTS is what a check found in it. Look again at the memories and reply once more in the same form: with the sentence corrected, with the citations that it lacks, or with "known": "no". Where the fault is mistaken, keep the sentence in words that stand in the memories that it cites.'
   ].join("\n\n")
-
-/** Of what is no quote: its own words are framed, or too many others stand before it. */
-const toldAt = ({ createdAt, data, turn }: Evidence): SaidAt => ({
-  millis: Date.parse(typeof data["sentAt"] === "string" ? data["sentAt"] : "") || createdAt,
-  position: turn?.position ?? 0
-})
-
-const askedAt = ({ nowMillis, timeZone }: AnswerRequest) =>
-  nowMillis === undefined ? {} : { asked: dayAndTime(nowMillis, timeZone ?? "UTC"), ...(timeZone && { timeZone }) }
-
-/** All but its number. */
-const memoryLine = (memory: Evidence, { millis }: SaidAt, timeZone: string): JsonObject => {
-  const { data, kind, when } = memory
-  const { isRecord, speaker, text } = readStatement(memory)
-  if (speaker === undefined) {
-    return {
-      said: dayOnly(dayAndTime(millis, timeZone)),
-      ...(when !== undefined && { when }),
-      ...(isRecord
-        ? { kind, data: clippedJson(data, evidenceLeafLengthMax) }
-        : { text: clippedText(text, evidenceLeafLengthMax) })
-    }
-  }
-  const whole = typeof data["text"] === "string" && memory.passage === undefined ? data["text"] : text
-  return {
-    said: spokenMoment(speaker.saidOn) ?? "unknown",
-    by: speaker.name ?? speaker.role,
-    text: clippedText(whole, evidenceLeafLengthMax)
-  }
-}

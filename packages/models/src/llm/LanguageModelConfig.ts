@@ -8,7 +8,7 @@ export interface LanguageModelConfig {
   readonly baseUrl: string
   readonly model: string
   readonly apiKey: Redacted.Redacted | undefined
-  /** Of one exchange with the server; by default 120 s for a reading, 20 s for an answer. */
+  /** Of one exchange with the server; by default 120 s for a reading, 20 s for an answer, 10 s for an order of hits. */
   readonly timeoutMillis?: number | undefined
   /** Of a whole call: waiting, retries, repair. By default a little more than one exchange may take. */
   readonly deadlineMillis?: number | undefined
@@ -36,7 +36,8 @@ export interface LanguageModelConfig {
 const timeoutsMillis: Readonly<Record<ModelPurpose, number>> = {
   extraction: 120_000,
   consolidation: 120_000,
-  answer: 20_000
+  answer: 20_000,
+  ranking: 10_000
 }
 
 const defaults = {

@@ -17,4 +17,4 @@ export interface StructuredRequest<A> {
 }
 
 /** A consolidation waits until nobody else wants the model, and has a budget of its own. */
-export type ModelPurpose = "extraction" | "answer" | "consolidation"
+export type ModelPurpose = "extraction" | "answer" | "ranking" | "consolidation"

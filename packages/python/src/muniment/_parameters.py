@@ -66,6 +66,7 @@ _PARAMETERS: Mapping[str, str] = {
     "query": "What is looked for, at most 2,000 characters.",
     "read_only": "The key cannot write.",
     "recall": "`strict` misses nothing by meaning; `fast` by default.",
+    "rerank": "`model`: the service's language model puts the best hits in order, for its tokens.",
     "refresh": "Fetches them again.",
     "refused": "Only calls that were refused, or only others.",
     "remember": "`messages` keeps the messages too, `extracted` only what they say; as the account says by default.",

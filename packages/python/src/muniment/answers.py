@@ -360,6 +360,12 @@ class SignedAttestation:
 
 
 @dataclass(frozen=True)
+class RerankProblem:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
 class FoundMemories:
     memories: tuple[FoundMemory, ...]
     #: ISO 8601.
@@ -367,6 +373,9 @@ class FoundMemories:
     #: By grantor: the service vouches for where shared memories come from.
     source_attestations: Mapping[str, SignedAttestation] | None = None
     explain: JsonObject | None = None
+    #: With `rerank="model"`: whether the language model put the hits in order; if not, they have their usual one.
+    reranked: bool | None = None
+    rerank_problem: RerankProblem | None = None
 
 
 @dataclass(frozen=True)
@@ -385,6 +394,9 @@ class Answer:
     hits: tuple[FoundMemory, ...] = ()
     source_attestations: Mapping[str, SignedAttestation] | None = None
     explain: JsonObject | None = None
+    #: With `rerank="model"`: whether the language model put the hits in order; if not, they have their usual one.
+    reranked: bool | None = None
+    rerank_problem: RerankProblem | None = None
 
 
 @dataclass(frozen=True)

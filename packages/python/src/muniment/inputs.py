@@ -17,6 +17,7 @@ Day = Union[str, date]
 Include = Literal["messages", "extracted", "all"]
 Scope = Literal["own", "shared", "all"]
 Recall = Literal["fast", "strict"]
+Rerank = Literal["model"]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ const searchTool = Buffer.from('"memory_search"')
 const contextTool = Buffer.from('"memory_context"')
 const answerMode = Buffer.from('"answer"')
 const mapMode = Buffer.from('"map"')
+/** Waits for the language model, as an answer does. */
+const rerank = Buffer.from('"rerank"')
 
 const createPath = "/v1/memories"
 const extractPath = "/v1/memories/extract"
@@ -24,7 +26,7 @@ const contextPath = "/v1/context"
 export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
   const path = pathOf(url)
   if (path === depositPath) return "payment"
-  if (path === searchPath && method !== "POST") return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
+  if (path === searchPath && method !== "POST") return searchBy(url)
   if (path === searchPath || path === batchSearchPath) return searchIn(body)
   if (path === contextPath || (path === mcpPath && body.includes(contextTool))) return "search"
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
@@ -34,9 +36,12 @@ export const workKindOf = (method: string, url: string, body: Buffer): WorkKind 
 }
 
 const searchIn = (body: Buffer): WorkKind =>
-  body.includes(answerMode) ? "answer" : body.includes(mapMode) ? "map" : "search"
+  body.includes(answerMode) || body.includes(rerank) ? "answer" : body.includes(mapMode) ? "map" : "search"
 
-const modeIn = (mode: string | undefined): WorkKind => (mode === "answer" || mode === "map" ? mode : "search")
+const searchBy = (url: string): WorkKind => {
+  const [, mode] = /[?&]mode=(answer|map)\b/.exec(url) ?? []
+  return mode === "answer" || /[?&]rerank=/.test(url) ? "answer" : mode === "map" ? mode : "search"
+}
 
 const messageMethod = '"method"'
 const bracket = "[".charCodeAt(0)

@@ -158,6 +158,7 @@ const queryOf = (
   minRelevance: 0,
   newerFirst: true,
   turnsAround: 0,
+  rerank: undefined,
   recall: undefined,
   askedAtMillis: now === undefined ? asOf : Date.parse(now),
   timeZone,

@@ -1,12 +1,13 @@
 /**
  * Choice of the extractor and the answer writer: the configured language model, or rules and quoted memories when
- * none is configured; and of the consolidator, which is a model or none.
+ * none is configured; and of what is a model or none: the ranker of hits, the consolidator.
  */
 import { Effect, Layer, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import type { Extractor } from "@muniment/insight/extraction/Extractor"
+import { ModelRanker } from "@muniment/insight/ranking/ModelRanker"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import type { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ModelUsage } from "@muniment/control/accounts/ModelUsage"
@@ -22,7 +23,7 @@ import {
 } from "./LanguageModelSettings.ts"
 import { modelForPaidAccounts } from "./ModelAccounts.ts"
 
-type Chosen = Extractor | AnswerWriter | Consolidator
+type Chosen = Extractor | AnswerWriter | ModelRanker | Consolidator
 
 export const extractorChoice = (
   settings: LlmSettings,
@@ -31,7 +32,12 @@ export const extractorChoice = (
 ): Layer.Layer<Chosen, LanguageModelMisconfigured, ModelUsage | Accounts | Ledger> => {
   const { provider } = settings
   if (provider === "none") {
-    const rules = Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive, Consolidator.layerNone)
+    const rules = Layer.mergeAll(
+      RuleExtractor.layer,
+      AnswerWriter.layerExtractive,
+      ModelRanker.layerNone,
+      Consolidator.layerNone
+    )
     return Layer.unwrap(Effect.as(demandConsolidator(settings, consolidation), rules))
   }
   // Loaded where a model is configured alone.

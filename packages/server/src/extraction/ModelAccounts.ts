@@ -6,6 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
+import { ModelRanker } from "@muniment/insight/ranking/ModelRanker"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -13,8 +14,10 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 
 const unpaid = new ModelFailure({ reason: "unpaid", message: "the language model serves accounts that paid" })
 
-/** Extraction and answers by the model for accounts that paid, by rules and quotes for the others; consolidation for them alone. */
-export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | AnswerWriter | Consolidator, E, R>) =>
+type ByModel = Extractor | AnswerWriter | ModelRanker | Consolidator
+
+/** By the model for accounts that paid; the others have rules and quotes, and neither re-ranking nor consolidation. */
+export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<ByModel, E, R>) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const accounts = yield* Accounts
@@ -30,7 +33,13 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
       const chosen = (account: string) => Effect.map(hasPaid(account), (paid) => (paid ? model : rules))
       const extractorOf = (account: string) => Effect.map(chosen(account), (context) => Context.get(context, Extractor))
 
+      const ranker = Context.get(model, ModelRanker)
       const { consolidate } = Context.get(model, Consolidator)
+      /** Fails for accounts that have not paid. */
+      const paidOnly =
+        <Q extends { readonly account: string }, A>(ask: (request: Q) => Effect.Effect<A, ModelFailure>) =>
+        (request: Q) =>
+          Effect.flatMap(hasPaid(request.account), (paid) => (paid ? ask(request) : Effect.fail(unpaid)))
 
       return Context.make(Extractor, {
         name: Context.get(model, Extractor).name,
@@ -49,12 +58,8 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
           write: (request) =>
             Effect.flatMap(chosen(request.account), (context) => Context.get(context, AnswerWriter).write(request))
         }),
-        Context.add(Consolidator, {
-          consolidate:
-            consolidate &&
-            ((request) =>
-              Effect.flatMap(hasPaid(request.account), (paid) => (paid ? consolidate(request) : Effect.fail(unpaid))))
-        })
+        Context.add(ModelRanker, { model: ranker.model, rank: ranker.rank && paidOnly(ranker.rank) }),
+        Context.add(Consolidator, { consolidate: consolidate && paidOnly(consolidate) })
       )
     })
   )

@@ -1,10 +1,11 @@
-/** Readers by the configured language model: of conversations, of questions, of memories that lie beside each other. */
+/** What the configured language model reads: conversations, questions, hits of a search, memories beside each other. */
 import { Layer } from "effect"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { layerOfModel } from "@muniment/insight/answers/ModelAnswers"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { LlmConsolidator } from "@muniment/insight/consolidation/LlmConsolidator"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
+import { LlmRanker } from "@muniment/insight/ranking/LlmRanker"
 import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 
@@ -16,5 +17,6 @@ export const modelReaders = (
     LlmExtractor.layer({ isStrict }),
     // A weak model claims what it likes: its answers were wrong where quotes claimed nothing.
     isStrict ? AnswerWriter.layerExtractive : layerOfModel,
+    LlmRanker.layer,
     consolidates ? LlmConsolidator.layer({ isStrict }) : Consolidator.layerNone
   ).pipe(Layer.provide(StructuredModel.layer(config)))

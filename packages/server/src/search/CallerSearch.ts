@@ -23,7 +23,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { speakersTime } from "@muniment/engine/text/SpokenDates"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
-import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
+import type { AnswerRequest, Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { boundMet } from "../boundMet.ts"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
@@ -32,7 +32,7 @@ import { TokenNamespace } from "../credits/TokenCosts.ts"
 import { searchHit, type Turns } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
-import { makeReranking } from "./rerankedHits.ts"
+import { makeReranking, type ToldOrder } from "./rerankedHits.ts"
 import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
 import { turnsAround } from "./TurnsAround.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
@@ -129,6 +129,7 @@ const search = traced("CallerSearch.search")(function* (parts: Parts, call: Pric
   const result = yield* resultOf(parts, call, query, found)
   return {
     ...result,
+    ...found.reranking,
     ...namedUnusable(unusable),
     ...(query.explain && { explain: found.explain }),
     searchedAt: yield* isoNow
@@ -208,6 +209,8 @@ interface Found {
   readonly hits: ReadonlyArray<MemoryHit>
   readonly owners: Owners
   readonly around: FoundHits["around"]
+  /** Of `rerank=model`: whether it was done. */
+  readonly reranking: Omit<ToldOrder, "explain">
   readonly explain: SearchExplanation
 }
 
@@ -217,7 +220,7 @@ const find = Effect.fnUntraced(function* (
   query: SearchQuery,
   shared: ReadonlyArray<SharedNamespace>
 ): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
-  const { embedding, recall, reranking, searcher } = parts
+  const { embedding, recall, searcher } = parts
   const { filter, text } = query
   const { namespaces, own, scopeOf } = reachOf(parts, caller, query, shared)
   const owners = ownersOf(shared)
@@ -227,11 +230,15 @@ const find = Effect.fnUntraced(function* (
       eachSide,
       visible: (key) => ({ anyOf: scopeOf(key), asOf: filter.asOf })
     })
-  if (namespaces.length === 0) return { hits: [], owners, around, explain: { index: [] } }
+  const request = (hits: ReadonlyArray<MemoryHit>) => modelRequest(parts, caller, query, hits, owners)
+  const order = { text, request: query.rerank === "model" ? request : undefined }
+  if (namespaces.length === 0) {
+    return { hits: [], owners, around, reranking: parts.reranking(order)?.told() ?? {}, explain: { index: [] } }
+  }
   const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
   const vectors = yield* embedding.query(asked.text)
-  const reordered = query.mode === "map" ? undefined : reranking?.(asked.text)
-  const { hits, plans } = yield* searcher.search(namespaces, {
+  const reordered = query.mode === "map" ? undefined : parts.reranking({ ...order, text: asked.text })
+  const found = searcher.search(namespaces, {
     ...query,
     text: asked.text,
     asked,
@@ -243,9 +250,10 @@ const find = Effect.fnUntraced(function* (
     isMeaningful: embedding.understands(text),
     scopeOf
   })
-  const rerank = reordered?.explanation()
+  const { hits, plans } = yield* forAgent(parts, caller, query, found)
+  const { explain: rerank, ...reranking } = reordered?.told() ?? {}
   const explain = { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) }
-  return { hits, owners, around, explain }
+  return { hits, owners, around, reranking, explain }
 })
 
 /** The namespaces of a query, and the parts of them that the caller sees. */
@@ -283,21 +291,10 @@ const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Fou
 
 /** An answer made of the hits; of those the cited ones are returned, and without an answer the best ones as `hits`. */
 const answer = Effect.fnUntraced(function* (parts: Parts, { caller }: PricedCall, query: SearchQuery, found: Found) {
-  const { askedAtMillis, filter, text, timeZone } = query
   const { hits, owners } = found
-  const { id } = caller.account
-  const namespace = filter.agentId === undefined ? undefined : parts.directory.find(id, filter.agentId)
   const sure = hits.filter(({ correctedBy }) => correctedBy === undefined)
-  const times = yield* parts.saidTimes(sure.filter((hit) => !owners.has(namespaceOf(hit))))
-  const written = yield* parts.writer
-    .write({
-      account: id,
-      question: text,
-      nowMillis: askedAtMillis ?? (yield* Clock.currentTimeMillis),
-      timeZone,
-      evidence: sure.map((hit) => evidenceOf(hit, timeZone, times.get(hit.memory.id)))
-    })
-    .pipe(Effect.provideService(TokenNamespace, namespace?.tag))
+  const request = yield* modelRequest(parts, caller, query, sure, owners)
+  const written = yield* forAgent(parts, caller, query, parts.writer.write(request))
   const used = new Set(written.citations)
   const chosen = written.grounded
     ? hits.filter(({ memory }) => used.has(memory.id))
@@ -305,6 +302,35 @@ const answer = Effect.fnUntraced(function* (parts: Parts, { caller }: PricedCall
   const { memories, ...attested } = yield* shownWithSources(parts, found, chosen, query)
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
+
+/** What the language model is asked about hits, best first: for an answer, or for their order. */
+const modelRequest = Effect.fnUntraced(function* (
+  { saidTimes }: Parts,
+  { account }: Identity,
+  { askedAtMillis, text, timeZone }: SearchQuery,
+  hits: ReadonlyArray<MemoryHit>,
+  owners: Owners
+): Effect.fn.Return<AnswerRequest> {
+  const times = yield* saidTimes(hits.filter((hit) => !owners.has(namespaceOf(hit))))
+  return {
+    account: account.id,
+    question: text,
+    nowMillis: askedAtMillis ?? (yield* Clock.currentTimeMillis),
+    timeZone,
+    evidence: hits.map((hit) => evidenceOf(hit, timeZone, times.get(hit.memory.id)))
+  }
+})
+
+/** Names the agent that tokens are used for, where it is one. */
+const forAgent = <A, E, R>(
+  { directory }: Parts,
+  { account }: Identity,
+  { filter: { agentId } }: SearchQuery,
+  work: Effect.Effect<A, E, R>
+) => {
+  const namespace = agentId === undefined ? undefined : directory.find(account.id, agentId)
+  return Effect.provideService(work, TokenNamespace, namespace?.tag)
+}
 
 /** `timeZone`: of what was said at a time without an offset; `saidMillis`: when what was extracted was said. */
 const evidenceOf = (hit: MemoryHit, timeZone: string | undefined, saidMillis: number | undefined): Evidence => {

@@ -14,6 +14,7 @@ import {
   type FilterRequestParameters,
   type MemoryFilter,
   type Recall,
+  type Rerank,
   type Scope,
   type SearchBody,
   searchLimitText,
@@ -41,6 +42,8 @@ export interface SearchQuery extends SearchReach {
   readonly newerFirst: boolean
   /** On each side of each message that was found. */
   readonly turnsAround: number
+  /** Undefined: by the service's own re-ranker, if it has one. */
+  readonly rerank: Rerank | undefined
   /** Undefined: the service's setting. */
   readonly recall: Recall | undefined
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
@@ -63,9 +66,10 @@ export const searchQuery = Effect.fnUntraced(function* (
   grants: string | undefined
 ) {
   const { context: turnsAround = 0, explain = false, limit, minRelevance = 0, mode = "llm" } = parameters
-  const { newerFirst = true, now, query, recall, scope = "all", timeZone } = parameters
+  const { newerFirst = true, now, query, recall, rerank, scope = "all", timeZone } = parameters
   const filter = yield* filterOf(parameters)
   if (recall === "strict" && mode === "map") return yield* notOfMaps("recall", "`strict` is", "`fast`")
+  if (rerank === "model" && mode === "map") return yield* notOfMaps("rerank", "`model` is", "no `rerank`")
   if (turnsAround > 0 && mode === "map") return yield* notOfMaps("context", "turns are", "0")
   if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
   const base = {
@@ -78,6 +82,7 @@ export const searchQuery = Effect.fnUntraced(function* (
     grants,
     newerFirst,
     turnsAround,
+    rerank,
     recall,
     ...clockOf(now, timeZone, filter.asOf),
     candidates: undefined
@@ -115,6 +120,7 @@ export const searchBatch = (
     minRelevance: 0,
     newerFirst: true,
     turnsAround,
+    rerank: undefined,
     recall,
     ...clockOf(now, timeZone, asOf),
     candidates: undefined,
