@@ -1,6 +1,7 @@
 /** Accounts that the operator suspends, and wallets that are parted from theirs (contract: Identity, Operator routes). */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { fact, idsOf } from "../support/MemoryCalls.ts"
+import { contractRoutes } from "../support/Contract.ts"
+import { accountCalls, fact, idsOf, schemaText, text } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, nowSeconds, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
 
@@ -39,6 +40,72 @@ it("refuses every key and wallet of a suspended account on every way in, and ser
   ).not.toHaveProperty("suspendedAt")
   expect((await server.call("GET", `/v1/memories/${id}`, { key })).body.memory.data.fact).toBe("jasmine")
   expect((await walletCalls(server, signer).call("GET", "/v1/memories")).body.total).toBe(1)
+})
+
+it("refuses a suspended account on every route of the contract that takes its key, and changes nothing", async () => {
+  const calls = await accountCalls(server, "every-route")
+  const schema = schemaText({ email: text, city: text })
+  await calls.post("/v1/schemas", { name: "person", description: "d", uniqueOn: ["email"], schema })
+  const [first] = await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Oslo" } }])
+  await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Rome" } }], { subjectId: "ann" })
+  await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Rome" } }])
+  const conversation = [{ id: "m1", role: "user", content: "I drink sencha." }]
+  await calls.post("/v1/memories", { agentId: "a", subjectId: "ann", threadId: "t", conversation })
+  const reads: ReadonlyArray<readonly [method: string, path: string, body?: object]> = [
+    ["POST", "/v1/context", { agentId: "a", subjectId: "ann", query: "sencha" }],
+    ["GET", "/v1/subjects"],
+    ["GET", "/v1/subjects/ann/profile"],
+    ["GET", `/v1/memories/${first.id}/history`],
+    ["GET", "/v1/memories/search?query=sencha&context=1&rerank=model"]
+  ]
+  const read = async () => {
+    const answers = []
+    for (const [method, path, body] of reads) answers.push(await calls.call(method, path, { body }))
+    return answers
+  }
+  const before = await read()
+  for (const { status } of before) expect(status).toBe(200)
+
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: "every-route" })
+  for (const answer of await read()) {
+    expect([answer.status, answer.body.code]).toEqual([403, "account_suspended"])
+    expect(JSON.stringify(answer.body)).not.toMatch(/sencha|Oslo|ann\b/)
+  }
+  for (const { method, name, path } of contractRoutes.filter((route) => !route.isOperators)) {
+    const { body, status } = await calls.call(method, path.replace(":id", first.id).replace(/:\w+/, "person"), {
+      ...(method !== "GET" && method !== "DELETE" && { body: {} })
+    })
+    expect([name, status, body.code]).toEqual([name, 403, "account_suspended"])
+  }
+  await server.asOperator("POST", "/admin/accounts/resume", { account: "every-route" })
+  const bodies = (answers: typeof before) => answers.map(({ body }) => ({ ...body, searchedAt: undefined }))
+  expect(bodies(await read())).toEqual(bodies(before))
+  const restored = await calls.call("POST", `/v1/memories/${first.id}/restore`)
+  expect([restored.status, restored.body.memory.data.city]).toEqual([200, "Oslo"])
+})
+
+it("lets a context have nothing that a suspended account has granted", async () => {
+  const [signer, reader] = [evmWallet("suspended grantor of a context"), evmWallet("reader of a context")]
+  const conversation = ["Which tea?", "I drink gyokuro."].map((content, at) => ({
+    id: `m${at}`,
+    role: "user",
+    content
+  }))
+  await walletCalls(server, signer).post("/v1/memories", { agentId: "a", threadId: "t", conversation })
+  const { address } = signer.wallet
+  const grant = await signedGrant(signer, { g: reader.wallet.address, e: nowSeconds() + 3_600 })
+  const headers = grantsHeader([grant])
+  const found = async () => {
+    const handed = await walletCalls(server, reader).post("/v1/context", { query: "gyokuro" }, headers)
+    const path = "/v1/memories/search?query=gyokuro&scope=shared&context=1"
+    const searched = await walletCalls(server, reader).call("GET", path, { headers })
+    return `${handed.body.text}${JSON.stringify(searched.body.memories)}`
+  }
+  expect(await found()).toMatch(/I drink gyokuro[^]*Which tea/)
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: address })
+  expect(await found()).not.toMatch(/gyokuro|Which tea/)
+  await server.asOperator("POST", "/admin/accounts/resume", { account: address })
+  expect(await found()).toMatch(/I drink gyokuro/)
 })
 
 it("lets grants of a suspended account open nothing until it is resumed", async () => {

@@ -9,7 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { runMuniment } from "../support/CliProcess.ts"
 import { startThreeNodes } from "../support/clusterEnvironment.ts"
-import { type CallOptions, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { accountCalls } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { type Answer, type CallOptions, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
 let cluster: ClusterProcesses
 
@@ -101,6 +103,63 @@ const expectRepeatable = async (answer: IncomingMessage) => {
   expect(await json(answer)).toMatchObject({ success: false, code: "namespace_unavailable" })
 }
 
+interface Calls {
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
+}
+
+/** What is read of a small life of an agent, several times; ids, keys and times by the order in which they appear. */
+const toldBy = async ({ call }: Calls, times: number): Promise<ReadonlyArray<unknown>> => {
+  const done = async (method: string, path: string, body?: object): Promise<Answer["body"]> => {
+    const answer = await call(method, path, { body })
+    expect([path, answer.status], JSON.stringify(answer.body)).toEqual([path, 200])
+    return answer.body
+  }
+  const place = { agentId: "alike", subjectId: "bob" }
+  const conversation = [
+    { id: "m1", role: "user", content: "My name is Bob and I live in Oslo.", sentAt: "2026-03-01T09:00:00Z" },
+    { id: "m2", role: "assistant", content: "Nice to meet you, Bob!", sentAt: "2026-03-01T09:01:00Z" },
+    { id: "m3", role: "user", content: "My sister visits me tomorrow.", sentAt: "2026-03-02T09:00:00Z" }
+  ]
+  const { created } = await done("POST", "/v1/memories", { ...place, threadId: "t", conversation, wait: "extraction" })
+  await done("POST", "/v1/memories", {
+    ...place,
+    memories: [{ kind: "instruction_memory", data: { text: "Be brief." } }]
+  })
+  const home = created.find(({ data }: { readonly data: { readonly fact?: string } }) => data.fact?.includes("Oslo"))
+  const data = { subject: "Bob", fact: "Bob lives in Bergen" }
+  await done("PATCH", `/v1/memories/${home.id}`, { data })
+  await done("POST", `/v1/memories/${home.id}/restore`)
+  const asked = { ...place, query: "Where does Bob live?", now: "2026-03-03T12:00:00Z", format: "json" }
+  const search = "/v1/memories/search?query=sister&kind=conversation_message&context=2&now=2026-03-03T12:00:00Z"
+  const told: Array<unknown> = []
+  for (let time = 0; time < times; time++) {
+    told.push(
+      alike([
+        await done("POST", "/v1/context", asked),
+        await done("GET", "/v1/subjects"),
+        await done("GET", "/v1/subjects/bob/profile"),
+        await done("GET", `/v1/memories/${home.id}/history`),
+        await done("GET", search)
+      ])
+    )
+  }
+  return told
+}
+
+const alike = (answers: ReadonlyArray<unknown>): unknown => {
+  const seen = new Map<string, string>()
+  const named = (found: string): string => {
+    const name = seen.get(found) ?? `id ${seen.size}`
+    seen.set(found, name)
+    return name
+  }
+  const plain = JSON.stringify(answers)
+    .replaceAll(/(?:mem|key)_[0-9A-Za-z]+/g, named)
+    .replaceAll(/"(?:searchedAt|version)":"[^"]*"/g, '"of":"this call"')
+    .replaceAll(/\b\d{13}\b/g, "0")
+  return JSON.parse(plain)
+}
+
 describe("a cluster of three nodes", () => {
   const kept = new Map<string, Array<string>>()
   const write = async (node: NodeProcess, agentId: string) => {
@@ -134,6 +193,24 @@ describe("a cluster of three nodes", () => {
     )
     expect(new Set(keys.map(({ body }) => JSON.stringify(body))).size).toBe(1)
   })
+
+  it(
+    "hands over contexts, profiles, histories and turns alike at every node, and as one machine does",
+    { timeout: patienceMillis },
+    async () => {
+      const box = await sharedServer(withoutModel)
+      const [first, second, third] = cluster.nodes as [NodeProcess, NodeProcess, NodeProcess]
+      const secret = await callsOf(first).newAccount("alike")
+      const nodes = [second, third, first].map((node) => callsOf(node, secret))
+      let turn = 0
+      const told = {
+        box: await toldBy(await accountCalls(box, "alike"), 1),
+        // Each change and each read at another node.
+        cluster: await toldBy({ call: (...call) => nodes[turn++ % nodes.length]!.call(...call) }, nodes.length)
+      }
+      for (const answers of told.cluster) expect(answers).toEqual(told.box[0])
+    }
+  )
 
   it("takes a request line and headers of 60 KB at every node, and refuses more with a body", async () => {
     const search = (node: NodeProcess, padding: number) =>
