@@ -1,5 +1,5 @@
 /**
- * Second half of the set-up, under a recent Node: the console built, the embedding model on disk, verified. Without it
+ * Second half of the set-up, under a recent Node: the console and the service built, the embedding model on disk, verified. Without it
  * search runs on its lexical half. Reports what is missing, what that costs, and the command that repairs it.
  */
 import cliProgress from "cli-progress"
@@ -8,6 +8,7 @@ import { join, resolve } from "node:path"
 import { bringModel, modelOnDisk } from "@muniment/cli/DefaultModel"
 import type { FetchProgress } from "@muniment/models/ModelFetch"
 import { ensureConsole } from "./console.ts"
+import { serviceEntry } from "./service.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const mendingCommand = "npm run setup"
@@ -15,6 +16,7 @@ const bytesPerMegabyte = 1_000_000
 
 const main = async (): Promise<void> => {
   await ensureConsole()
+  await serviceEntry()
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
   const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
   if (configured === "none") return

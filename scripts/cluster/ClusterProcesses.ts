@@ -10,9 +10,11 @@ import { dirname, join, resolve } from "node:path"
 import { Redacted } from "effect"
 import { endWithThisProcess } from "./children.ts"
 import { freePort, isFree } from "./ports.ts"
+import { serviceEntry } from "../service.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
 const repository = resolve(import.meta.dirname, "../..")
+const builtEntry = await serviceEntry()
 const readyMillis = 150_000
 const lookEachMillis = 100
 
@@ -135,7 +137,7 @@ export class NodeProcess {
   directory: string
   environment: Readonly<Record<string, string | undefined>>
   /** The file of the command line: of which build it is. */
-  entry = join(repository, "packages/cli/src/bin.ts")
+  entry = builtEntry
   /** Words before the command. */
   wrapper: ReadonlyArray<string> = []
   #process: ChildProcess | undefined

@@ -25,10 +25,9 @@ const assets = [
 
 const nativeName = (platform: PackedPlatform): string => `@muniment/onnxruntime-${platform}`
 
-/** `others`: as of `bundleService`. */
-export const buildService = async (root: string, folder: string, others: ReadonlyArray<string> = []): Promise<void> => {
+export const buildService = async (root: string, folder: string): Promise<void> => {
   const { license, version } = manifestOf(join(root, "packages", "cli"))
-  const { inputs } = await bundleService(root, folder, others)
+  const { inputs } = await bundleService(root, folder)
   for (const path of assets) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))

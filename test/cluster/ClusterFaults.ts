@@ -9,7 +9,6 @@ import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { PostgresServer } from "../../scripts/cluster/PostgresServer.ts"
-import { bundledEntry } from "../support/BundledService.ts"
 import { clusterEnvironment, openToPostgres } from "../support/clusterEnvironment.ts"
 import { CutProxy } from "../support/CutProxy.ts"
 import { fact } from "../support/MemoryCalls.ts"
@@ -194,8 +193,6 @@ class FaultRun {
       environment: { ...clusterEnvironment(operatorToken), ...store.environment },
       prepare: async (nodes) => {
         means = await NodeMeans.prepare(nodes, directory)
-        const entry = await bundledEntry()
-        for (const node of nodes) node.entry = entry
       }
     })
     return new FaultRun(directory, postgres, store, proxies, cluster, means!, seed)

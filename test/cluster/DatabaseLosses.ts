@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import type { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
-import { bundledEntry } from "../support/BundledService.ts"
 import { startThreeNodes } from "../support/clusterEnvironment.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
@@ -50,12 +49,7 @@ export interface LossReport {
 }
 
 export const runDatabaseLosses = async (losses: number, seed: number): Promise<LossReport> => {
-  const cluster = await startThreeNodes(operatorToken, {
-    prepare: async (nodes) => {
-      const entry = await bundledEntry()
-      for (const node of nodes) node.entry = entry
-    }
-  })
+  const cluster = await startThreeNodes(operatorToken)
   try {
     return await new LossRun(cluster, seed).go(losses)
   } finally {

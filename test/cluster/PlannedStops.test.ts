@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
-import { bundledEntry } from "../support/BundledService.ts"
 import { startThreeNodes } from "../support/clusterEnvironment.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { type Answer, patienceMillis, serverCalls } from "../support/TestServer.ts"
@@ -19,12 +18,7 @@ const pauseMillis = 20
 let cluster: ClusterProcesses
 
 beforeAll(async () => {
-  cluster = await startThreeNodes(operatorToken, {
-    prepare: async (nodes) => {
-      const entry = await bundledEntry()
-      for (const node of nodes) node.entry = entry
-    }
-  })
+  cluster = await startThreeNodes(operatorToken)
 }, patienceMillis)
 afterAll(() => cluster?.stop())
 

@@ -4,7 +4,6 @@
  * `MUNIMENT_TEST_COUNT` is the number of kills of each.
  */
 import { expect, it } from "vitest"
-import { bundledEntry } from "../support/BundledService.ts"
 import { killNineSummary, runKillNine } from "../support/KillNine.ts"
 import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
@@ -18,7 +17,7 @@ it.each([
   async ({ environment, kills, name }) => {
     const seed = chosenSeed()
     const onCycle = (cycle: number) => console.log(`kill ${cycle} of ${kills} (seed ${seed}, ${name}): all was right`)
-    const report = await runKillNine(kills, seed, { environment, onCycle, entry: await bundledEntry() })
+    const report = await runKillNine(kills, seed, { environment, onCycle })
     console.log(killNineSummary(seed, report))
     expect(report).toMatchObject({ cycles: kills, lost: [], duplicates: [], refused: [], faults: [], notErased: [] })
     for (const count of Object.values(report.acknowledged)) expect(count).toBeGreaterThan(0)

@@ -7,7 +7,6 @@ import { createInterface } from "node:readline"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import type { CutDisk } from "../support/PowerCuts.ts"
-import { compileCache } from "../support/TestServer.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 import { logAgents } from "./LogAgents.ts"
 import { type AgentState, faultsOf, noFaults, nothingTold, type Told, toldBy } from "./LogStates.ts"
@@ -66,7 +65,7 @@ const cutRun = async (
   const { damage } = scanLog(join(disk.directory, logFolder))
   const faults: Array<unknown> = damage.map((hole) => ({ damage: hole }))
   const words = [writer, disk.directory, String(first), "states"]
-  const environment = { ...process.env, ...compileCache, ...disk.environment }
+  const environment = { ...process.env, ...disk.environment }
   const child = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
   const closed = once(child, "close")
   let complaint = ""

@@ -3,7 +3,6 @@
  * its seed: `MUNIMENT_TEST_SEED=<seed>` plays that one first, `MUNIMENT_TEST_COUNT` is their number.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { bundledEntry } from "../support/BundledService.ts"
 import type { PaymentWorld } from "../support/PaymentActions.ts"
 import { missingChains } from "../support/PaymentChains.ts"
 import {
@@ -27,7 +26,7 @@ describe.skipIf(missingChains !== "")(`${interleavings} random interleavings of 
     describe(`${from + 1} to ${until}`, () => {
       let world: PaymentWorld
       beforeAll(async () => {
-        world = await startPaymentWorld(await bundledEntry())
+        world = await startPaymentWorld()
       })
       afterAll(() => endPaymentWorld(world))
 

@@ -4,7 +4,6 @@
  * Each life of the service prints its counts, so that a run that was cut off says how far it came.
  */
 import { expect, it } from "vitest"
-import { bundledEntry } from "../support/BundledService.ts"
 import { imageDisk, realDisk } from "../support/PowerCuts.ts"
 import { longMinutes } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
@@ -16,14 +15,12 @@ it(
   `${minutes} minutes of kills, power cuts, flipped bits and other programs lose nothing silently`,
   async () => {
     const seed = chosenSeed()
-    const entry = await bundledEntry()
     const disk = realDisk(4_096)
     const where = disk === undefined ? "images" : "real disk"
     const report = await runStorm({
       disk: disk ?? imageDisk(),
       minutes,
       random: new SeededRandom(seed),
-      entry,
       onLife: (told) => console.log(`seed ${seed}, ${where}: ${told}`)
     })
     console.log(`storm of ${minutes} minutes, seed ${seed}, ${where}: ${stormSummary(report)}`)

@@ -70,7 +70,6 @@ export interface StormOptions {
   readonly minutes: number
   readonly random: SeededRandom
   /** Of the server. */
-  readonly entry: string
   readonly onLife?: (told: string) => void
 }
 
@@ -220,9 +219,9 @@ class Storm {
 
   /** A start that refuses what was hit must name it; then its operator brings another copy. */
   async #started(): Promise<TestServer> {
-    const { disk, entry } = this.#options
+    const { disk } = this.#options
     const environment = { ...disk.environment, MUNIMENT_EMBEDDING_MODEL: "none" }
-    const options = { dataDirectory: this.#directory, environment, entry }
+    const options = { dataDirectory: this.#directory, environment }
     const hit = this.#small.splice(0)
     try {
       this.#server = await startServer(options)

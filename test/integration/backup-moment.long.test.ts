@@ -4,7 +4,6 @@
  */
 import { expect, it } from "vitest"
 import { expectMoment, writeAndFollow } from "../support/BackupMoments.ts"
-import { bundledEntry } from "../support/BundledService.ts"
 import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { withoutModel } from "../support/SharedServer.ts"
@@ -16,13 +15,12 @@ const seed = chosenSeed()
 
 it(`${moments} moments (seed ${seed})`, async () => {
   const random = new SeededRandom(seed)
-  const entry = await bundledEntry()
-  const server = await startServer({ entry, environment: withoutModel })
+  const server = await startServer({ environment: withoutModel })
   const run = await writeAndFollow(server, 400, 8)
   await server.stop()
   expect(run.written).toHaveLength(400)
   for (let count = 1; count <= moments; count++) {
-    await expectMoment(run, random, { entry })
+    await expectMoment(run, random)
     console.log(`moment ${count} of ${moments} (seed ${seed}): every answer was right`)
   }
 }, 3_600_000)

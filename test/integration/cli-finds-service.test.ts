@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { withoutModel } from "../support/SharedServer.ts"
-import { freePort, operatorKey, repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { entry, freePort, operatorKey, repository, startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
 let empty: string
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const muniment = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
-  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), ...args], {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: repository,
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "pipe"]

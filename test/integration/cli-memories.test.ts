@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type CliEnd, runMuniment } from "../support/CliProcess.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { compileCache, freePort, repository, type ServerCalls } from "../support/TestServer.ts"
+import { entry, freePort, type ServerCalls } from "../support/TestServer.ts"
 
 let server: ServerCalls
 let folder = ""
@@ -143,11 +143,10 @@ describe("memories at a terminal", () => {
   it("show themselves in a session: what a line recalls, then what is remembered of it", async () => {
     const alice = await user("terminal-chat")
     await alice.run("remember", "My name is Alice and I live in Seattle.", "--subject", "alice")
-    const child = spawn(
-      process.execPath,
-      [join(repository, "packages/cli/src/bin.ts"), "chat", "--subject", "alice", "--json"],
-      { env: { ...process.env, ...compileCache, ...alice.environment }, stdio: ["pipe", "pipe", "inherit"] }
-    )
+    const child = spawn(process.execPath, [entry, "chat", "--subject", "alice", "--json"], {
+      env: { ...process.env, ...alice.environment },
+      stdio: ["pipe", "pipe", "inherit"]
+    })
     let out = ""
     child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()))
     child.stdin.end("Is Seattle my home?\n\nMy dog is called Rex.\n/quit\nMy cat is called Tom.\n")

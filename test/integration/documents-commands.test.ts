@@ -2,9 +2,6 @@
  * Every command of the README and of the handbook runs as it is written: exit code 0, and what it prints makes sense. A
  * block of a page has one row here; a block that says `# not tested: REASON` is listed with its reason.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { handbookPages } from "@muniment/server/handbook/HandbookPages"
 import { blocksOf, DocumentReader } from "../support/DocumentCommands.ts"
@@ -90,7 +87,6 @@ const pages = [
 ]
 const isCommand = ({ language }: { readonly language: string }): boolean => language === "sh" || language === "ts"
 
-const compileCache = mkdtempSync(join(tmpdir(), "muniment-pages-"))
 let server: TestServer
 
 beforeAll(async () => {
@@ -100,10 +96,7 @@ beforeAll(async () => {
   // A reader turns to a service that has been up for a while: the rules' thread is there.
   while ((await server.call("POST", "/v1/memories", { key, body })).body.extraction !== "done");
 }, pageTimeout)
-afterAll(async () => {
-  await server.stop()
-  rmSync(compileCache, { recursive: true, force: true })
-})
+afterAll(() => server.stop())
 
 describe("the commands of", () => {
   it("every page are known by their language", () => {
@@ -127,7 +120,7 @@ describe("the commands of", () => {
     const blocks = blocksOf(file).filter((block) => isCommand(block) && block.notTested === undefined)
     expect(blocks.length).toBe(printed[file]!.length)
     const { dataDirectory, url } = server
-    const reader = new DocumentReader({ url, key: operatorKey, dataDirectory, compileCache })
+    const reader = new DocumentReader({ url, key: operatorKey, dataDirectory })
     try {
       for (const [at, block] of blocks.entries()) {
         const isStart = block.text === "npm start\n" && block.terminal === undefined

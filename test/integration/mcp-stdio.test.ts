@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { request, stdioCaller } from "../support/McpCalls.ts"
-import { freePort, repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { entry, freePort, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, sha256Text, walletCalls } from "../support/TrustCalls.ts"
 
 const seattle = { subject: "Alice", fact: "Alice lives in Seattle" }
@@ -37,7 +37,7 @@ interface Run {
 /** Runs the command with all of `input`, then the end of it. */
 const run = async (input: string, options: { readonly url?: string; readonly key?: string } = {}): Promise<Run> => {
   const { url = `${server.url}/mcp`, key: apiKey = key } = options
-  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), "mcp", "--url", url], {
+  const child = spawn(process.execPath, [entry, "mcp", "--url", url], {
     env: { PATH: process.env["PATH"], MUNIMENT_API_KEY: apiKey }
   })
   let stdout = ""

@@ -15,7 +15,7 @@ import { openToPostgres } from "../support/clusterEnvironment.ts"
 import { firstBuildAnswers as expected, unpackFirstBuild } from "../support/FirstBuild.ts"
 import { databasesOf, tablesOf } from "../support/movedRows.ts"
 import { s3Environment, startS3Server } from "../support/S3Server.ts"
-import { compileCache, freePort, patienceMillis, serverCalls, startServer } from "../support/TestServer.ts"
+import { freePort, patienceMillis, serverCalls, startServer } from "../support/TestServer.ts"
 
 const [first, second] = expected.accounts.map(({ key }: { readonly key: string }) => key) as [string, string]
 
@@ -27,7 +27,6 @@ beforeAll(async () => {
   root = temporaryDirectory()
   openToPostgres(root)
   const node = {
-    ...compileCache,
     MUNIMENT_EMBEDDING_MODEL: "none",
     MUNIMENT_RATE_LIMITS: "off",
     MUNIMENT_QUEUE_WAIT_MILLIS: "60000"

@@ -3,7 +3,6 @@
  * state: each is judged by the payee that its payer signed for.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { bundledEntry } from "../support/BundledService.ts"
 import {
   type Depositor,
   depositor,
@@ -24,7 +23,7 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
   let mortal: MortalServer
   beforeAll(async () => {
     chains = await startPaymentChains()
-    mortal = await startMortalServer(chains.environment, await bundledEntry())
+    mortal = await startMortalServer(chains.environment)
   })
   afterAll(async () => {
     await mortal.end()

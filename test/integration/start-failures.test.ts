@@ -20,8 +20,12 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** The one sentence, without the heading. */
-const sentenceOf = async (environment: Readonly<Record<string, string>>, dataDirectory = join(directory, "data")) => {
-  const { code, output } = await failingStart(dataDirectory, environment)
+const sentenceOf = async (
+  environment: Readonly<Record<string, string>>,
+  dataDirectory = join(directory, "data"),
+  file?: string
+) => {
+  const { code, output } = await failingStart(dataDirectory, environment, file)
   expect([code, output]).toEqual([1, expect.stringMatching(/^\s*ERROR\n {2}[^\n]+[.?]\n*$/)])
   return output.trim().split("\n")[1]!.trim()
 }
@@ -82,12 +86,13 @@ describe("a wrong setting", () => {
 })
 
 describe("the service", () => {
-  /** The sentence, and what was loaded until it was said. */
+  /** The sentence, and what was loaded of the sources until it was said. */
   const loadedBy = async (environment: Readonly<Record<string, string>>, dataDirectory?: string) => {
     const recorded = join(directory, "modules")
     const sentence = await sentenceOf(
       { ...environment, NODE_OPTIONS: `--import ${recordModules}`, RECORDED_MODULES: recorded },
-      dataDirectory
+      dataDirectory,
+      join(repository, "packages/cli/src/bin.ts")
     )
     return { sentence, modules: readFileSync(recorded, "utf8").split("\n") }
   }

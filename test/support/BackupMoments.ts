@@ -7,7 +7,7 @@ import { expect } from "vitest"
 import { done, environmentOf, restored, scratch } from "./BackupRun.ts"
 import { startMuniment } from "./CliProcess.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
-import { patienceMillis, type ServerCalls, type ServerOptions, type TestServer } from "./TestServer.ts"
+import { patienceMillis, type ServerCalls, type TestServer } from "./TestServer.ts"
 
 /** A memory, and between which times it came to be. Milliseconds. */
 interface Written {
@@ -78,15 +78,11 @@ const write = async (server: TestServer, agentId: string, word: string): Promise
 }
 
 /** Restores a random moment, and compares every answer. */
-export const expectMoment = async (
-  run: MomentsRun,
-  random: SeededRandom,
-  options: Pick<ServerOptions, "entry"> = {}
-): Promise<void> => {
+export const expectMoment = async (run: MomentsRun, random: SeededRandom): Promise<void> => {
   const [from, through] = run.times
   const moment = random.between(from, through)
   const until = new Date(moment).toISOString()
-  const server = await restored(run.to, ["--until", until], {}, options)
+  const server = await restored(run.to, ["--until", until])
   try {
     const agents = [...new Set(run.written.map(({ agentId }) => agentId))]
     const compareNext = async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect } from "vitest"
 import { type CliEnd, runMuniment } from "./CliProcess.ts"
 import { withoutModel } from "./SharedServer.ts"
-import { patienceMillis, startServer, type ServerCalls, type ServerOptions, type TestServer } from "./TestServer.ts"
+import { patienceMillis, startServer, type ServerCalls, type TestServer } from "./TestServer.ts"
 
 export const scratch = (name: string): string => mkdtempSync(join(tmpdir(), `muniment-${name}-`))
 
@@ -39,12 +39,11 @@ export const refused = async (
 export const restored = async (
   from: string,
   options: ReadonlyArray<string> = [],
-  environment: Readonly<Record<string, string>> = {},
-  server: Pick<ServerOptions, "entry"> = {}
+  environment: Readonly<Record<string, string>> = {}
 ): Promise<TestServer> => {
   const dataDirectory = join(scratch("restored"), "data")
   await done(["restore", "--from", from, "--to", dataDirectory, ...options], environment)
-  return startServer({ ...server, dataDirectory, environment: withoutModel })
+  return startServer({ dataDirectory, environment: withoutModel })
 }
 
 export const fill = async (server: ServerCalls, agentId: string, words: ReadonlyArray<string>) => {

@@ -10,9 +10,8 @@ import { Cause, ConfigProvider, Console, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
 import { RecordedConsole } from "./RecordedConsole.ts"
-import { compileCache, repository } from "./TestServer.ts"
+import { entry, repository } from "./TestServer.ts"
 
 export interface CliEnd {
   readonly code: number | null
@@ -29,9 +28,9 @@ export const startMuniment = (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {}
 ): CliProcess => {
-  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), ...args], {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: repository,
-    env: { ...process.env, ...compileCache, ...environment },
+    env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })
   let out = ""

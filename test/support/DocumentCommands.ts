@@ -56,7 +56,6 @@ export interface DocumentService {
   readonly key: string
   readonly dataDirectory: string
   /** Node's compile cache: the pages start the command line thirty times, and half of a start is compiling. */
-  readonly compileCache: string
 }
 
 const chainOptions = " --evm-port 0 --solana-port 0"
@@ -95,7 +94,6 @@ export class DocumentReader {
     if (open !== undefined) return open
     const terminal = new Terminal(this.#directory, {
       ...process.env,
-      NODE_COMPILE_CACHE: this.#service.compileCache,
       MUNIMENT_DATA_DIR: this.#service.dataDirectory,
       MUNIMENT_PORT: new URL(this.#service.url).port,
       MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models")

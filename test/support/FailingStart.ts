@@ -1,8 +1,7 @@
 /** A start of the service that is expected to fail: what it prints and its exit code. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
-import { compileCache, freePort, repository } from "./TestServer.ts"
+import { entry, freePort, repository } from "./TestServer.ts"
 
 export interface FailedStart {
   readonly code: number | null
@@ -13,14 +12,15 @@ const startMillisMax = 600_000
 
 export const failingStart = async (
   dataDirectory: string,
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string>> = {},
+  /** Of the command line. */
+  file = entry
 ): Promise<FailedStart> => {
   const port = String(await freePort())
-  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), "serve"], {
+  const child = spawn(process.execPath, [file, "serve"], {
     cwd: repository,
     env: {
       ...process.env,
-      ...compileCache,
       MUNIMENT_EMBEDDING_MODEL: "none",
       MUNIMENT_PORT: port,
       MUNIMENT_DATA_DIR: dataDirectory,

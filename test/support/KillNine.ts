@@ -39,8 +39,6 @@ const erasureEach = 100
 export interface KillNineOptions {
   /** Of the server; to load the model is much of a cycle. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Of the server; default: its source. */
-  readonly entry?: string
   /** After each cycle that found nothing wrong with what it looked at. */
   readonly onCycle?: (cycle: number) => void
 }

@@ -5,10 +5,9 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
-import { join } from "node:path"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
-import { type Answer, repository, type ServerCalls } from "./TestServer.ts"
+import { type Answer, entry, repository, type ServerCalls } from "./TestServer.ts"
 import { walletHeaders } from "./TrustCalls.ts"
 
 export interface ToolAnswer {
@@ -55,7 +54,7 @@ export const stdioCaller = (options: StdioOptions): Promise<McpCaller> =>
   callerOver(
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(repository, "packages/cli/src/bin.ts"), "mcp", ...options.args],
+      args: [entry, "mcp", ...options.args],
       cwd: repository,
       env: { PATH: process.env["PATH"] ?? "", ...options.env },
       stderr: "pipe"

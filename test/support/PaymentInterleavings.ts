@@ -46,10 +46,9 @@ const comesBackShare = 0.7
 /** Who is still at work after this long is cut off by one more kill. */
 const endMillisMax = 1_000
 
-/** `entry`: of the server, as of `startServer`. */
-export const startPaymentWorld = async (entry?: string): Promise<PaymentWorld> => {
+export const startPaymentWorld = async (): Promise<PaymentWorld> => {
   const chains = await startPaymentChains()
-  const mortal = await startMortalServer(chains.environment, entry)
+  const mortal = await startMortalServer(chains.environment)
   const accounts = await Promise.all(
     Array.from({ length: accountsPerWorld }, async (_, at) => {
       const name = `account-${at}`

@@ -21,15 +21,10 @@ export interface MortalServer {
   readonly end: () => Promise<void>
 }
 
-/** `entry`: as of `startServer`. */
-export const startMortalServer = async (
-  first: Readonly<Record<string, string>>,
-  entry?: string
-): Promise<MortalServer> => {
-  const chosen = entry === undefined ? {} : { entry }
+export const startMortalServer = async (first: Readonly<Record<string, string>>): Promise<MortalServer> => {
   let environment = first
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-payments-"))
-  let server = await startServer({ ...chosen, dataDirectory, environment })
+  let server = await startServer({ dataDirectory, environment })
   let isAlive = true
   const kill = async (): Promise<void> => {
     if (isAlive) await server.kill()
@@ -41,7 +36,7 @@ export const startMortalServer = async (
     kill,
     start: async (changed) => {
       environment = { ...environment, ...changed }
-      if (!isAlive) server = await startServer({ ...chosen, dataDirectory, environment })
+      if (!isAlive) server = await startServer({ dataDirectory, environment })
       isAlive = true
     },
     end: async () => {

@@ -18,8 +18,6 @@ export interface TestClusterOptions {
   readonly dataDirectory: string | undefined
   /** Of each node. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Of the command line; default: its source. */
-  readonly entry: string | undefined
   readonly freePort: () => Promise<number>
 }
 
@@ -41,7 +39,6 @@ export interface TestCluster {
 
 export const startTestCluster = async ({
   dataDirectory,
-  entry,
   environment,
   freePort,
   nodes
@@ -59,9 +56,6 @@ export const startTestCluster = async ({
     nodes,
     freePort,
     databaseOf: () => databaseUrl,
-    prepare: async (made) => {
-      if (entry !== undefined) for (const node of made) node.entry = entry
-    },
     environment: { ...likeOneBox(url, environment), ...environment }
   })
   const ended = async (): Promise<void> => {

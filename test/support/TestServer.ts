@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { isFree } from "../../scripts/cluster/ports.ts"
+import { serviceEntry } from "../../scripts/service.ts"
 import { type OneBoxTest, testNodes } from "./OneBox.ts"
 import type { ServedProcess } from "./ServedProcess.ts"
 
@@ -18,14 +19,8 @@ export const operatorKey = "mun_operator_key_for_tests_0123456789abcdef"
 /** How long a test waits for a condition before it fails: far longer than any takes on a busy machine. */
 export const patienceMillis = 150_000
 
-/**
- * For every process of ours that a test starts: a fifth of a start is compiling modules, so all starts share a cache.
- * Vitest turns the cache off in its workers.
- */
-export const compileCache = {
-  NODE_COMPILE_CACHE: join(repository, "node_modules", ".cache", "muniment-tests"),
-  NODE_DISABLE_COMPILE_CACHE: undefined
-}
+/** The file of the command line that every process of ours runs. */
+export const entry = await serviceEntry()
 
 export interface Answer {
   readonly status: number
@@ -73,8 +68,6 @@ export interface ServerOptions {
   /** Default: a new directory, removed by `stop`. */
   readonly dataDirectory?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Of the command line; default: its source. Others: `bundledEntry`. */
-  readonly entry?: string
   /** Words before `node`, for instance to run it in a namespace of its own. */
   readonly wrapper?: ReadonlyArray<string>
   /** Why it is one machine where others of the run are clusters. */
@@ -89,7 +82,6 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
       nodes: testNodes,
       dataDirectory: options.dataDirectory,
       environment: environmentOf(options),
-      entry: options.entry,
       freePort
     })
     await untilReady(cluster.url, () => null, cluster.output)
@@ -104,7 +96,6 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), "muniment-test-"))
   const port = await freePort()
   const [command = process.execPath, ...wrapperArguments] = [...(options.wrapper ?? []), process.execPath]
-  const entry = options.entry ?? join(repository, "packages/cli/src/bin.ts")
   const child = spawn(command, [...wrapperArguments, entry, "serve"], {
     cwd: repository,
     env: {
@@ -157,7 +148,6 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
 }
 
 const environmentOf = ({ environment }: ServerOptions): Readonly<Record<string, string | undefined>> => ({
-  ...compileCache,
   MUNIMENT_BOOTSTRAP_KEY: operatorKey,
   // Tests of money turn these back to what users have.
   MUNIMENT_RATE_LIMITS: "off",

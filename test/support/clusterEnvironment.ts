@@ -3,7 +3,7 @@ import { chmodSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { ClusterProcesses, type ClusterOptions } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
-import { compileCache, freePort, operatorKey } from "./TestServer.ts"
+import { freePort, operatorKey } from "./TestServer.ts"
 
 /** Three nodes in a directory of their own. */
 export const startThreeNodes = (
@@ -22,7 +22,6 @@ export const startThreeNodes = (
 }
 
 export const clusterEnvironment = (operatorToken: string) => ({
-  ...compileCache,
   MUNIMENT_BOOTSTRAP_KEY: operatorKey,
   MUNIMENT_OPERATOR_TOKEN: operatorToken,
   MUNIMENT_EMBEDDING_MODEL: "none",

@@ -1,0 +1,18 @@
+/**
+ * The command line of a clone, by the bundle of its sources. This process becomes the command where the system can do
+ * that, so that a supervisor's signals reach the service.
+ */
+import { spawn } from "node:child_process"
+import { smallMemory } from "./pack/smallMemory.ts"
+import { serviceEntry } from "./service.ts"
+
+const args = [...smallMemory.nodeOptions, await serviceEntry(), ...process.argv.slice(2)]
+const env = { ...smallMemory.environment, ...process.env }
+
+if (process.platform === "win32") {
+  // Control-C reaches all processes of a console.
+  process.on("SIGINT", () => undefined)
+  spawn(process.execPath, args, { env, stdio: "inherit" }).on("exit", (code) => process.exit(code ?? 1))
+} else {
+  process.execve!(process.execPath, [process.execPath, ...args], env)
+}
