@@ -1,21 +1,26 @@
 /**
  * `npm test`: runs vitest over unit, component, integration, property, simulation and crash tests and prints
  * `N passed, N failed` as its last line, counted from vitest's JSON report. `--long` runs the tests
- * named `*.long.test.ts` too; other arguments go to vitest (`npm test -- test/unit/client`).
+ * named `*.long.test.ts` too; `--record` notes how long each file took, by which the next runs order them; other arguments
+ * go to vitest (`npm test -- test/unit/client`).
  *
  * Files that fail run once more, alone, because a busy machine must not fail a test. What passes only then is named at
  * the end: it is a fault to mend, of the test or of the service.
  */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { fetchModel } from "@muniment/models/ModelFiles"
+import { fileSecondsFile, nameOfFile } from "../test/support/SlowestFirst.ts"
 
 interface FileResult {
   readonly name: string
   readonly status: string
   readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly fullName: string }>
+  /** Milliseconds since the epoch. */
+  readonly startTime: number
+  readonly endTime: number
 }
 
 interface Report {
@@ -68,14 +73,24 @@ export const mergeReports = (first: Report, second: Report, retried: ReadonlyArr
   }
 }
 
+/** Whole seconds of each file, by name; those of less than one are all alike. */
+export const secondsOf = ({ testResults }: Pick<Report, "testResults">): Readonly<Record<string, number>> => {
+  const seconds = testResults.map(({ endTime, name, startTime }) => [
+    nameOfFile(name),
+    Math.round((endTime - startTime) / 1_000)
+  ])
+  return Object.fromEntries(seconds.sort())
+}
+
 const root = resolve(import.meta.dirname, "..")
 
 const main = async (): Promise<number> => {
   await bringSecondModel(process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models"))
   const args = process.argv.slice(2)
   const isLong = args.includes("--long")
-  const wanted = args.filter((argument) => argument !== "--long")
+  const wanted = args.filter((argument) => argument !== "--long" && argument !== "--record")
   const first = runVitest(wanted, isLong)
+  if (args.includes("--record")) writeFileSync(fileSecondsFile, `${JSON.stringify(secondsOf(first.report), null, 2)}\n`)
   const retried = retriedFiles(first.report, first.status)
   const { report, status } = retried.length === 0 ? first : retry(first.report, retried, isLong)
   const tally = tallyOf(report, status)

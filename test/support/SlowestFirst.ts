@@ -1,49 +1,22 @@
 /**
- * Order of the test files: the slowest first, so that no worker is left with one of them at the end. Files that take
- * long for their size are named; the others go by folder, from killed processes to unit tests, and then by size.
+ * Order of the test files: the slowest first, so that no worker is left with one of them at the end. How long each took
+ * is what `npm test -- --record` noted; a file that it does not know comes first.
  */
-import { statSync } from "node:fs"
+import { readFileSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** Ten seconds and more on two cores, longest first; the beginning of the path. */
-const slow = [
-  "crash/KillNine",
-  "integration/shutdown",
-  "integration/errors",
-  "integration/console-large",
-  "component/engine/vectors/HnswConformance",
-  "component/engine/vectors/PlannedConformance",
-  "crash/PaymentChargeKills",
-  "crash/PaymentKills",
-  "component/models/Embedder",
-  "component/server/VectorBacklog",
-  "component/insight/rules/RuleExtractor",
-  "component/insight/map/DrawMap",
-  "integration/documents",
-  "integration/extraction-model",
-  "integration/payments-",
-  "crash/",
-  "component/engine/store/CommitThread",
-  "component/engine/vectors/",
-  "simulation/",
-  "property/",
-  "integration/",
-  "component/",
-  "unit/"
-]
+export const fileSecondsFile = join(import.meta.dirname, "fileSeconds.json")
+const repository = resolve(import.meta.dirname, "../..")
+
+/** As the notes name a file. */
+export const nameOfFile = (path: string): string => relative(repository, path).replaceAll("\\", "/")
 
 export class SlowestFirst extends BaseSequencer {
   override sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    const places = new Map(files.map((file) => [file, placeOf(file.moduleId)]))
-    const sizes = new Map(files.map((file) => [file, statSync(file.moduleId).size]))
-    const before = (one: TestSpecification, other: TestSpecification): number =>
-      places.get(one)! - places.get(other)! || sizes.get(other)! - sizes.get(one)!
-    return Promise.resolve(files.toSorted(before))
+    const seconds: Readonly<Record<string, number>> = JSON.parse(readFileSync(fileSecondsFile, "utf8"))
+    const of = ({ moduleId }: TestSpecification): number => seconds[nameOfFile(moduleId)] ?? Infinity
+    // Infinity minus itself is no number.
+    return Promise.resolve(files.toSorted((one, other) => (of(one) === of(other) ? 0 : of(other) - of(one))))
   }
-}
-
-const placeOf = (file: string): number => {
-  const path = file.replaceAll("\\", "/")
-  const place = slow.findIndex((beginning) => path.includes(`/test/${beginning}`))
-  return place < 0 ? slow.length : place
 }

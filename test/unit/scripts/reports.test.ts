@@ -1,8 +1,9 @@
 /** The last line of `npm test` is honest, and the OpenAPI check finds what it is made for. */
 import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
+import { resolve } from "node:path"
 import { describe, expect, it } from "vitest"
 import { openApiFaults } from "../../../scripts/openapi.ts"
-import { mergeReports, retriedFiles, tallyOf } from "../../../scripts/test.ts"
+import { mergeReports, retriedFiles, secondsOf, tallyOf } from "../../../scripts/test.ts"
 
 describe("the tally of the tests", () => {
   const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, testResults: [] }
@@ -11,7 +12,7 @@ describe("the tally of the tests", () => {
     expect(tallyOf({ ...report, numFailedTests: 2 }, 1)).toEqual({ passed: 5, failed: 2, skipped: 0 })
   })
   it("counts a file that could not be loaded", () => {
-    const testResults = [{ name: "a.test.ts", status: "failed", assertionResults: [] }]
+    const testResults = [{ name: "a.test.ts", status: "failed", assertionResults: [], startTime: 0, endTime: 0 }]
     expect(tallyOf({ ...report, testResults }, 1).failed).toBe(1)
   })
   it("counts an error outside every test", () => {
@@ -22,10 +23,18 @@ describe("the tally of the tests", () => {
   })
 })
 
+it("what is noted of a file is how long it took, by its place in the repository", () => {
+  const name = resolve(import.meta.dirname, "reports.test.ts")
+  const took = { name, status: "passed", assertionResults: [], startTime: 1_000, endTime: 4_400 }
+  expect(secondsOf({ testResults: [took] })).toEqual({ "test/unit/scripts/reports.test.ts": 3 })
+})
+
 describe("files that run once more", () => {
   const file = (name: string, ...statuses: ReadonlyArray<string>) => ({
     name,
     status: statuses.includes("failed") ? "failed" : "passed",
+    startTime: 0,
+    endTime: 0,
     assertionResults: statuses.map((status, at) => ({ status, fullName: `${name} ${at}` }))
   })
   const reportOf = (...testResults: ReadonlyArray<ReturnType<typeof file>>) => ({
