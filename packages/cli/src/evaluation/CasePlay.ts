@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { type Memory, type Muniment, MunimentError } from "@muniment/client/Muniment"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { commandFailed } from "../CommandFailed.ts"
+import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import type { Case, CaseQuestion, QueryCase } from "./CaseFiles.ts"
 import { type Found, foundOf, states, type Verdict, verdictOf } from "./CaseJudge.ts"
 
@@ -82,6 +82,12 @@ const timed = <A>(call: (signal: AbortSignal) => Promise<A>) =>
 
 const nanosPerMilli = 1e6
 
+/**
+ * Fetch gives up after five minutes, which a small machine's model may take for a window. What is sent again is stored
+ * once, and waits for the same reading.
+ */
+const whileRead = { times: 5, while: ({ reason }: CommandFailed) => reason.endsWith("could not be reached") }
+
 export const playCase = Effect.fn("playCase")(function* (configuration: Configuration, one: Case, manner: Manner) {
   const { muniment } = configuration
   const agentId = `eval-${one.id}-${manner.run}`
@@ -114,7 +120,8 @@ const send = Effect.fnUntraced(function* (
     const to = Math.min(end, messages.length)
     const conversation = messages.slice(Math.max(0, to - window), to)
     const body = { ...scope, ...create, conversation, wait: ["vectors", "extraction"] as const }
-    millis += (yield* timed((signal) => muniment.create(body, { signal }))).millis
+    const stored = yield* timed((signal) => muniment.create(body, { signal })).pipe(Effect.retry(whileRead))
+    millis += stored.millis
   }
   return millis
 })
