@@ -15,23 +15,40 @@ import {
 import { changeSigns, tellsChange } from "./ChangeSigns.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
-export const mayChange = (question: string, older: string, newer: string): boolean => {
+export const mayChange = (question: string, older: string, newer: string): boolean =>
+  changesAsked(question, older)(readStatements(newer))
+
+/** A sentence or clause. */
+export interface Statement {
+  readonly text: string
+  readonly words: ReadonlySet<string>
+  readonly tellsChange: boolean
+}
+
+export const readStatements = (text: string): ReadonlyArray<Statement> => statementsOf(text).map(readStatement)
+
+const readStatement = (text: string): Statement => ({ text, words: wordsOf(text), tellsChange: tellsChange(text) })
+
+/** The same of one older text and any newer one. */
+export const changesAsked = (question: string, older: string): ((newer: ReadonlyArray<Statement>) => boolean) => {
   const topic = wordsOf(question)
   const facts = factsOf(older).map(wordsOf)
   const most = Math.max(...facts.map((fact) => fact.intersection(topic).size))
   const asked = unionOf(facts.filter((fact) => most === 0 || fact.intersection(topic).size === most))
   const matter = topic.union(asked)
   const others = unionOf(facts).difference(matter)
-  const changes = statementsOf(newer).filter(tellsChange)
-  return (changes.length === 0 ? statementsOf(newer) : changes).some((statement) => {
-    const words = wordsOf(statement)
+  const isOfAsked = ({ text: statement, words }: Statement): boolean => {
     const isTied = !words.isDisjointFrom(matter)
     if (!isTied && !words.isDisjointFrom(others)) return false
     if (asksNameOf(question))
       return !words.isDisjointFrom(topic) || tellsName(statement) || (isTied && renames(statement, older))
     if (!isTied && movesHome.test(statement) && !asksHome(question)) return false
     return asksTimeOf(question) || asksAmountOf(question) || !tellsTimeAlone(statement)
-  })
+  }
+  return (newer) => {
+    const changes = newer.filter((one) => one.tellsChange)
+    return (changes.length === 0 ? newer : changes).some(isOfAsked)
+  }
 }
 
 /** Somebody else has taken the place of who was named. */
@@ -68,4 +85,5 @@ const passing = new Set(
     "call name go get thing know think want need like make day time still much many good well come take new old use back look see sure yes ok"
   )
 )
-const wordsOf = (text: string): ReadonlySet<string> => new Set(queryTerms(text).filter((term) => !passing.has(term)))
+export const wordsOf = (text: string): ReadonlySet<string> =>
+  new Set(queryTerms(text).filter((term) => !passing.has(term)))

@@ -1,5 +1,5 @@
 /** The sort of value that a question asks for, a time, an amount or a person, and whether a text has one. */
-import { timeNames } from "./ChangeSigns.ts"
+import { changeSigns, timeNames } from "./ChangeSigns.ts"
 
 const asksTime = /^(?:when|until when|what time|what day|what date|on which day)\b|\b(?:deadline|hours|date)\b/i
 const asksAmount = /^how (?:many|much|old|long)\b|\b(?:price|costs?|rent|dose|number|pay)\b/i
@@ -7,12 +7,11 @@ const asksPerson = /^who\b/i
 const asksName = /\b(?:name|called)\b/i
 const asksMore = /^how (?:often|far|big|heavy|tall)\b|\b(?:code|pin|budget|version)\b/i
 
-const time = new RegExp(
-  String.raw`\d|\b(?:${timeNames.weekday}|${timeNames.month}|noon|midnight|half past|fortnight)\b`,
-  "i"
+/** Amounts, hours and dates. */
+const values = new RegExp(
+  String.raw`\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|half|dozen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|noon|midnight|fortnight|${timeNames.weekday}|${timeNames.month})\b`,
+  "gi"
 )
-const amount =
-  /\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|half|dozen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)\b/i
 /** A capitalised word that does not begin a sentence. */
 const name = /(?<=[\p{L},;] )(?!I\b)\p{Lu}\p{L}+/u
 /** One that does, and is the subject of it. */
@@ -66,9 +65,22 @@ export const hasOtherName = (text: string, known: string): boolean => {
 const home = /\bwhere\b|\b(?:live|living|home|address|city|town|country|flat|house|place|rent)\b/i
 export const asksHome = (question: string): boolean => home.test(question)
 
-/** False if the question asks for a sort of value that the text lacks. */
-export const hasAskedValue = (question: string, text: string): boolean => {
-  if (asksTime.test(question)) return time.test(text)
-  if (asksAmount.test(question)) return amount.test(text)
-  return !asksWho(question) || name.test(text) || aPerson.test(text)
+const asksWhether = /^(?:do|does|am|is|are|have|has|will|can|should)\b/i
+const names = /(?<=[\p{L},;] )(?!I\b)\p{Lu}[\p{L}'-]+/gu
+
+/** Whether the older text has what the question asks for, a time, an amount, a person or a name, and the newer no other. */
+export const lacksValue = (question: string, older: string, newer: string): boolean => {
+  if (asksWhether.test(question)) return false
+  if (asksTime.test(question) || asksAmountOf(question)) return hasNoOther(values, newer, older)
+  if (asksWho(question)) return !name.test(newer) && !aPerson.test(newer)
+  if (changeSigns(newer).ended > 0) return false
+  const known = older.replaceAll(timeNamed, "")
+  return (
+    !hasNoOther(names, known, question) && hasNoOther(names, newer.replaceAll(timeNamed, ""), `${question} ${known}`)
+  )
+}
+
+const hasNoOther = (pattern: RegExp, text: string, known: string): boolean => {
+  const said = known.toLowerCase()
+  return text.matchAll(pattern).every(([found]) => said.includes(found.toLowerCase()))
 }

@@ -4,9 +4,9 @@
  * and no sign decides alone: how far the two stand out as near each other, how well each fits the question, what they
  * share, words of change. A guess, so a search can switch it off (contract: Search, `newerFirst`).
  */
-import { mayChange } from "./AskedMatter.ts"
-import { asksWho, hasAskedValue, otherPeople } from "./AskedValue.ts"
-import { changeSigns, tellsChange } from "./ChangeSigns.ts"
+import { changesAsked, readStatements, wordsOf, type Statement } from "./AskedMatter.ts"
+import { asksWho, lacksValue, otherPeople } from "./AskedValue.ts"
+import { tellsChange } from "./ChangeSigns.ts"
 import type { CandidateMessage } from "./Evidence.ts"
 import { messageTraits } from "../text/MessageText.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
@@ -15,36 +15,31 @@ import { queryTerms } from "../text/Tokenizer.ts"
 export const LATER_FIRST_HITS = 20
 const COMPARED_MAX = 10
 
-/** Fitted on updates of our own, told in chats and stored as facts, and on everyday conversations; rounded. */
+/** Fitted on updates of our own, told in chats and stored as facts, on everyday conversations and LoCoMo; rounded. */
 const weights = {
-  intercept: -1.3,
-  /** Of how much nearer the two are than the older one is to the usual hit. */
-  standout: 35,
+  intercept: -1.2,
+  /** Of how much nearer the two are to each other than each of them is to the usual hit. */
+  standout: 41,
   /** Of the log-odds by which the older one ranks higher. */
-  gap: -0.45,
+  gap: -1,
   /** Of the share of the question's words that the older one alone has: what changes is seldom called by its name again. */
-  lost: 1.5,
+  lost: 2,
   /** The same of facts, which call it by its name. */
-  lostOfFact: -4,
-  /** Of the share of the question's words in the newer one. */
-  kept: -1.2,
-  /** Of the share of other words that both have. */
-  shared: 0.5,
-  ended: 1,
-  shifted: 1.7,
-  holdsNow: 1,
-  begun: 1.4,
-  owned: 0.7,
+  lostOfFact: -7,
+  /** Of the words that the older one shares with the question the newer one has some: another thing of the kind. */
+  partly: -1.1,
+  /** Of the root of the share of its statements that tell a change. */
+  changes: 1.9,
   /** It speaks of another person's state or of what is not so. */
-  notSo: -1.6,
-  /** The question asks for a time, an amount or a person, and it names none. */
-  lacksValue: -1.4,
+  notSo: -1.5,
+  /** It begins with something of the speaker's that neither the question nor the older one names: "my hairdresser". */
+  otherThing: -1.2,
+  lacksValue: -1.5,
   /** Of ln(hits from the older one on). */
-  place: -1.1,
-  fact: 0.6
+  place: -0.7
 }
 
-/** Two hits are compared with each other, and with the median of the others where there are as many. */
+/** Two hits are compared with each other, and each with the median of the others where there are as many. */
 const OTHERS_MIN = 5
 const USUAL_COSINE = 0.78
 /** Short facts about one person are near each other whatever their matter is: up to .86. */
@@ -90,11 +85,12 @@ export const laterFirst = <A extends StatedHit>(
   onMove: (hit: A, reason: MoveReason, older: A, chance: number) => void = () => {}
 ): ReadonlyArray<A> => {
   const first = ranking.slice(0, LATER_FIRST_HITS)
+  const asked = askedPairs(question)
   let isChanged = false
   // The later one may have a later one; every round takes the top to a later time.
   for (let round = 1; round < first.length; round++) {
     const top = first.find(isStatement)
-    const update = top && bestUpdate(first, top, question, pairs)
+    const update = top && bestUpdate(first, top, asked, pairs)
     if (update === undefined) break
     first.splice(first.indexOf(update.hit), 1)
     first.unshift(update.hit)
@@ -108,27 +104,27 @@ export const laterFirst = <A extends StatedHit>(
 const bestUpdate = <A extends StatedHit>(
   hits: ReadonlyArray<A>,
   top: A,
-  question: string,
+  { mayChange, odds }: AskedPairs,
   { cosineOf, isLater }: Pairs<A>
 ): { readonly hit: A; readonly reason: MoveReason; readonly odds: number } | undefined => {
   const from = hits.indexOf(top)
-  const isLaterOfAsked = (hit: A) => isNewer(hit, top) && mayChange(question, top.text, hit.text)
-  const later = hits.filter((hit) => areComparable(top, hit) && isLaterOfAsked(hit))
-  if (later.length === 0) return undefined
-  const cosines = hits.flatMap((hit) => (hit === top ? [] : (cosineOf(top, hit) ?? [])))
-  const expected = top.message === undefined ? USUAL_OF_FACTS : USUAL_COSINE
-  const usual = cosines.length < OTHERS_MIN ? expected : Float64Array.from(cosines).sort()[cosines.length >> 1]!
+  const later = hits.filter((hit) => areComparable(top, hit) && isNewer(hit, top) && mayChange(top, hit))
+  const usualOf = (one: A): number => {
+    const cosines = hits.flatMap((other) => (other === one ? [] : (cosineOf(one, other) ?? [])))
+    const expected = one.message === undefined ? USUAL_OF_FACTS : USUAL_COSINE
+    return cosines.length < OTHERS_MIN ? expected : Float64Array.from(cosines).sort()[cosines.length >> 1]!
+  }
   const found = later.flatMap((hit) => {
     const cosine = cosineOf(top, hit)
     const place = hits.indexOf(hit) - from
     const isCompared = cosine !== undefined && place > 0 && place < COMPARED_MAX
     const weighed = isCompared
-      ? updateOdds(question, top, hit, cosine - usual) + weights.place * Math.log(place)
+      ? odds(top, hit, cosine - (usualOf(top) + usualOf(hit)) / 2) + weights.place * Math.log(place)
       : -Infinity
     const bySlot = isLater?.(top, hit) === true ? SLOT_ODDS : -Infinity
-    const odds = Math.max(bySlot, weighed)
-    const reason: MoveReason = bySlot === odds ? "slot" : tellsChange(hit.text) ? "change" : "same"
-    return odds < 0 ? [] : [{ hit, odds, reason }]
+    const most = Math.max(bySlot, weighed)
+    const reason: MoveReason = bySlot === most ? "slot" : tellsChange(hit.text) ? "change" : "same"
+    return most < 0 ? [] : [{ hit, odds: most, reason }]
   })
   return found.reduce<(typeof found)[number] | undefined>(
     (best, one) => (best && best.odds >= one.odds ? best : one),
@@ -161,50 +157,109 @@ const isNewer = (one: StatedHit, other: StatedHit): boolean =>
     (one.message?.position ?? 0) - (other.message?.position ?? 0) ||
     (one.id > other.id ? 1 : -1)) > 0
 
-/** Log-odds that `newer` is a later state of what `older` says, but for its place. */
-const updateOdds = (question: string, older: StatedHit, newer: StatedHit, standout: number): number => {
-  const asked = new Set(queryTerms(question))
-  const before = new Set(queryTerms(older.text))
-  const after = new Set(queryTerms(newer.text))
-  const own = after.difference(asked)
-  const rest = before.difference(asked)
-  const isFact = newer.message === undefined
-  const { begun, ended, holdsNow, owned, shifted } = changeSigns(newer.text)
-  return (
-    weights.intercept +
-    weights.standout * standout +
-    weights.gap * Math.min(4, Math.max(-1, older.order - newer.order)) +
-    (isFact ? weights.lostOfFact : weights.lost) * share(asked.intersection(before).difference(after), asked.size) +
-    weights.kept * share(asked.intersection(after), asked.size) +
-    weights.shared * share(own.intersection(rest), Math.min(own.size, rest.size)) +
-    weights.ended * ended +
-    weights.shifted * shifted +
-    weights.holdsNow * holdsNow +
-    weights.begun * begun +
-    weights.owned * owned +
-    (isNotSo(question, older.text, newer.text) ? weights.notSo : 0) +
-    (hasAskedValue(question, newer.text) ? 0 : weights.lacksValue) +
-    (isFact ? weights.fact : 0)
-  )
+/** What is read of a text, once for all pairs that it is in. */
+interface Reading {
+  readonly terms: ReadonlySet<string>
+  readonly statements: ReadonlyArray<Statement>
+  readonly isOfSelf: boolean
+  /** Words of something of the speaker's that it begins with. */
+  readonly thing: ReadonlySet<string>
+  readonly mayChange: (newer: ReadonlyArray<Statement>) => boolean
 }
 
-const share = (some: ReadonlySet<string>, of: number): number => some.size / Math.max(1, of)
+interface AskedPairs {
+  readonly mayChange: (older: StatedHit, newer: StatedHit) => boolean
+  /** Log-odds that `newer` is a later state of what `older` says, but for its place. */
+  readonly odds: (older: StatedHit, newer: StatedHit, standout: number) => number
+}
 
+const askedPairs = (question: string): AskedPairs => {
+  const asked = new Set(queryTerms(question))
+  const read = new Map<StatedHit, Reading>()
+  const readingOf = (hit: StatedHit): Reading => {
+    const known = read.get(hit)
+    if (known !== undefined) return known
+    const { text } = hit
+    const one = {
+      terms: new Set(queryTerms(text)),
+      statements: readStatements(text),
+      isOfSelf: ofSelf.test(text),
+      thing: wordsOf(ownThing.exec(text)?.[1] ?? ""),
+      mayChange: changesAsked(question, text)
+    }
+    read.set(hit, one)
+    return one
+  }
+  const odds = (older: StatedHit, newer: StatedHit, standout: number): number => {
+    const before = readingOf(older)
+    const { statements, terms, thing } = readingOf(newer)
+    const topic = asked.intersection(before.terms)
+    const lost = topic.difference(terms)
+    const known = asked.union(before.terms)
+    const changes = statements.filter((one) => one.tellsChange)
+    const tied = statements.filter(({ words }) => !words.isDisjointFrom(known))
+    const said = [changes, tied].find((some) => some.length > 0) ?? statements
+    const isOther = ({ text }: Statement): boolean =>
+      isNotSo(question, older.text, text) || (before.isOfSelf && isOfThird(question, older.text, text))
+    return (
+      weights.intercept +
+      weights.standout * standout +
+      weights.gap * Math.min(4, Math.max(-1, older.order - newer.order)) +
+      ((newer.message === undefined ? weights.lostOfFact : weights.lost) * lost.size) / Math.max(1, asked.size) +
+      (lost.size > 0 && lost.size < topic.size ? weights.partly : 0) +
+      weights.changes * Math.sqrt(changes.length / statements.length) +
+      (said.every(isOther) ? weights.notSo : 0) +
+      (thing.size > 0 && thing.isDisjointFrom(known) ? weights.otherThing : 0) +
+      (lacksValue(question, older.text, newer.text) ? weights.lacksValue : 0)
+    )
+  }
+  return {
+    odds,
+    mayChange: (older, newer) =>
+      !isOfOther(question, older.text, newer.text) && readingOf(older).mayChange(readingOf(newer).statements)
+  }
+}
+
+const ownThing =
+  /(?:^|[.!?] )(?:my|our) ((?:(?!(?:is|was|has|had|went|and|of|in|on|at|to|got|wants?|says?)\b)[\w'-]+ ?){1,3})/i
 const unreal =
-  /\b(?:if|would|could|might|maybe|perhaps|one day|i'd|we'd|used to|last (?:year|month)|thinking of|i wish (?:i|we|they|he|she))\b/i
-const asksSelf = /\b(?:do|am|are|have|should|will|can) (?:i|we)\b/i
-const ofThird = /\b(?:he|she)(?:'s|'ll| (?:is|was|has|had|started|took|gets|got|left|goes|went|works|lives|pays))\b/i
+  /\b(?:if|would|could|might|maybe|perhaps|one day|i'd|we'd|used to|last (?:year|month)|thinking (?:of|about)|thought (?:of|about)|considered|decided against|wanted to|wish)\b/i
 const forOther = /\b(?:for|with) (?:her|him|them)\b|\b(?:hers|theirs)\b/i
+const ofSelf = /\b(?:i|im|ive|my|me|mine|we|our|us)\b/i
+const ofThird = /\b(?:he|she|his|her|him)\b/i
 const subjectOf = /(?:^|[.!?] )(?:my|our|his|her|their) (?:\w+ )?(\w+)/i
 
+/** Of a third person, where the question has none. */
+const isOfThird = (question: string, older: string, statement: string): boolean =>
+  ofThird.test(statement) &&
+  !ofThird.test(question) &&
+  (!ofSelf.test(statement) || namesOther(`${question} ${older}`, statement))
+
+/** Whether it speaks of a person, by what they are to somebody, of whom `known` does not. */
+const namesOther = (known: string, text: string): boolean =>
+  text
+    .matchAll(otherPeople)
+    .some(([, person]) => !known.toLowerCase().includes(person!.toLowerCase().replace(/s$/, "")))
+
 /** A wish, a plan or the past, or the state of another person. */
-const isNotSo = (question: string, older: string, text: string): boolean => {
-  const said = text.replaceAll("\u2019", "'")
-  if (unreal.test(said) || forOther.test(said) || (asksSelf.test(question) && ofThird.test(said))) return true
-  const owner = asksWho(question) ? undefined : subjectOf.exec(said)?.[0]
-  const known = `${question} ${older}`.toLowerCase()
-  return (
-    owner !== undefined &&
-    owner.matchAll(otherPeople).some(([, person]) => !known.includes(person!.toLowerCase().replace(/s$/, "")))
-  )
+const isNotSo = (question: string, older: string, statement: string): boolean =>
+  unreal.test(statement) ||
+  forOther.test(statement) ||
+  (!asksWho(question) && namesOther(`${question} ${older}`, subjectOf.exec(statement)?.[0] ?? ""))
+
+const occasions = new RegExp(
+  String.raw`\b(?:morning|afternoon|evening|night|spring|summer|autumn|winter|christmas|easter)\b`,
+  "gi"
+)
+const owned = /\bmy (?:\w+ )?(\w+)/gi
+
+/** "In the evening" where the morning is asked about, or "Ruth's plants" where "my plants" are. */
+const isOfOther = (question: string, older: string, newer: string): boolean => {
+  const asked: ReadonlyArray<string> = question.toLowerCase().match(occasions) ?? []
+  const told: ReadonlyArray<string> = newer.toLowerCase().match(occasions) ?? []
+  if (asked.length > 0 && told.length > 0 && !told.some((one) => asked.includes(one))) return true
+  return question.matchAll(owned).some(([, thing]) => {
+    const ofOther = new RegExp(String.raw`(?:\w's|\b(?:his|her|their)) (?:\w+ )?${thing}\b`, "i")
+    return ofOther.test(newer) && !ofOther.test(older)
+  })
 }

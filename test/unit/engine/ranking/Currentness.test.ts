@@ -77,8 +77,33 @@ describe("laterFirst", () => {
     const sister = hit("My sister started at the bank", 3)
     expect(up(work, [mill, sister], 0.8)).toEqual([mill.text, sister.text])
     const monday = hit("I see the dentist on Monday", 1)
-    const coat = hit("I left the coat there", 2)
+    const coat = hit("I hung the coat there", 2)
     expect(up("When do I see the dentist?", [monday, coat], 0.79)).toEqual([monday.text, coat.text])
+  })
+
+  it.each([
+    ["What do I drink in the morning?", "I have two coffees in the morning", "In the evening I switched to green tea"],
+    [
+      "Who waters my plants?",
+      "My neighbour Ruth waters my plants",
+      "Ruth's plants are gorgeous, Micha waters them now"
+    ],
+    ["How much do I weigh?", "I weigh 84 kilos", "He weighed 34 kilos, the dog, and he is on a diet now"],
+    [
+      "What phone do I have?",
+      "I have a Pixel as my phone",
+      "I thought about changing to an iPhone, no new phone for me"
+    ],
+    ["Where do I live?", "I live in Bristol", "I was at my sister's in Bath, she has moved into a house"],
+    ["How many cats do I have?", "I have two cats", "The cats are on the curtains"],
+    ["What is my bank's hint?", "The hint of my bank is the first dog", "I changed the hint of my email"]
+  ])("%s: leaves what is of another occasion, thing or person, or not so", (question, older, newer) => {
+    expect(up(question, [hit(older, 1), hit(newer, 2, { order: -3 })], 0.8)).toEqual([older, newer])
+  })
+
+  it("puts the later one first at the distances of those", () => {
+    const later = hit("We moved to Bath", 2, { order: -3 })
+    expect(up("Where do I live?", [hit("I live in Bristol", 1), later], 0.8)[0]).toBe(later.text)
   })
 
   it("leaves what corrects another fact of the same message, also where both fill one slot", () => {
