@@ -190,7 +190,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     conversations: file.conversations,
     snapshotPath: file.snapshotPath,
     eachRow: (visit) => file.eachRow(visit),
-    eachData: (visit) => file.eachData(visit),
+    eachData: (slots, visit) => file.eachData(slots, visit),
     eachPassage: (visit) => file.eachPassage(visit),
     eachVector: (visit, ranges) => file.eachVector(visit, ranges),
     vectors: (slots) => file.vectors(slots),

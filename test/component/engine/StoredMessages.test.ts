@@ -166,8 +166,8 @@ describe("a message", () => {
       const { speakers } = yield* host.answer(key, { _tag: "Terms", terms: [], names, filter, atMillis })
       return { speakers, candidates: candidates.map(({ eventAt, message }) => ({ eventAt, message })) }
     })
-    // Of its speaker, short, sorted, with a place and a name.
-    const traits = 1 + 4 + 8 + 16 + 128 + 256
+    // Of its speaker, short, sorted, with a place and a name, of nobody.
+    const traits = 1 + 4 + 8 + 16 + 128 + 256 + 1024
     const expected = {
       speakers: ["Ann"],
       candidates: [

@@ -8,7 +8,7 @@
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { FacetName, FacetOrder, MemoryFilter } from "@muniment/domain/Search"
 import type { PlacedCandidate } from "./SearchCandidate.ts"
-import type { ToldNaming } from "../people/NamingTable.ts"
+import type { ToldNaming } from "../people/Namings.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { FoundCosines } from "../ranking/Fusion.ts"

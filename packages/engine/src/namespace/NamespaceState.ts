@@ -10,12 +10,12 @@ import { knownRecords } from "./KnownRecords.ts"
 import { NamespaceVectors, type IndexSettings } from "./NamespaceVectors.ts"
 import type { SegmentSource } from "./SegmentKeeper.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
+import { NamingTable } from "./table/NamingTable.ts"
 import { Bitmap } from "../bitmap/Bitmap.ts"
-import { mayTellNames, namingsOf } from "../people/Namings.ts"
-import { NamingTable } from "../people/NamingTable.ts"
+import { namingsOf } from "../people/Namings.ts"
 import { LexicalIndex } from "../ranking/LexicalIndex.ts"
 import type { MemoryChange, StoredRecord } from "../store/Commit.ts"
-import { aboutOf, rowOfRecord } from "../store/MemoryRow.ts"
+import { aboutOf, namesNobody, rowOfRecord } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import { toStoreError, type StoreError } from "../store/StoreError.ts"
 
@@ -121,7 +121,7 @@ export class NamespaceState {
   #replace(slot: number, seq: number, record: MemoryRecord): void {
     const row = rowOfRecord(slot, this.table.row(slot)?.createdSeq ?? seq, record)
     this.table.replace(row)
-    this.namings.put(row, namingsOf(record))
+    this.namings.put(row, namesNobody(row) ? [] : namingsOf(record))
   }
 
   #read(store: OpenNamespace): Effect.Effect<void, StoreError> {
@@ -134,21 +134,22 @@ export class NamespaceState {
       taken.set(passage.slot)
       this.table.insertPassage(passage)
     })
+    const readOn: Array<number> = []
     const rows = store.eachRow((row) => {
       taken.set(row.slot)
       this.table.insert(row)
+      if (!namesNobody(row)) readOn.push(row.slot)
     })
-    const data = store.eachData((slot, text) => {
+    const readNames = (slot: number, text: string) => {
       const row = this.table.row(slot)
-      const isFact = row?.message === undefined
-      if (row === undefined || !(isFact || mayTellNames(text))) return
+      if (row === undefined) return
       const data = JSON.parse(text)
-      if (isFact) row.about = aboutOf(data)
+      if (row.message === undefined) row.about = aboutOf(data)
       this.namings.put(row, namingsOf({ kind: row.kind, data }))
-    })
+    }
     return passages.pipe(
       Effect.andThen(rows),
-      Effect.andThen(data),
+      Effect.andThen(Effect.suspend(() => store.eachData(readOn, readNames))),
       Effect.andThen(Effect.sync(() => taken.forEach(take))),
       Effect.andThen(this.vectors.load(store))
     )

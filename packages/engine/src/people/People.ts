@@ -5,7 +5,7 @@
  * Invariant: the first name that the user goes by decides; another one is an alias if it shares a word with a known one,
  * or is told as one. A name in a pasted text, or a guest at the keyboard, does not make another person the user.
  */
-import type { ToldNaming } from "./NamingTable.ts"
+import type { ToldNaming } from "./Namings.ts"
 
 export interface Person {
   /** As it was told first. */

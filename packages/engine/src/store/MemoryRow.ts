@@ -1,6 +1,7 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
 import type { FeedbackFilter } from "@muniment/domain/Feedback"
 import type { JsonObject, MemoryRecord } from "@muniment/domain/Memory"
+import { namingsOf } from "../people/Namings.ts"
 import { messageOf, messageTraits, traitsOf } from "../text/MessageText.ts"
 import { passagesOf, type Passage } from "../text/Passages.ts"
 
@@ -37,15 +38,26 @@ export interface MessageRow {
   readonly traits: number
 }
 
+/** Kept with the record: a write asks for it several times. */
+const messageRows = new WeakMap<MemoryRecord, MessageRow>()
+
 export const messageRowOf = (record: MemoryRecord): MessageRow | undefined => {
   const message = messageOf(record)
-  if (message === undefined) return undefined
+  const known = messageRows.get(record)
+  if (message === undefined || known !== undefined) return known
   const { isByUser, speaker, text } = message
   const [{ end }] = passagesOf(text)
   // A message of several passages is never short.
   const traits = traitsOf(text.slice(0, end), isByUser) & (end < text.length ? ~messageTraits.isShort : -1)
-  return { position: record.position, speaker, traits }
+  const names = namingsOf(record).length === 0 ? messageTraits.namesNobody : 0
+  const row = { position: record.position, speaker, traits: traits | names }
+  messageRows.set(record, row)
+  return row
 }
+
+/** Whether its data need not be read for names; of what is no message that is not known. */
+export const namesNobody = ({ message }: Pick<MemoryRow, "message">): boolean =>
+  message !== undefined && (message.traits & messageTraits.namesNobody) !== 0
 
 /** Whether a message gives its words to those around it, and receives theirs. */
 export const isShort = (message: MessageRow | undefined): boolean =>

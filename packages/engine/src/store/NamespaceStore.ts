@@ -89,8 +89,11 @@ export interface OpenNamespace {
   readonly segments: StoredSegments
   /** Visits the rows in slot order; yields to other fibers between chunks. */
   readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
-  /** Visits the stored text of the data of every memory, in slot order; yields to other fibers between chunks. */
-  readonly eachData: (visit: (slot: number, data: string) => void) => Effect.Effect<void, StoreError>
+  /** Visits the stored text of the data of the memories at these slots; yields to other fibers between chunks. */
+  readonly eachData: (
+    slots: ReadonlyArray<number>,
+    visit: (slot: number, data: string) => void
+  ) => Effect.Effect<void, StoreError>
   /** Visits the further passages of long messages, in slot order; yields to other fibers between chunks. */
   readonly eachPassage: (visit: (passage: PassageRow) => void) => Effect.Effect<void, StoreError>
   /** Visits the vectors of the slots in `ranges` (default: all), one range after the other. */

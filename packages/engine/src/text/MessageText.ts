@@ -26,7 +26,9 @@ export const messageTraits = {
   /** Short enough to give its words to the messages around it, and to receive theirs. */
   isShort: 8,
   /** It has the bits of `answerKinds`; what earlier releases stored has none. */
-  isSorted: 16
+  isSorted: 16,
+  /** Of a memory: it tells nobody's name (`people/Namings`); what earlier releases stored may tell none without it. */
+  namesNobody: 1024
 } as const
 
 /** The message in a memory; undefined for memories of other kinds. */

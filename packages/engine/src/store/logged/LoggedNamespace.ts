@@ -155,8 +155,8 @@ export class LoggedNamespace implements OpenNamespace {
     return Effect.andThen(this.#line.followAll, this.#file.eachRow(visit))
   }
 
-  eachData(visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.eachData(visit))
+  eachData(slots: ReadonlyArray<number>, visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.eachData(slots, visit))
   }
 
   eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {

@@ -90,8 +90,15 @@ export class NamespaceFile implements OpenNamespace {
     return this.#eachChunk(rowsSql, (row) => visit(rowOf(row)), everySlot)
   }
 
-  eachData(visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
-    return this.#eachChunk(dataSql, ([slot, data]) => visit(Number(slot), String(data)), everySlot)
+  eachData(slots: ReadonlyArray<number>, visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
+    const starts = Array.from({ length: Math.ceil(slots.length / rowsPerTurn) }, (_, turn) => turn * rowsPerTurn)
+    const read = (from: number) =>
+      guarded(() => {
+        const some = JSON.stringify(slots.slice(from, from + rowsPerTurn))
+        for (const [slot, data] of this.#database.prepare(dataOfSlots).allArrays(some))
+          visit(Number(slot), String(data))
+      })
+    return Effect.forEach(starts, (from) => Effect.andThen(read(from), Effect.yieldNow), { discard: true })
   }
 
   eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
@@ -342,5 +349,5 @@ const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT co
   + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory
      WHERE vector.model = ?1 AND passage.model IS NOT ?1) AS missing`
 
-const dataSql = "SELECT slot, data FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
+const dataOfSlots = "SELECT slot, data FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value"
 const recordsOfSlots = recordsSql("json_each(?) AS wanted CROSS JOIN memory", "memory.slot = wanted.value")

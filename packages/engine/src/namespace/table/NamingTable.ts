@@ -2,14 +2,8 @@
  * Which memories of a namespace tell names, by subject: derived from the records as they are read and committed, and not
  * stored, so it cannot outlive them.
  */
-import type { MemoryRow } from "../store/MemoryRow.ts"
-import type { Naming } from "./Namings.ts"
-
-/** A naming, and its place: milliseconds, and the order of insertion. */
-export interface ToldNaming extends Naming {
-  readonly at: number
-  readonly seq: number
-}
+import type { Naming, ToldNaming } from "../../people/Namings.ts"
+import type { MemoryRow } from "../../store/MemoryRow.ts"
 
 interface Entry {
   readonly row: MemoryRow
