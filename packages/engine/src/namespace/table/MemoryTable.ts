@@ -15,10 +15,10 @@ import type { LiveMemories } from "../StorageMeter.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
 import { messageTraits } from "../../text/MessageText.ts"
-import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { MessageOrder, placeOf } from "./MessageOrder.ts"
 import { SlotSet } from "./SlotSet.ts"
+import { SlotTimes } from "./SlotTimes.ts"
 import { VersionChain } from "./VersionChain.ts"
 
 /** Outdated entries allowed in the expiry queue, beyond twice the live rows. */
@@ -66,7 +66,13 @@ export class MemoryTable {
   readonly #orderAt: Array<MessageOrder | undefined> = []
   /** By slot: where a message was in its order when it was last looked for. */
   readonly #indexAt: Array<number> = []
-  readonly #eventTimes = new EventTimes()
+  readonly #eventTimes = new SlotTimes()
+  readonly #createdTimes = new SlotTimes()
+  readonly #expiryTimes = new SlotTimes()
+  /** Memories whose data was replaced in place, and when. */
+  readonly #changedAt = new Map<number, number>()
+  /** Memories with a unique key, live or expired. */
+  readonly #keyed = new Bitmap()
 
   /** Live memories, superseded versions included. */
   get liveCount(): number {
@@ -149,9 +155,11 @@ export class MemoryTable {
   insert(row: MemoryRow): void {
     this.#rows[row.slot] = row
     for (const slot of this.#slotsOf(row.slot)) {
-      this.#eventTimes.set(slot, row.eventAt)
+      this.#setTimes(slot, row)
       this.#live.set(slot)
     }
+    if (row.changedAt !== undefined) this.#changedAt.set(row.slot, row.changedAt)
+    if (row.uniqueKey !== undefined) this.#keyed.set(row.slot)
     this.#liveCount++
     this.#setFilters(row, true)
     if (row.expiresAt !== undefined) this.#queueExpiry(row.slot, row.expiresAt)
@@ -174,7 +182,9 @@ export class MemoryTable {
     if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
     this.#setPlace(row, false)
     this.#rows[slot] = undefined
-    for (const one of this.#slotsOf(slot)) this.#eventTimes.set(one, undefined)
+    this.#changedAt.delete(slot)
+    this.#keyed.clear(slot)
+    for (const one of this.#slotsOf(slot)) this.#setTimes(one, undefined)
   }
 
   /** Adds a passage of a message, which is visible whenever the message is. */
@@ -185,7 +195,7 @@ export class MemoryTable {
     this.#passageSlots.set(slot)
     const row = this.#rows[memory]
     if (row === undefined || !this.#live.has(memory)) return
-    this.#eventTimes.set(slot, row.eventAt)
+    this.#setTimes(slot, row)
     this.#live.set(slot)
     if (this.#latest.has(memory)) this.#latest.set(slot)
     this.#setFiltersAt(slot, row, true)
@@ -198,7 +208,7 @@ export class MemoryTable {
     if (row !== undefined && this.#live.has(slot)) this.#setFiltersAt(slot, row, false)
     this.#live.clear(slot)
     this.#latest.clear(slot)
-    this.#eventTimes.set(slot, undefined)
+    this.#setTimes(slot, undefined)
     const left = this.passagesOf(passage.memory).filter((one) => one.slot !== slot)
     if (left.length === 0) this.#passagesOf.delete(passage.memory)
     else this.#passagesOf.set(passage.memory, left)
@@ -264,19 +274,19 @@ export class MemoryTable {
 
   /** What was there at a time as it is now, with passages; unless `includeSuperseded` what was latest then. */
   #thereAt(asOf: number, includeSuperseded: boolean): Bitmap {
-    const there = new Bitmap()
-    const newest = new Map<string, MemoryRow>()
-    const add = ({ slot }: MemoryRow): void => {
-      if (this.wasSame(slot, asOf)) for (const one of this.#slotsOf(slot)) there.set(one)
+    const now = includeSuperseded ? this.#live : this.#latest
+    const there = this.#createdTimes.within(now, -Infinity, asOf)
+    // Of a time to come; what has expired is not live.
+    there.andNot(this.#expiryTimes.within(there, -Infinity, asOf))
+    if (!includeSuperseded) {
+      const since = now.clone().andNot(there).and(this.#keyed)
+      since.forEach((slot) => {
+        const before = this.latestOf(this.#rows[slot]!.uniqueKey!, asOf)
+        if (before !== undefined) for (const one of this.#slotsOf(before)) there.set(one)
+      })
     }
-    this.#live.forEach((slot) => {
-      const row = this.wasStored(slot, asOf) ? this.#rows[slot]! : undefined
-      if (row === undefined) return
-      if (includeSuperseded || row.uniqueKey === undefined) return add(row)
-      const known = newest.get(row.uniqueKey)
-      if (known === undefined || known.createdSeq < row.createdSeq) newest.set(row.uniqueKey, row)
-    })
-    for (const row of newest.values()) add(row)
+    for (const [slot, changedAt] of this.#changedAt)
+      if (changedAt > asOf) for (const one of this.#slotsOf(slot)) there.clear(one)
     return there
   }
 
@@ -428,6 +438,12 @@ export class MemoryTable {
     for (const row of this.#rows) {
       if (row?.expiresAt !== undefined && this.#live.has(row.slot)) this.#expiry.push(row.slot, row.expiresAt)
     }
+  }
+
+  #setTimes(slot: number, row: MemoryRow | undefined): void {
+    this.#eventTimes.set(slot, row?.eventAt)
+    this.#createdTimes.set(slot, row?.createdAt)
+    this.#expiryTimes.set(slot, row?.expiresAt)
   }
 
   #setPlace(row: MemoryRow, member: boolean): void {

@@ -1,24 +1,24 @@
-/** Event times by slot in one flat array, so that a time filter reads numbers and not rows. */
+/** A time of each slot in one flat array, so that a filter by time reads numbers and not rows. */
 import { Bitmap, lowestBit } from "../../bitmap/Bitmap.ts"
 
 const slotsMin = 256
 const growth = 1.25
 
-export class EventTimes {
-  /** Milliseconds; NaN without an event time. */
+export class SlotTimes {
+  /** Milliseconds; NaN without one. */
   #times = new Float64Array(0)
 
-  set(slot: number, eventAt: number | undefined): void {
+  set(slot: number, time: number | undefined): void {
     if (slot >= this.#times.length) {
-      if (eventAt === undefined) return
+      if (time === undefined) return
       const grown = new Float64Array(Math.max(slotsMin, Math.ceil((slot + 1) * growth))).fill(Number.NaN)
       grown.set(this.#times)
       this.#times = grown
     }
-    this.#times[slot] = eventAt ?? Number.NaN
+    this.#times[slot] = time ?? Number.NaN
   }
 
-  /** The slots whose event time lies within both bounds. */
+  /** The slots whose time lies within both bounds. */
   within(slots: Bitmap, from: number, to: number): Bitmap {
     const times = this.#times
     const words = new Uint32Array(Math.min(slots.words.length, Math.ceil(times.length / 32)))
