@@ -205,6 +205,24 @@ describe("the request", () => {
     expect(JSON.stringify(body.topics)).not.toMatch(/Milan|Sing/)
   })
 
+  it("calls the subject as they were called at a point in time", async () => {
+    const say = (content: string) =>
+      ann.post("/v1/memories", { ...liv, conversation: [{ role: "user", content }], wait: ["extraction"] })
+    const liv = { agentId: "helper", subjectId: "liv" }
+    const { body } = await say("I live in Narvik.")
+    const asOf = Math.max(...body.created.map((one: { metadata: { createdAt: number } }) => one.metadata.createdAt))
+    while (Date.now() <= asOf);
+    await say("My name is Liv. My sister Ada sings.")
+    const profile = async (query: string) => (await ann.call("GET", `/v1/subjects/liv/profile${query}`)).body
+    expect((await profile("")).names).toEqual(["Liv"])
+    expect((await profile(`?asOf=${asOf}`)).names).toEqual([])
+    expect(JSON.stringify((await profile("")).people)).toContain("Ada")
+    expect(JSON.stringify((await profile(`?asOf=${asOf}`)).people)).not.toContain("Ada")
+    expect((await context({ ...liv, query: "Narvik" })).text).toContain("Liv")
+    expect((await context({ ...liv, query: "Narvik", asOf })).text).toMatch(/Narvik/)
+    expect((await context({ ...liv, query: "Narvik", asOf })).text).not.toContain("Liv")
+  })
+
   it("is refused with a query and messages, an unknown name, or room for nothing", async () => {
     const refused = [
       { query: "q", messages: [{ role: "user", content: "c" }] },

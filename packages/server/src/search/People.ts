@@ -13,15 +13,18 @@ import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 export interface PeopleScope {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
+  /** Milliseconds: as the memories of that time tell it. */
+  readonly asOf?: number | undefined
 }
 
 /** Finds the people of the caller's own agents. Fails as a search does. */
 export const makePeople = Effect.gen(function* () {
   const directory = yield* NamespaceDirectory
   const searcher = yield* MemorySearch
-  return Effect.fn("People.of")(function* (caller: Identity, { agentId, subjectId }: PeopleScope) {
+  return Effect.fn("People.of")(function* (caller: Identity, { agentId, asOf, subjectId }: PeopleScope) {
     const own = directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
     const parts = visibleParts(caller)
-    return own.length === 0 ? nobody : yield* searcher.people(own, { filter: { subjectId }, scopeOf: () => parts })
+    if (own.length === 0) return nobody
+    return yield* searcher.people(own, { filter: { asOf, subjectId }, scopeOf: () => parts })
   })
 })
