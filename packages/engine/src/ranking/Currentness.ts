@@ -71,8 +71,8 @@ export interface Pairs<A> {
   readonly isLater?: (older: A, newer: A) => boolean
 }
 
-/** Log-odds of what a slot says: one of ten is wrong. */
-const SLOT_ODDS = 2.2
+/** Of what is known of both, as one message tells several things, and another one of them may have been superseded. */
+const SLOT_ODDS = 1.5
 
 /**
  * `onMove` is called for each hit that goes up, with the older hit that it passes and the probability that it is a later
@@ -121,9 +121,9 @@ const bestUpdate = <A extends StatedHit>(
     const weighed = isCompared
       ? odds(top, hit, cosine - (usualOf(top) + usualOf(hit)) / 2) + weights.place * Math.log(place)
       : -Infinity
-    const bySlot = isLater?.(top, hit) === true ? SLOT_ODDS : -Infinity
-    const most = Math.max(bySlot, weighed)
-    const reason: MoveReason = bySlot === most ? "slot" : tellsChange(hit.text) ? "change" : "same"
+    const isKnown = isLater?.(top, hit) === true
+    const most = weighed + (isKnown ? SLOT_ODDS : 0)
+    const reason: MoveReason = isKnown ? "slot" : tellsChange(hit.text) ? "change" : "same"
     return most < 0 ? [] : [{ hit, odds: most, reason }]
   })
   return found.reduce<(typeof found)[number] | undefined>(

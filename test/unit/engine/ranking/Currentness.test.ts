@@ -117,6 +117,13 @@ describe("laterFirst", () => {
     expect(laterFirst([both, moved], "Where do I live?", pairs)).toEqual([moved, both])
   })
 
+  it("leaves what is far from the older one, although something else that the two tell was superseded", () => {
+    const workshop = hit("My workshop is in Wieliczka, the larch comes from Zbyszek", 1)
+    const dealer = hit("Zbyszek did not deliver, I've ordered it from a dealer in Nowy Targ", 2, { order: -3 })
+    const pairs = { cosineOf: () => 0.7, isLater: () => true }
+    expect(laterFirst([workshop, dealer], "Where is my workshop?", pairs)).toEqual([workshop, dealer])
+  })
+
   it("goes on to the newest of three", () => {
     const hits = [hit("I live in Graz", 1), hit("I moved to Linz", 2), hit("I moved back to Vienna", 3)]
     expect(up("Where do I live?", hits)[0]).toBe("I moved back to Vienna")
