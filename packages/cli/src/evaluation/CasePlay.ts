@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { type Memory, type Muniment, MunimentError } from "@muniment/client/Muniment"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { type CommandFailed, commandFailed } from "../CommandFailed.ts"
 import type { Case, CaseQuestion, QueryCase } from "./CaseFiles.ts"
 import { type Found, foundOf, states, type Verdict, verdictOf } from "./CaseJudge.ts"
 
