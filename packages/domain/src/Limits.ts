@@ -100,7 +100,7 @@ export const Limits = {
   /** Hits of the one search of a context. */
   contextHits: 50,
   /** Of the tokens of a context, at most, for all that does not depend on the query. */
-  contextProfilePercentMax: 40,
+  contextProfilePercentMax: 25,
   /** A fact that replaced another one less than this ago is a change. */
   contextChangeDays: 30,
   /** Memories of a subject that a profile, and the profile of a context, are made of: the newest. */

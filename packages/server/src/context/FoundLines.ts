@@ -17,7 +17,7 @@ import { lineOf } from "./SubjectFacts.ts"
 
 /** Best hits whose neighbours are taken, each on both sides, once this many hits are. */
 const aroundHits = 5
-const eachSide = 1
+const eachSide = 2
 
 export interface FoundOptions {
   readonly days: ContextDays

@@ -40,7 +40,7 @@ export const profileLines = Effect.fnUntraced(function* (
     ...standing.map((fact) => factLine(fact, days, "instructions", alone)),
     ...core.map((fact) => factLine(fact, days, "profile", groupOf(fact))),
     ...plans.slice(0, listedMax).map((fact) => planLine(fact, days)),
-    ...(yield* changeLines(source, caller, rest, days)),
+    ...(yield* changeLines(source, caller, rest, new Set(core), days)),
     ...others.map((fact) => factLine(fact, days, fact.topic === undefined ? "preferences" : "profile", groupOf(fact)))
   ]
 })
@@ -99,17 +99,19 @@ const planLine = (fact: SubjectFact, days: ContextDays): ContextLine => {
   }
 }
 
-/** Facts that took the place of another one lately, newest first. */
+/** Facts that took the place of another one lately, newest first; of those that are `told` what held before. */
 const changeLines = Effect.fnUntraced(function* (
   source: SubjectFacts,
   caller: Identity,
   facts: ReadonlyArray<SubjectFact>,
+  told: ReadonlySet<SubjectFact>,
   days: ContextDays
 ) {
   const lately = days.nowMillis - Limits.contextChangeDays * dayMillis
   const changed = facts.filter(({ memory, sinceMillis }) => memory.supersedes !== undefined && sinceMillis >= lately)
   const lines: Array<ContextLine> = []
-  for (const { memory, sinceMillis, text } of changed.slice(0, listedMax)) {
+  for (const fact of changed.slice(0, listedMax)) {
+    const { memory, sinceMillis, text } = fact
     const [older] = yield* source.before(caller, memory, 1)
     const before = older === undefined ? "" : lineOf(older)
     if (before === "" || before === text) continue
@@ -120,7 +122,9 @@ const changeLines = Effect.fnUntraced(function* (
       section: "changes",
       group: alone,
       order: -sinceMillis,
-      text: `- ${days.shown(since)}: ${text}; before: ${before}`,
+      text: told.has(fact)
+        ? `- Before ${days.shown(since)}: ${before}`
+        : `- ${days.shown(since)}: ${text}; before: ${before}`,
       isNumbered: true,
       item: { id: memory.id, kind: memory.kind, text, since, before }
     })
