@@ -12,7 +12,7 @@ import {
   tellsName,
   tellsTimeAlone
 } from "./AskedValue.ts"
-import { changeSigns, tellsChange } from "./ChangeSigns.ts"
+import { tellsChange, tellsEnd } from "./ChangeSigns.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
 export const mayChange = (question: string, older: string, newer: string): boolean =>
@@ -52,7 +52,7 @@ export const changesAsked = (question: string, older: string): ((newer: Readonly
 }
 
 /** Somebody else has taken the place of who was named. */
-const renames = (text: string, older: string): boolean => changeSigns(text).ended > 0 && hasOtherName(text, older)
+const renames = (text: string, older: string): boolean => tellsEnd(text) && hasOtherName(text, older)
 
 const movesHome = /\b(?:i|we)(?:'ve| have)?(?: (?:actually|finally|just|recently|now))* moved(?: back)? (?:in|to)\b/i
 

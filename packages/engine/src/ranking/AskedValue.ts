@@ -1,11 +1,23 @@
 /** The sort of value that a question asks for, a time, an amount or a person, and whether a text has one. */
-import { changeSigns, timeNames } from "./ChangeSigns.ts"
+import { tellsEnd, timeNames } from "./ChangeSigns.ts"
 
-const asksTime = /^(?:when|until when|what time|what day|what date|on which day)\b|\b(?:deadline|hours|date)\b/i
-const asksAmount = /^how (?:many|much|old|long)\b|\b(?:price|costs?|rent|dose|number|pay)\b/i
-const asksPerson = /^who\b/i
-const asksName = /\b(?:name|called)\b/i
-const asksMore = /^how (?:often|far|big|heavy|tall)\b|\b(?:code|pin|budget|version)\b/i
+const tests =
+  (pattern: RegExp) =>
+  (text: string): boolean =>
+    pattern.test(text)
+
+export const asksTimeOf = tests(
+  /^(?:when|until when|what time|what day|what date|on which day)\b|\b(?:deadline|hours|date)\b/i
+)
+export const asksAmountOf = tests(
+  /^how (?:many|much|old|long|often|far|big|heavy|tall)\b|\b(?:price|costs?|rent|dose|number|pay|code|pin|budget|version)\b/i
+)
+export const asksWho = tests(/^who\b/i)
+export const asksNameOf = tests(/\b(?:name|called)\b/i)
+export const asksHome = tests(/\bwhere\b|\b(?:live|living|home|address|city|town|country|flat|house|place|rent)\b/i)
+const asksWhether = tests(/^(?:do|does|am|is|are|have|has|will|can|should)\b/i)
+/** Says what somebody or something is called. */
+export const tellsName = tests(/\b(?:call(?:s|ed|ing)?|nam(?:e|es|ed|ing)|renam(?:es?|ed|ing))\b/i)
 
 /** Amounts, hours and dates. */
 const values = new RegExp(
@@ -24,8 +36,6 @@ const aPerson = new RegExp(String.raw`\b${person}\b`, "i")
 /** Everyday names of other people: my sister, the landlord. */
 export const otherPeople = new RegExp(String.raw`\b(?:my|our|your|his|her|their|an?|the) (?:\w+ )?(${person})\b`, "gi")
 
-export const asksWho = (question: string): boolean => asksPerson.test(question)
-
 const aTime = String.raw`(?:\d[\d:.]*(?:st|nd|rd|th| ?[ap]m| o'clock)?(?=[.,!;]|$| (?:of|on|in|from|at|instead|now|this|next|${timeNames.month})\b)|(?:first|second|third|last|next|this) (?=${timeNames.weekday}|${timeNames.month}|week)|${timeNames.weekday}|${timeNames.month}|noon|midnight|half past|tomorrow|tonight)`
 const movedTime = new RegExp(
   String.raw`\b(?:(?:mov|push|postpon|delay|reschedul|chang|shift|bump)\w*|put|brings?|brought|starts?|begins?)\b[^.!?]{0,40}? (?:to|at|on|from|until|till|by|for) (?:the )?${aTime}`,
@@ -36,19 +46,10 @@ const atPlace = new RegExp(
   "iu"
 )
 
-export const asksAmountOf = (question: string): boolean => asksAmount.test(question) || asksMore.test(question)
-export const asksTimeOf = (question: string): boolean => asksTime.test(question)
-
 /** It moves something to another time and names nothing else: "book club moved to the first Wednesday". */
 export const tellsTimeAlone = (text: string): boolean =>
   movedTime.test(text) && !atPlace.test(text) && !name.test(text.replaceAll(timeNamed, ""))
 const timeNamed = new RegExp(String.raw`\b(?:${timeNames.weekday}|${timeNames.month})s?\b`, "gi")
-
-export const asksNameOf = (question: string): boolean => asksName.test(question)
-
-const naming = /\b(?:call(?:s|ed|ing)?|nam(?:e|es|ed|ing)|renam(?:es?|ed|ing))\b/i
-/** Says what somebody or something is called. */
-export const tellsName = (text: string): boolean => naming.test(text)
 
 const placeNamed =
   /\b(?:in|at|from|near|into|(?:mov|go|went|fly|flew|travel|trip|came|com|back)\w* (?:back )?to) \p{Lu}\p{L}+/gu
@@ -62,18 +63,14 @@ export const hasOtherName = (text: string, known: string): boolean => {
   return name.test(rest) || nameFirst.test(rest)
 }
 
-const home = /\bwhere\b|\b(?:live|living|home|address|city|town|country|flat|house|place|rent)\b/i
-export const asksHome = (question: string): boolean => home.test(question)
-
-const asksWhether = /^(?:do|does|am|is|are|have|has|will|can|should)\b/i
 const names = /(?<=[\p{L},;] )(?!I\b)\p{Lu}[\p{L}'-]+/gu
 
 /** Whether the older text has what the question asks for, a time, an amount, a person or a name, and the newer no other. */
 export const lacksValue = (question: string, older: string, newer: string): boolean => {
-  if (asksWhether.test(question)) return false
-  if (asksTime.test(question) || asksAmountOf(question)) return hasNoOther(values, newer, older)
+  if (asksWhether(question)) return false
+  if (asksTimeOf(question) || asksAmountOf(question)) return hasNoOther(values, newer, older)
   if (asksWho(question)) return !name.test(newer) && !aPerson.test(newer)
-  if (changeSigns(newer).ended > 0) return false
+  if (tellsEnd(newer)) return false
   const known = older.replaceAll(timeNamed, "")
   return (
     !hasNoOther(names, known, question) && hasNoOther(names, newer.replaceAll(timeNamed, ""), `${question} ${known}`)

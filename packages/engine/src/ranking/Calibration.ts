@@ -10,31 +10,10 @@
 export const traitNames = ["states", "aside", "speaks", "fits", "recent", "inRange", "nearRange"] as const
 export type TraitName = (typeof traitNames)[number]
 
-/** What log-odds of being evidence are read from, beside an intercept. */
-export const evidenceNames = [
-  /** The sum of the terms of the score. */
-  "score",
-  "cosine",
-  "words",
-  /** `words * ln(1 + bound) / 3`: how much of the query was found, times how much it asked for. */
-  "coverage",
-  /** `ln(1 + bound)`. */
-  "bound",
-  /** The share of the query's terms that occur. */
-  "matched",
-  /** How many standard deviations the cosine is above the mean of the best, at least 0. */
-  "standout",
-  /** The natural logarithm of the number of visible memories. */
-  "size",
-  /** Said by the user, and asked with I or my. */
-  "self",
-  "states",
-  /** All of its sentences are questions. */
-  "onlyAsks",
-  "speaks",
-  "inRange"
-] as const
-export type EvidenceName = (typeof evidenceNames)[number]
+/** What log-odds of being evidence are read from, beside an intercept (`evidenceValue`). */
+export type EvidenceName = WordName | MessageName | "cosine" | "standout" | "size"
+type WordName = "score" | "words" | "coverage" | "bound" | "matched"
+type MessageName = "self" | "states" | "onlyAsks" | "speaks" | "inRange"
 export type EvidenceWeights = Readonly<Partial<Record<EvidenceName, number>>> & { readonly intercept: number }
 
 export interface Calibration {

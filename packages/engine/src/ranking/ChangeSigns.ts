@@ -35,51 +35,27 @@ const ended = oneOf([
   "went (?:for|with|back)|ended up|settled (?:on|for)|became|renamed|talked me into|says? yes|said (?:yes|no)"
 ])
 
-/** A date, an hour or an amount is another one. */
-const shifted = oneOf([
+/** A date, an hour or an amount is another one; something holds from some time on, began, or is new. */
+const changed = oneOf([
   "postponed|delayed|push(?:ed)?|rescheduled|re-?booked|brought forward|bumped|extend(?:ed)?|extension|adjourned",
   "another (?:\\w+ ){0,2}(?:fortnight|week|month|day|year|hour)s?|more time",
   "raised|increased|lowered|reduced|doubled|halved|cut (?:it |me |back |down )?(?:to|down|back)",
   "(?:put|puts|went|gone|goes|going|brought|moved|took|is|are)(?: \\w+){0,6} (?:up|down) (?:to|by)",
-  "put me (?:up|down|on|onto)|(?:two|three|four|one|some|a few) more|so (?:only|that makes|we are)|(?:are|is) left"
-])
-
-/** Something holds from some time on. */
-const holdsNow = oneOf([
+  "put me (?:up|down|on|onto)|(?:two|three|four|one|some|a few) more|so (?:only|that makes|we are)|(?:are|is) left",
   "now|nowadays|these days|currently|from now on|finally|by now|at the moment",
   `(?:as of|from|since) (?:now|today|this|next|tomorrow|yesterday|the|last|${timeNames.weekday}|${timeNames.month})`,
-  "since [a-z]"
-])
-
-/** Something began. */
-const begun = oneOf([
+  "since [a-z]",
   "start(?:ed|ing)|began|begun|joined|signed|hired|adopted|rented|picked up|bought|booked|took (?:in|on)",
   "first (?:day|week|month|shift|lesson|class)|got (?:the|my|our|a|an) (?:new|keys|offer)|got the keys",
   "made me an offer|offered me|accepted|engaged|married|arrived|is here|'s here|born",
-  "(?:gave|sent|got) (?:me|us) (?:a|an|the)|we've got|i've got|took a"
-])
-
-/** "my new phone"; of "a new tooth" little is learnt. */
-const owned = oneOf([
+  "(?:gave|sent|got) (?:me|us) (?:a|an|the)|we've got|i've got|took a",
   "(?:my|our) (?:own |little |new )+\\w+",
   "(?:the|a) new (?:one|house|flat|place|job|car|number|card|sim|phone)",
   "new sim"
 ])
 
-/** 1 for each sign that a text has, else 0. */
-export interface ChangeSigns {
-  readonly ended: number
-  readonly shifted: number
-  readonly holdsNow: number
-  readonly begun: number
-  readonly owned: number
-}
+/** Whether the text says that what was is over, or was wrong. */
+export const tellsEnd = (text: string): boolean => ended.test(text.replaceAll("\u2019", "'"))
 
-export const changeSigns = (text: string): ChangeSigns => {
-  const said = text.replaceAll("\u2019", "'")
-  const has = (sign: RegExp): number => (sign.test(said) ? 1 : 0)
-  return { ended: has(ended), shifted: has(shifted), holdsNow: has(holdsNow), begun: has(begun), owned: has(owned) }
-}
-
-/** Whether the text has any of the signs. */
-export const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)
+/** Whether the text has any sign. */
+export const tellsChange = (text: string): boolean => tellsEnd(text) || changed.test(text.replaceAll("\u2019", "'"))

@@ -138,14 +138,12 @@ export const areComparable = (older: StatedHit, newer: StatedHit): boolean =>
   isStatement(older) &&
   isStatement(newer) &&
   newer.who !== undefined &&
-  (older.who === newer.who || (isByAssistant(older) && isByUser(newer))) &&
+  // What an assistant says of its user, the user knows better.
+  (older.who === newer.who || (byUser(older) === 0 && (byUser(newer) ?? 0) !== 0)) &&
   (older.saidAt === undefined) === (newer.saidAt === undefined)
 
-/** What an assistant says of its user, the user knows better. */
-const isByAssistant = ({ message }: StatedHit): boolean =>
-  message !== undefined && (message.traits & messageTraits.isByUser) === 0
-const isByUser = ({ message }: StatedHit): boolean =>
-  message !== undefined && (message.traits & messageTraits.isByUser) !== 0
+/** 0: by an assistant. */
+const byUser = ({ message }: StatedHit): number | undefined => message && message.traits & messageTraits.isByUser
 
 const isStatement = ({ message }: StatedHit): boolean =>
   message === undefined || (message.traits & messageTraits.onlyAsks) === 0
@@ -158,47 +156,33 @@ const isNewer = (one: StatedHit, other: StatedHit): boolean =>
     (one.id > other.id ? 1 : -1)) > 0
 
 /** What is read of a text, once for all pairs that it is in. */
-interface Reading {
-  readonly terms: ReadonlySet<string>
-  readonly statements: ReadonlyArray<Statement>
-  readonly isOfSelf: boolean
+const read = (question: string, text: string) => ({
+  terms: new Set(queryTerms(text)),
+  statements: readStatements(text),
+  isOfSelf: ofSelf.test(text),
   /** Words of something of the speaker's that it begins with. */
-  readonly thing: ReadonlySet<string>
-  readonly mayChange: (newer: ReadonlyArray<Statement>) => boolean
-}
+  thing: wordsOf(ownThing.exec(text)?.[1] ?? ""),
+  mayChange: changesAsked(question, text)
+})
 
-interface AskedPairs {
-  readonly mayChange: (older: StatedHit, newer: StatedHit) => boolean
-  /** Log-odds that `newer` is a later state of what `older` says, but for its place. */
-  readonly odds: (older: StatedHit, newer: StatedHit, standout: number) => number
-}
+type AskedPairs = ReturnType<typeof askedPairs>
 
-const askedPairs = (question: string): AskedPairs => {
+const askedPairs = (question: string) => {
   const asked = new Set(queryTerms(question))
-  const read = new Map<StatedHit, Reading>()
-  const readingOf = (hit: StatedHit): Reading => {
-    const known = read.get(hit)
-    if (known !== undefined) return known
-    const { text } = hit
-    const one = {
-      terms: new Set(queryTerms(text)),
-      statements: readStatements(text),
-      isOfSelf: ofSelf.test(text),
-      thing: wordsOf(ownThing.exec(text)?.[1] ?? ""),
-      mayChange: changesAsked(question, text)
-    }
-    read.set(hit, one)
+  const known = new Map<StatedHit, ReturnType<typeof read>>()
+  const readingOf = (hit: StatedHit) => {
+    const one = known.get(hit) ?? read(question, hit.text)
+    known.set(hit, one)
     return one
   }
+  /** Log-odds that `newer` is a later state of what `older` says, but for its place. */
   const odds = (older: StatedHit, newer: StatedHit, standout: number): number => {
     const before = readingOf(older)
     const { statements, terms, thing } = readingOf(newer)
     const topic = asked.intersection(before.terms)
     const lost = topic.difference(terms)
-    const known = asked.union(before.terms)
+    const matter = asked.union(before.terms)
     const changes = statements.filter((one) => one.tellsChange)
-    const tied = statements.filter(({ words }) => !words.isDisjointFrom(known))
-    const said = [changes, tied].find((some) => some.length > 0) ?? statements
     const isOther = ({ text }: Statement): boolean =>
       isNotSo(question, older.text, text) || (before.isOfSelf && isOfThird(question, older.text, text))
     return (
@@ -208,15 +192,14 @@ const askedPairs = (question: string): AskedPairs => {
       ((newer.message === undefined ? weights.lostOfFact : weights.lost) * lost.size) / Math.max(1, asked.size) +
       (lost.size > 0 && lost.size < topic.size ? weights.partly : 0) +
       weights.changes * Math.sqrt(changes.length / statements.length) +
-      (said.every(isOther) ? weights.notSo : 0) +
-      (thing.size > 0 && thing.isDisjointFrom(known) ? weights.otherThing : 0) +
+      ((changes.length > 0 ? changes : statements).every(isOther) ? weights.notSo : 0) +
+      (thing.size > 0 && thing.isDisjointFrom(matter) ? weights.otherThing : 0) +
       (lacksValue(question, older.text, newer.text) ? weights.lacksValue : 0)
     )
   }
   return {
     odds,
-    mayChange: (older, newer) =>
-      !isOfOther(question, older.text, newer.text) && readingOf(older).mayChange(readingOf(newer).statements)
+    mayChange: (older: StatedHit, newer: StatedHit) => readingOf(older).mayChange(readingOf(newer).statements)
   }
 }
 
@@ -224,7 +207,6 @@ const ownThing =
   /(?:^|[.!?] )(?:my|our) ((?:(?!(?:is|was|has|had|went|and|of|in|on|at|to|got|wants?|says?)\b)[\w'-]+ ?){1,3})/i
 const unreal =
   /\b(?:if|would|could|might|maybe|perhaps|one day|i'd|we'd|used to|last (?:year|month)|thinking (?:of|about)|thought (?:of|about)|considered|decided against|wanted to|wish)\b/i
-const forOther = /\b(?:for|with) (?:her|him|them)\b|\b(?:hers|theirs)\b/i
 const ofSelf = /\b(?:i|im|ive|my|me|mine|we|our|us)\b/i
 const ofThird = /\b(?:he|she|his|her|him)\b/i
 const subjectOf = /(?:^|[.!?] )(?:my|our|his|her|their) (?:\w+ )?(\w+)/i
@@ -244,22 +226,4 @@ const namesOther = (known: string, text: string): boolean =>
 /** A wish, a plan or the past, or the state of another person. */
 const isNotSo = (question: string, older: string, statement: string): boolean =>
   unreal.test(statement) ||
-  forOther.test(statement) ||
   (!asksWho(question) && namesOther(`${question} ${older}`, subjectOf.exec(statement)?.[0] ?? ""))
-
-const occasions = new RegExp(
-  String.raw`\b(?:morning|afternoon|evening|night|spring|summer|autumn|winter|christmas|easter)\b`,
-  "gi"
-)
-const owned = /\bmy (?:\w+ )?(\w+)/gi
-
-/** "In the evening" where the morning is asked about, or "Ruth's plants" where "my plants" are. */
-const isOfOther = (question: string, older: string, newer: string): boolean => {
-  const asked: ReadonlyArray<string> = question.toLowerCase().match(occasions) ?? []
-  const told: ReadonlyArray<string> = newer.toLowerCase().match(occasions) ?? []
-  if (asked.length > 0 && told.length > 0 && !told.some((one) => asked.includes(one))) return true
-  return question.matchAll(owned).some(([, thing]) => {
-    const ofOther = new RegExp(String.raw`(?:\w's|\b(?:his|her|their)) (?:\w+ )?${thing}\b`, "i")
-    return ofOther.test(newer) && !ofOther.test(older)
-  })
-}

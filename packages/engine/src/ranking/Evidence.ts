@@ -6,7 +6,6 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
   calibrationOf,
   cosineScaleOf,
-  evidenceNames,
   sizeRange,
   standoutUnknown,
   traitNames,
@@ -16,6 +15,7 @@ import {
   type TraitName
 } from "./Calibration.ts"
 import type { TimeRange } from "./QuestionDates.ts"
+import type { QuestionTraits } from "./QuestionTraits.ts"
 import { messageTraits } from "../text/MessageText.ts"
 
 /** Of a message of a conversation. */
@@ -44,19 +44,14 @@ export interface ScoredCandidate {
 }
 
 /** What the question asks for beside its words. */
-export interface AskedTraits {
+export interface AskedTraits extends Pick<QuestionTraits, "isFirstPerson" | "ranges"> {
   /** The one speaker of a visible message whom it names. */
   readonly speaker: string | undefined
-  readonly isFirstPerson: boolean
   /** How facts name the user, in lower case, if the question is about them. */
   readonly about?: ReadonlySet<string> | undefined
-  readonly ranges: ReadonlyArray<TimeRange>
-  /** What the form of the question asks for: a bit of `answerKinds`, or 0. */
-  readonly kind?: number | undefined
-  /** Asks what the assistant said. */
+  readonly kind?: QuestionTraits["kind"] | undefined
   readonly isOfAssistant?: boolean | undefined
-  /** Of a query that goes on with a talk: when it is asked, in milliseconds. */
-  readonly goesOnAt?: number | undefined
+  readonly goesOnAt?: QuestionTraits["goesOnAt"]
 }
 
 export interface ScoredQuery {
@@ -179,15 +174,12 @@ export const comparableCosine = (
   return offset + factor * cosine
 }
 
-/** A fact about whom the question is about, or a message by them. */
-const isOfAsked = ({ about, message }: ScoredCandidate, asked: AskedTraits): boolean =>
-  message === undefined ? about !== undefined && asked.about?.has(about) === true : isSpeaker(message, asked)
-
-/** A named speaker decides; "I" is the user. */
-const isSpeaker = ({ speaker, traits }: CandidateMessage, asked: AskedTraits): boolean =>
-  asked.speaker === undefined
-    ? asked.isFirstPerson && (traits & messageTraits.isByUser) !== 0
-    : asked.speaker === speaker
+/** A fact about whom the question is about, or a message by them: a named speaker decides; "I" is the user. */
+const isOfAsked = ({ about, message }: ScoredCandidate, asked: AskedTraits): boolean => {
+  if (message === undefined) return about !== undefined && asked.about?.has(about) === true
+  if (asked.speaker !== undefined) return asked.speaker === message.speaker
+  return asked.isFirstPerson && (message.traits & messageTraits.isByUser) !== 0
+}
 
 /** 1 if the message has what the question asks for, -1 if it lacks it, 0 where that is not known. */
 const fitOf = (traits: number, kind: number): number =>
@@ -201,7 +193,9 @@ export const orderOf = (terms: ScoreTerms): number => {
 
 const scoreOf = (terms: ScoreTerms): number => {
   const { score } = terms.calibration
-  return terms.words + score.cosine * terms.cosine + score.around * terms.around + traitSum(terms, score)
+  let sum = terms.words + score.cosine * terms.cosine + score.around * terms.around
+  for (const name of traitNames) sum += terms[name] * score[name]
+  return sum
 }
 
 /** Probability of being evidence for an answer, 0..1. */
@@ -222,18 +216,19 @@ export const answerableOf = (evidence: Evidence): number => {
 
 const logOddsOf = (values: Evidence, weights: EvidenceWeights): number => {
   let sum = weights.intercept
-  for (const name of evidenceNames) {
-    const weight = weights[name]
-    if (weight !== undefined) sum += weight * evidenceValue[name](values)
+  for (const name in evidenceValue) {
+    const weight = weights[name as EvidenceName]
+    if (weight !== undefined) sum += weight * evidenceValue[name as EvidenceName](values)
   }
   return sum
 }
 
-/** Of what `Calibration.evidenceNames` names. */
 export const evidenceValue: Readonly<Record<EvidenceName, (values: Evidence) => number>> = {
+  /** The sum of the terms of the score. */
   score: (values) => scoreOf(values),
   cosine: ({ cosine }) => cosine,
   words: ({ words }) => words,
+  /** How much of the query was found, times how much it asked for. */
   coverage: ({ bound, words }) => (words * bound) / 3,
   bound: ({ bound }) => bound,
   matched: ({ matched }) => matched,
@@ -247,12 +242,3 @@ export const evidenceValue: Readonly<Record<EvidenceName, (values: Evidence) => 
 }
 
 const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds))
-
-const traitSum = (
-  values: Readonly<Record<TraitName, number>>,
-  weights: Readonly<Record<TraitName, number>>
-): number => {
-  let sum = 0
-  for (const name of traitNames) sum += values[name] * weights[name]
-  return sum
-}

@@ -1,5 +1,5 @@
 /** The ranking score of a hit, term by term, for developers (contract: Search, `explain`). */
-import type { TraitName } from "./Calibration.ts"
+import { traitNames, type TraitName } from "./Calibration.ts"
 import type { Evidence } from "./Evidence.ts"
 import type { MoveReason } from "./Currentness.ts"
 
@@ -25,33 +25,20 @@ const traitMeanings: Readonly<Record<TraitName, string>> = {
 /** Terms that add nothing are left out, except words and meaning. */
 export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm> => {
   const { score } = evidence.calibration
-  const term = (name: ExplainedTerm["term"], value: number, weight: number, meaning: string): ExplainedTerm => ({
-    term: name,
-    value: rounded(value),
-    weight,
-    adds: rounded(value * weight),
-    meaning
-  })
-  const traits = Object.entries(traitMeanings) as ReadonlyArray<readonly [TraitName, string]>
-  return [
-    term("words", evidence.words, 1, "BM25F of the query's words, as a share of the greatest possible score"),
-    term(
-      "meaning",
-      evidence.cosine,
-      score.cosine,
-      score.cosine === 0
-        ? "no vector to compare: ranked by words alone"
-        : "cosine of the embeddings, on the scale of e5-small-v2"
-    ),
-    ...(score.around === 0
-      ? []
-      : [
-          term("around", evidence.around, score.around, "greatest cosine of the messages around it in its conversation")
-        ]),
-    ...traits.flatMap(([name, meaning]) =>
-      evidence[name] * score[name] === 0 ? [] : [term(name, evidence[name], score[name], meaning)]
-    )
+  const meaning =
+    score.cosine === 0
+      ? "no vector to compare: ranked by words alone"
+      : "cosine of the embeddings, on the scale of e5-small-v2"
+  const rows: ReadonlyArray<readonly [term: ExplainedTerm["term"], value: number, weight: number, meaning: string]> = [
+    ["words", evidence.words, 1, "BM25F of the query's words, as a share of the greatest possible score"],
+    ["meaning", evidence.cosine, score.cosine, meaning],
+    ["around", evidence.around, score.around, "greatest cosine of the messages around it in its conversation"],
+    ...traitNames.map((name) => [name, evidence[name], score[name], traitMeanings[name]] as const)
   ]
+  return rows.flatMap(([term, value, weight, told], at) => {
+    const explained = { term, value: rounded(value), weight, adds: rounded(value * weight), meaning: told }
+    return at < 2 || value * weight !== 0 ? [explained] : []
+  })
 }
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4

@@ -7,6 +7,7 @@
 import { Limits } from "@muniment/domain/Limits"
 import type { Passage } from "../text/Passages.ts"
 import { comparableCosine, evidenceOf, orderOf, relevanceOf, scoreTermsOf } from "./Evidence.ts"
+import { best, first } from "./TopSlots.ts"
 import type { CosineSpread, Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
 export interface Candidate extends ScoredCandidate {
@@ -136,8 +137,8 @@ export const shortlist = <C extends Candidate>(
   const byModel = Map.groupBy(candidates.filter(isComparable), (candidate) => candidate.modelId ?? modelId)
   return [
     ...new Set([
-      ...best(matched, ({ lexicalScore }) => lexicalScore, candidatesMax),
-      ...[...byModel.values()].flatMap((same) => best(same, ({ cosine }) => cosine ?? -1, candidatesMax))
+      ...best(matched, candidatesMax, ({ lexicalScore }) => lexicalScore, newerFirst),
+      ...[...byModel.values()].flatMap((same) => best(same, candidatesMax, ({ cosine }) => cosine ?? -1, newerFirst))
     ])
   ]
 }
@@ -173,39 +174,3 @@ export const newerFirst = (
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
 export const olderFirst: typeof newerFirst = (left, right) => newerFirst(right, left)
-
-/** The best in no order: they are sorted by relevance later, so only the score at the cut is needed. */
-const best = <C extends Candidate>(
-  candidates: ReadonlyArray<C>,
-  scoreOf: (candidate: C) => number,
-  candidatesMax: number
-): ReadonlyArray<C> => {
-  if (candidates.length <= candidatesMax) return candidates
-  const scores = new Float64Array(candidates.length)
-  for (let at = 0; at < scores.length; at++) scores[at] = scoreOf(candidates[at]!)
-  const cut = scores.toSorted()[candidates.length - candidatesMax] ?? Infinity
-  const kept: Array<C> = []
-  const equals: Array<C> = []
-  for (const [at, candidate] of candidates.entries()) {
-    if (scores[at]! > cut) kept.push(candidate)
-    else if (scores[at] === cut) equals.push(candidate)
-  }
-  return [...kept, ...first(equals, candidatesMax - kept.length, newerFirst)]
-}
-
-/** The first `limit` in the order of `compare`; does not sort all of 200 candidates for a page of 10. */
-const first = <A>(items: ReadonlyArray<A>, limit: number, compare: (left: A, right: A) => number): ReadonlyArray<A> => {
-  if (limit * insertionShare > items.length) return items.toSorted(compare).slice(0, limit)
-  const kept: Array<A> = []
-  for (const item of items) {
-    if (kept.length === limit && (limit === 0 || compare(kept[limit - 1]!, item) <= 0)) continue
-    let at = kept.length
-    while (at > 0 && compare(kept[at - 1]!, item) > 0) at--
-    kept.splice(at, 0, item)
-    if (kept.length > limit) kept.pop()
-  }
-  return kept
-}
-
-/** If `limit` is at most this fraction of the items (1/8), insertion is cheaper than sorting. */
-const insertionShare = 8

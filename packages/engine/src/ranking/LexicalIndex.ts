@@ -223,9 +223,13 @@ export class LexicalIndex {
         frequencies.set(slot, (frequencies.get(slot) ?? 0) + list.frequencies[at]!)
       }
     }
-    const merged = new PostingList(frequencies.size, this.#lastStamp, this.#removals)
-    for (const [slot, frequency] of frequencies) merged.push(slot, frequency)
-    return merged
+    return this.#listOf(frequencies)
+  }
+
+  #listOf(frequencies: ReadonlyMap<number, number>): PostingList {
+    const list = new PostingList(frequencies.size, this.#lastStamp, this.#removals)
+    for (const [slot, frequency] of frequencies) list.push(slot, frequency)
+    return list
   }
 
   /** The settled list of a stored token: one posting per document that contains it. */
@@ -237,23 +241,22 @@ export class LexicalIndex {
 
   #load(term: string, isGiving: (slot: number) => boolean = () => true): PostingList {
     const occurrences = this.#postings.occurrences(term)
-    const list = new PostingList(occurrences.length, this.#lastStamp, this.#removals)
+    // By slot. Weights are multiples of a quarter, so the sums are exact in any order.
+    const frequencies = new Map<number, number>()
+    const add = (slot: number, frequency: number) => frequencies.set(slot, (frequencies.get(slot) ?? 0) + frequency)
     const byColumn = new Uint32Array(COLUMNS.length)
-    /** By slot: what messages around it give. */
-    const given = new Map<number, number>()
     for (const [at, { slot, column, count }] of occurrences.entries()) {
       byColumn[column] = count
       if (occurrences[at + 1]?.slot === slot) continue
       if (this.#occupied.has(slot)) {
-        list.push(slot, weightedFrequency(byColumn, this.#messages.isMessage(slot)))
+        add(slot, weightedFrequency(byColumn, this.#messages.isMessage(slot)))
         const words = byColumn[MAIN]! * MESSAGE_NEIGHBOURS_WEIGHT
-        if (words > 0 && isGiving(slot))
-          for (const one of this.#messages.around(slot)) given.set(one, (given.get(one) ?? 0) + words)
+        // To the messages around it.
+        if (words > 0 && isGiving(slot)) for (const one of this.#messages.around(slot)) add(one, words)
       }
       byColumn.fill(0)
     }
-    if (given.size > 0) addGiven(list, given)
-    return list
+    return this.#listOf(frequencies)
   }
 
   #trim(): void {
@@ -334,16 +337,6 @@ export class LexicalIndex {
     this.#matches = grow(this.#matches, new Uint8Array(size))
     this.#touched = grow(this.#touched, new Uint32Array(size))
   }
-}
-
-/** Adds frequencies by slot. Weights are multiples of a quarter, so the sums are exact in any order. */
-const addGiven = (list: PostingList, given: Map<number, number>): void => {
-  for (let at = 0; at < list.length; at++) {
-    const slot = list.slots[at]!
-    list.frequencies[at]! += given.get(slot) ?? 0
-    given.delete(slot)
-  }
-  for (const [slot, words] of given) list.push(slot, words)
 }
 
 /** Number of allowed documents in a settled list. */

@@ -79,12 +79,11 @@ export class PostingList {
   }
 
   #grow(): void {
-    const slots = new Uint32Array(this.slots.length * 2)
-    const frequencies = new Float32Array(slots.length)
-    slots.set(this.slots)
-    frequencies.set(this.frequencies)
-    this.slots = slots
-    this.frequencies = frequencies
+    const { frequencies, slots } = this
+    this.slots = new Uint32Array(slots.length * 2)
+    this.frequencies = new Float32Array(slots.length * 2)
+    this.slots.set(slots)
+    this.frequencies.set(frequencies)
   }
 }
 

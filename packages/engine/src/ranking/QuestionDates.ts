@@ -11,7 +11,7 @@ import { DateTime } from "effect"
 import { Chrono, type ParsedComponents, type ParsedResult } from "chrono-node"
 import { casual } from "chrono-node/en"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
-import { type SpokenDate, spokenDates } from "../text/SpokenDates.ts"
+import { counted, numberOf, seasonStarts, type SpokenDate, spokenDates } from "../text/SpokenDates.ts"
 
 /** Milliseconds since the epoch, `to` exclusive; infinite where the question leaves a side open. */
 export interface TimeRange {
@@ -81,17 +81,21 @@ const spansOf = (text: string, today: number): ReadonlyArray<Span> => {
   return [...spans, ...writtenDates(rest, today)].sort((left, right) => left.index - right.index)
 }
 
-/** "Two weeks ago" is said loosely: half a unit on either side. */
 const spokenPeriod = ({ day, from, precision, text, to }: SpokenDate): Period => {
-  const slackDays =
-    precision === "day" || precision === "week" || precision === "weekend" ? DAY_SLACK_DAYS : LONG_SLACK_DAYS
-  const looseDays = / ago$/i.test(text)
-    ? { day: 0, weekend: 0, week: 3, month: 15, season: 0, year: 180 }[precision]
-    : 0
-  if (looseDays === 0) return { from: Date.parse(from), to: Date.parse(to) + dayMillis, slackDays }
-  const there = Date.parse(day)
-  return { from: there - looseDays * dayMillis, to: there + (looseDays + 1) * dayMillis, slackDays: DAY_SLACK_DAYS }
+  const days = looseDays[precision]
+  if (days !== undefined && / ago$/i.test(text)) return around(Date.parse(day), days)
+  const slackDays = ["day", "week", "weekend"].includes(precision) ? DAY_SLACK_DAYS : LONG_SLACK_DAYS
+  return { from: Date.parse(from), to: Date.parse(to) + dayMillis, slackDays }
 }
+
+/** "Two weeks ago" is said loosely: half a unit on either side. */
+const looseDays: Readonly<Record<string, number | undefined>> = { week: 3, month: 15, year: 180 }
+
+const around = (there: number, days: number): Period => ({
+  from: there - days * dayMillis,
+  to: there + (days + 1) * dayMillis,
+  slackDays: DAY_SLACK_DAYS
+})
 
 const year = "((?:19|20)\\d\\d)(?![\\d/:-])(?![.,]\\d)"
 const numbers = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?few|a couple of|several|\\d{1,3}"
@@ -100,7 +104,7 @@ const units = "days?|weeks?|months?|years?"
 const yearLead =
   "(?<=\\b(?:in|during|since|before|after|until|till|by|of|from|to|through|throughout|early|late|mid)[ -](?:the year )?)"
 const seasonLead = "(?<=\\b(?:in|during|over|since|before|after|until|by|this|next)(?: the)? )"
-const seasons = "(spring|summer|autumn|fall|winter)"
+const seasons = `(${Object.keys(seasonStarts).join("|")})`
 
 const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
 const month = `(${months.join("|")})[a-z]*`
@@ -137,24 +141,21 @@ const periods = [
     return { from: Date.UTC(Number(from), 0), to: Date.UTC(Number(last) + 1, 0), slackDays: LONG_SLACK_DAYS }
   }),
   row(`\\b(few|a few|a couple of|several) (${units}) ago\\b`, ([count = "", unit = ""], today) =>
-    agoOf(countOf(count), unit, today)
+    around(
+      shifted(today, -countOf(count), unit),
+      looseDays[unit.toLowerCase().replace(/s$/, "")] ?? (countOf(count) > 3 ? 2 : 0)
+    )
   ),
-  row(`\\b(?:last|past|previous|recent) (${numbers}) (${units})\\b`, ([count = "", unit = ""], today) => ({
-    from: shifted(today, -countOf(count), unit),
-    to: today + dayMillis,
-    slackDays: 0
-  })),
-  row("(?<=\\bthe )(?:last|past) (week|month|year)\\b(?! of )", ([unit = ""], today) => ({
-    from: shifted(today, -1, unit),
-    to: today + dayMillis,
-    slackDays: 0
-  })),
-  row("\\b(?:recently|lately|these days)\\b", (_, today) => ({
-    from: today - RECENT_DAYS * dayMillis,
-    to: today + dayMillis,
-    slackDays: 0
-  }))
+  row(`\\b(?:last|past|previous|recent) (${numbers}) (${units})\\b`, ([count = "", unit = ""], today) =>
+    upToNow(shifted(today, -countOf(count), unit), today)
+  ),
+  row("(?<=\\bthe )(?:last|past) (week|month|year)\\b(?! of )", ([unit = ""], today) =>
+    upToNow(shifted(today, -1, unit), today)
+  ),
+  row("\\b(?:recently|lately|these days)\\b", (_, today) => upToNow(today - RECENT_DAYS * dayMillis, today))
 ]
+
+const upToNow = (from: number, today: number): Period => ({ from, to: today + dayMillis, slackDays: 0 })
 
 const DAY_SLACK_DAYS = 1
 const LONG_SLACK_DAYS = 3
@@ -162,27 +163,19 @@ const RECENT_DAYS = 30
 
 const countOf = (words: string): number => {
   const said = words.toLowerCase()
-  const known = "one two three four five six seven eight nine ten".split(" ").indexOf(said) + 1
-  if (known > 0) return known
-  if (said === "twelve") return 12
-  if (/few|several/.test(said)) return 5
-  return /couple/.test(said) ? 2 : /^\d/.test(said) ? Number(said) : 1
+  return /few|several/.test(said) ? 5 : /couple/.test(said) ? 2 : numberOf(said)
 }
 
 const shifted = (from: number, count: number, unit: string): number => {
-  const date = new Date(from)
-  if (/^d/i.test(unit)) return from + count * dayMillis
-  if (/^w/i.test(unit)) return from + count * 7 * dayMillis
-  if (/^m/i.test(unit)) date.setUTCMonth(date.getUTCMonth() + count)
-  else date.setUTCFullYear(date.getUTCFullYear() + count)
-  return date.getTime()
+  const there = counted(count, unit.toLowerCase(), from / dayMillis)
+  return (there.day ?? there.from) * dayMillis
 }
 
-/** Said loosely: half a unit on either side, a day for days. */
-const agoOf = (count: number, unit: string, today: number): Period => {
-  const there = shifted(today, -count, unit)
-  const around = /^d/i.test(unit) ? (count > 3 ? 2 : 0) : /^w/i.test(unit) ? 3 : /^m/i.test(unit) ? 15 : 180
-  return { from: there - around * dayMillis, to: there + (around + 1) * dayMillis, slackDays: DAY_SLACK_DAYS }
+/** Of a period that has no year the latest that has begun. */
+const latest = (read: (ofYear: number) => Period, today: number): Period => {
+  const thisYear = new Date(today).getUTCFullYear()
+  const current = read(thisYear)
+  return current.from <= today ? current : read(thisYear - 1)
 }
 
 const monthOf = (ofYear: number, month: number): Period => ({
@@ -198,13 +191,11 @@ const calendarDay = (ofYear: number, month: number, day: number): Period | undef
   return { from, to: from + dayMillis, slackDays: DAY_SLACK_DAYS }
 }
 
-/** The month or the year that a part is of; undefined if neither is named. Without a year the latest that has begun. */
+/** The month or the year that a part is of; undefined if neither is named. */
 const withinOf = (named: string, of: string, today: number): Period | undefined => {
   const at = months.indexOf(named.toLowerCase())
   if (at < 0) return /^\d/.test(of) ? { ...monthOf(Number(of), 0), to: Date.UTC(Number(of) + 1, 0) } : undefined
-  if (/^\d/.test(of)) return monthOf(Number(of), at)
-  const thisYear = new Date(today).getUTCFullYear()
-  return monthOf(Date.UTC(thisYear, at) <= today ? thisYear : thisYear - 1, at)
+  return /^\d/.test(of) ? monthOf(Number(of), at) : latest((atYear) => monthOf(atYear, at), today)
 }
 
 /** "The last week of May", counted from its ends; a weekend from its Saturday. */
@@ -225,24 +216,19 @@ const partOf = (which: string, unit: string, within: Period | undefined): Period
   return part(place < 0 ? to - length : from + place * length, length)
 }
 
-/** Without a year the latest that has begun. */
 const feastOf = (first: number, day: number, days: number, of: string, today: number): Period => {
   const feast = (atYear: number): Period => {
     const from = Date.UTC(atYear, first - 1, day)
     return { from, to: from + days * dayMillis, slackDays: DAY_SLACK_DAYS }
   }
-  if (/^\d/.test(of)) return feast(Number(of))
-  const current = feast(new Date(today).getUTCFullYear())
-  return current.from <= today ? current : feast(new Date(today).getUTCFullYear() - 1)
+  return /^\d/.test(of) ? feast(Number(of)) : latest(feast, today)
 }
 
-/** Three months; a winter has the year of its December. Without a year the latest one that has begun. */
+/** Three months; a winter has the year of its December. */
 const seasonOf = (name: string, ofYear: number | undefined, today: number): Period => {
-  const start = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }[name.toLowerCase()] ?? 2
+  const start = seasonStarts[name.toLowerCase()] ?? 0
   const season = (first: number): Period => ({ ...monthOf(first, start), to: Date.UTC(first, start + 3) })
-  if (ofYear !== undefined) return season(ofYear)
-  const current = season(new Date(today).getUTCFullYear())
-  return current.from <= today ? current : season(new Date(today).getUTCFullYear() - 1)
+  return ofYear === undefined ? latest(season, today) : season(ofYear)
 }
 
 /**

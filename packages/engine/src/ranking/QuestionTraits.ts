@@ -75,17 +75,12 @@ const pastTense =
 
 const run = /[\p{L}\p{N}\p{M}]+/gu
 const capital = /^\p{Lu}/u
-/** The same on a question in ASCII, without Unicode tables. */
-const asciiRun = /[A-Za-z0-9]+/g
-const asciiCapital = /^[A-Z]/
-const beyondAscii = /[^ -~\t\r\n]/
 
 const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> => {
   const words = new Set<string>()
   const capitals = new Set<string>()
-  const isAscii = !beyondAscii.test(question)
-  for (const word of question.match(isAscii ? asciiRun : run) ?? []) {
-    const isCapital = (isAscii ? asciiCapital : capital).test(word)
+  for (const [word] of question.matchAll(run)) {
+    const isCapital = capital.test(word)
     if (!isCapital && stopWords.has(word)) continue
     for (const token of tokenize(word)) {
       words.add(token)

@@ -1,7 +1,6 @@
 /**
- * Top-k selection over scored slots. A floor that at least k of the slots reach is computed first, in O(n); the few above
- * it are cut at the k-th score. Where many reach it (equal scores, or a sample that says little), a bounded heap whose
- * root is the worst kept slot takes the best in O(n log k).
+ * Top-k selection. Of scored slots a floor that at least k of them reach is computed first, in O(n); the few above it are
+ * cut at the k-th score.
  */
 
 /** In no order; of equal scores those with `before(a, b) < 0` come before others. Scores are not negative. */
@@ -13,57 +12,57 @@ export const topSlots = (
 ): ReadonlyArray<number> => {
   if (slots.length <= limit) return Array.from(slots)
   const floor = floorOf(slots.subarray(0, floorSlotsMax), scores, limit)
-  const near = new Uint32Array(nearShare * limit)
-  let count = 0
-  for (let at = 0; at < slots.length; at++) {
-    const slot = slots[at]!
-    if (scores[slot]! < floor) continue
-    if (count === near.length) return heaped(slots, scores, floor, limit, before)
-    near[count++] = slot
-  }
-  return cut(near.subarray(0, count), scores, limit, before)
+  const near: Array<number> = []
+  for (let at = 0; at < slots.length; at++) if (scores[slots[at]!]! >= floor) near.push(slots[at]!)
+  return best(near, limit, (slot) => scores[slot]!, before)
 }
 
-/** How many times `limit` may reach the floor for sorting their scores to be cheaper than a heap. */
-const nearShare = 2
-
-/** The best of slots that are few. */
-const cut = (
-  slots: Uint32Array,
-  scores: Float64Array,
+/** The best in no order: they are sorted by something else later, so only the score at the cut is needed. */
+export const best = <A>(
+  items: ReadonlyArray<A>,
   limit: number,
-  before: (left: number, right: number) => number
-): ReadonlyArray<number> => {
-  const sorted = new Float64Array(slots.length)
-  for (let at = 0; at < slots.length; at++) sorted[at] = scores[slots[at]!]!
-  const least = sorted.sort()[slots.length - limit]!
-  const kept: Array<number> = []
-  const equals: Array<number> = []
-  for (let at = 0; at < slots.length; at++) {
-    const score = scores[slots[at]!]!
-    if (score > least) kept.push(slots[at]!)
-    else if (score === least) equals.push(slots[at]!)
+  scoreOf: (item: A) => number,
+  compare: (left: A, right: A) => number
+): ReadonlyArray<A> => {
+  if (items.length <= limit) return items
+  const scores = new Float64Array(items.length)
+  for (let at = 0; at < scores.length; at++) scores[at] = scoreOf(items[at]!)
+  const cut = scores.toSorted()[items.length - limit] ?? Infinity
+  const kept: Array<A> = []
+  const equals: Array<A> = []
+  for (let at = 0; at < scores.length; at++) {
+    if (scores[at]! > cut) kept.push(items[at]!)
+    else if (scores[at] === cut) equals.push(items[at]!)
   }
-  const room = limit - kept.length
-  return kept.concat(equals.length > room ? equals.sort(before).slice(0, room) : equals)
+  return kept.concat(first(equals, limit - kept.length, compare))
 }
 
-const heaped = (
-  slots: Uint32Array,
-  scores: Float64Array,
-  floor: number,
+/** The first `limit` in the order of `compare`; does not sort all of 200 candidates for a page of 10. */
+export const first = <A>(
+  items: ReadonlyArray<A>,
   limit: number,
-  before: (left: number, right: number) => number
-): ReadonlyArray<number> => {
-  const heap = new SlotHeap(limit, before)
-  for (let at = 0; at < slots.length; at++) {
-    const score = scores[slots[at]!]!
-    if (score >= floor) heap.offer(slots[at]!, score)
+  compare: (left: A, right: A) => number
+): ReadonlyArray<A> => {
+  if (limit * insertionShare > items.length) return items.toSorted(compare).slice(0, limit)
+  const kept: Array<A> = []
+  for (const item of items) {
+    if (kept.length === limit && (limit === 0 || compare(kept[limit - 1]!, item) <= 0)) continue
+    let [at, end] = [0, kept.length]
+    while (at < end) {
+      const middle = (at + end) >> 1
+      if (compare(kept[middle]!, item) <= 0) at = middle + 1
+      else end = middle
+    }
+    kept.splice(at, 0, item)
+    if (kept.length > limit) kept.pop()
   }
-  return heap.slots
+  return kept
 }
 
-/** Slots sampled for the floor; more would cost more than the heap saves. */
+/** If `limit` is at most this fraction of the items (1/8), insertion is cheaper than sorting. */
+const insertionShare = 8
+
+/** Slots sampled for the floor; more would cost more than they save. */
 const floorSlotsMax = 4_096
 const floorSteps = 256
 
@@ -87,71 +86,4 @@ const floorOf = (slots: Uint32Array, scores: Float64Array, limit: number): numbe
   let step = floorSteps
   for (let count = reached[step]!; count < limit; count += reached[step]!) step--
   return least[step]!
-}
-
-/** Keeps slots and scores in parallel arrays: looking scores up by slot again was most of the heap's cost. */
-class SlotHeap {
-  readonly #slots: Int32Array
-  readonly #scores: Float64Array
-  readonly #before: (left: number, right: number) => number
-  #size = 0
-
-  constructor(capacity: number, before: (left: number, right: number) => number) {
-    this.#slots = new Int32Array(capacity)
-    this.#scores = new Float64Array(capacity)
-    this.#before = before
-  }
-
-  offer(slot: number, score: number): void {
-    if (this.#size < this.#slots.length) this.#siftUp(slot, score)
-    // Nearly every slot ends here, so scores are compared before any call.
-    else if (this.#size === 0 || score < this.#scores[0]!) return
-    else if (this.#isWorse(0, slot, score)) this.#siftDown(slot, score)
-  }
-
-  /** In no order. */
-  get slots(): ReadonlyArray<number> {
-    return Array.from(this.#slots.subarray(0, this.#size))
-  }
-
-  /** Whether the element at `at` ranks below the given slot. */
-  #isWorse(at: number, slot: number, score: number): boolean {
-    const held = this.#scores[at]!
-    return held === score ? this.#before(slot, this.#slots[at]!) < 0 : held < score
-  }
-
-  #siftUp(slot: number, score: number): void {
-    let at = this.#size++
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (this.#isWorse(parent, slot, score)) break
-      this.#move(parent, at)
-      at = parent
-    }
-    this.#place(at, slot, score)
-  }
-
-  /** Replaces the root by a slot and restores the heap order. */
-  #siftDown(slot: number, score: number): void {
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= this.#size) break
-      const right = child + 1
-      if (right < this.#size && this.#isWorse(right, this.#slots[child]!, this.#scores[child]!)) child = right
-      if (!this.#isWorse(child, slot, score)) break
-      this.#move(child, at)
-      at = child
-    }
-    this.#place(at, slot, score)
-  }
-
-  #move(from: number, to: number): void {
-    this.#place(to, this.#slots[from]!, this.#scores[from]!)
-  }
-
-  #place(at: number, slot: number, score: number): void {
-    this.#slots[at] = slot
-    this.#scores[at] = score
-  }
 }

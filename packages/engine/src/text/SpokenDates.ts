@@ -93,7 +93,7 @@ const single = (day: number | undefined): Period | undefined => (day === undefin
 
 const numberWords = "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
 const COUNT = `(an?|${numberWords.slice(1).join("|")}|\\d{1,3})`
-const numberOf = (words: string): number =>
+export const numberOf = (words: string): number =>
   /^an?$/.test(words) ? 1 : numberWords.includes(words) ? numberWords.indexOf(words) : Number(words)
 
 const weekdays = "mon tue wed thu fri sat sun".split(" ")
@@ -124,7 +124,7 @@ const monthOf = (year: number, month: number): Period => ({
 const yearOf = (year: number): Period => ({ from: dayAt(year, 0, 1), to: dayAt(year, 11, 31) })
 
 /** The period `count` units from today; negative: ago. A day of the month that is not there is the last one. */
-const counted = (count: number, unit: string, today: number): Period => {
+export const counted = (count: number, unit: string, today: number): Period => {
   const date = dateOf(today)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
   if (unit.startsWith("day")) return { from: today + count, to: today + count }
@@ -149,7 +149,7 @@ const stepOf = (word: string): number => steps[word.replace("this past", "last")
 const NEIGHBOUR = "(this past|this coming|last|past|previous|this|current|next|coming)"
 
 /** First month of each season of the northern half, in which it is named. */
-const seasonStarts: Readonly<Record<string, number>> = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }
+export const seasonStarts: Readonly<Record<string, number>> = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }
 
 /** Three months; a winter has the year of its December. The nearest whole one on the named side. */
 const seasonBeside = (step: number, name: string, today: number): Period => {

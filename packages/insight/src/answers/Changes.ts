@@ -4,7 +4,7 @@
  * message is one by itself if it has what is asked for. When in doubt nothing is claimed.
  */
 import { mayChange } from "@muniment/engine/ranking/AskedMatter"
-import { changeSigns, tellsChange } from "@muniment/engine/ranking/ChangeSigns"
+import { tellsChange, tellsEnd } from "@muniment/engine/ranking/ChangeSigns"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isWithdrawal } from "../speech/Mood.ts"
@@ -60,24 +60,24 @@ const MARKED =
 const endsByName = ({ names }: Question, other: Quote): boolean =>
   other.clauses.some(
     ({ isOver, subjectTerms, text }) =>
-      (isOver || changeSigns(text).ended > 0) && names.flat().some((term) => subjectTerms.has(term))
+      (isOver || tellsEnd(text)) && names.flat().some((term) => subjectTerms.has(term))
   )
 
 const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolean, isNear: boolean): boolean => {
-  const { ended } = changeSigns(other.text)
+  const ended = tellsEnd(other.text)
   const isChange = tellsChange(other.text) || MOVED_IT.test(other.text)
   const hasValue = saysValue(question, other)
   if (question.counted.length > 0 && ONE_MORE.test(other.text)) return true
   if (question.part === "contact" && OLD_ONE.test(other.text)) return true
-  if (sharesMatter(question, other) && (ended > 0 || (isChange && (hasValue || isFirst)))) return true
+  if (sharesMatter(question, other) && (ended || (isChange && (hasValue || isFirst)))) return true
   // The search puts a newer message first where it takes it for a later state.
-  if (isFirst && (hasPlainForm(question.part) ? hasValue || hasNamedPart(question, other) : isChange && ended > 0))
+  if (isFirst && (hasPlainForm(question.part) ? hasValue || hasNamedPart(question, other) : isChange && ended))
     return true
   if (isNear && isChange && hasValue && !namesOther(question, quote, other)) return true
   const names = namesIn(quote)
   return other.clauses.some(({ isOver, predicate, subject, subjectTerms, terms, text }) => {
     const isOwn = subject === "speaker" || subject === "open" || /\b(?:me|us)\b/i.test(predicate)
-    const hasEnded = isOver || changeSigns(text).ended > 0 || IS_BEHIND.test(text)
+    const hasEnded = isOver || tellsEnd(text) || IS_BEHIND.test(text)
     // "Miso died", "we left Bergamo", "Acme went bankrupt"; of an own state also what is not named.
     if (hasEnded && !terms.isDisjointFrom(names)) return true
     const nouns = slotNouns(question.slot)

@@ -82,12 +82,6 @@ describe("laterFirst", () => {
   })
 
   it.each([
-    ["What do I drink in the morning?", "I have two coffees in the morning", "In the evening I switched to green tea"],
-    [
-      "Who waters my plants?",
-      "My neighbour Ruth waters my plants",
-      "Ruth's plants are gorgeous, Micha waters them now"
-    ],
     ["How much do I weigh?", "I weigh 84 kilos", "He weighed 34 kilos, the dog, and he is on a diet now"],
     [
       "What phone do I have?",
@@ -97,7 +91,7 @@ describe("laterFirst", () => {
     ["Where do I live?", "I live in Bristol", "I was at my sister's in Bath, she has moved into a house"],
     ["How many cats do I have?", "I have two cats", "The cats are on the curtains"],
     ["What is my bank's hint?", "The hint of my bank is the first dog", "I changed the hint of my email"]
-  ])("%s: leaves what is of another occasion, thing or person, or not so", (question, older, newer) => {
+  ])("%s: leaves what is of another thing or person, or not so", (question, older, newer) => {
     expect(up(question, [hit(older, 1), hit(newer, 2, { order: -3 })], 0.8)).toEqual([older, newer])
   })
 
