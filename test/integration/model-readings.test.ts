@@ -135,6 +135,17 @@ describe("rules beside a model", () => {
   })
 })
 
+it("a reading that fails is not asked for again at once", async () => {
+  model.otherwise = () => ({ kind: "refusal" })
+  const failed = await say("once", "I live in Quimper.", { wait: undefined })
+  const atMillis = Date.now()
+  expect([failed.body.extraction, failed.body.extractionProblem.code]).toEqual(["partial", "model_refused"])
+  model.otherwise = () => answer({ memories: [] })
+  await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(1), patienceMillis)
+  expect(Date.now() - atMillis).toBeGreaterThan(4_000)
+  expect(model.requests).toHaveLength(2)
+})
+
 describe("what is known", () => {
   it("is replaced and ended, and its history stays", async () => {
     model.otherwise = () => answer({ memories: [told("Alice rents a loft with a stove", "loft with the stove")] })

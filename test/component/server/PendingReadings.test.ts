@@ -1,10 +1,11 @@
 /**
- * When readings that failed are tried again, by the test's clock: after a time that doubles up to a day, each
- * conversation by itself, at once in a new process. Over a real file; the reading alone is the test's.
+ * When readings that failed are tried again, by the test's clock: after a time that doubles up to a day, or up to a
+ * quarter of an hour where the failure cost nothing, each conversation by itself, at once in a new process. Over a real file; the reading alone is the test's.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import type { ExtractionProblem } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { makePendingReadings } from "@muniment/server/extraction/PendingReadings"
 import { makeRequestReadings } from "@muniment/server/extraction/RequestReadings"
@@ -18,6 +19,7 @@ const key = namespaceKey()
 /** Where the test's clock begins: the engine sleeps by it, so that a jump of years would take long. */
 const start = 0
 const day = 86_400_000
+const quarter = 900_000
 
 /** Stores message `number` of a thread of its own and awaits its reading. */
 const storing = (number: number) =>
@@ -38,26 +40,30 @@ const storing = (number: number) =>
     )
   )
 
+const failureOf = (code?: ExtractionProblem["code"]) =>
+  new ReadingFailed({
+    refusal: Effect.never,
+    isBusy: false,
+    ...(code !== undefined && { problem: { code, message: "as the test says" } })
+  })
+
 /** A reader that fails for the messages in `failing`, and the texts that it was given. */
-const reader = () => {
+const reader = (code?: ExtractionProblem["code"]) => {
   const failing = new Set<string>()
   const given: Array<string> = []
   const read: ThreadReading = ({ messages }) =>
     Effect.suspend(() => {
       const [{ content } = { content: "" }] = messages
       given.push(content)
-      return failing.has(content)
-        ? Effect.fail(new ReadingFailed({ refusal: Effect.never, isBusy: false }))
-        : Effect.succeed(undefined)
+      return failing.has(content) ? Effect.fail(failureOf(code)) : Effect.succeed(undefined)
     })
   return { failing, given, read }
 }
 
-const process = (read: ThreadReading) =>
-  Effect.gen(function* () {
-    const { resume } = yield* makePendingReadings(read, yield* makeRequestReadings)
-    return resume(key)
-  })
+const process = (read: ThreadReading) => Effect.map(readings(read), ({ resume }) => resume(key))
+
+const readings = (read: ThreadReading) =>
+  Effect.flatMap(makeRequestReadings, (requests) => makePendingReadings(read, requests))
 
 const world = () => {
   const directory = temporaryDirectory()
@@ -92,6 +98,49 @@ describe("a reading that fails", () => {
         expect(waits.slice(-2)).toEqual([day, day])
         failing.clear()
         expect(yield* resume).toEqual({ count: 0, sinceMillis: undefined, nextMillis: undefined })
+      })
+    ).pipe(world())
+  )
+
+  it.effect.each([
+    ["model_rejected", quarter],
+    ["model_unreachable", quarter],
+    ["model_circuit_open", quarter],
+    ["model_rate_limited", quarter],
+    ["model_budget_exhausted", quarter],
+    ["model_timeout", day],
+    ["model_malformed", day]
+  ] as const)("as %s waits for %i ms at most", ([code, waitMillisMax]) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { failing, read } = reader(code)
+        const resume = yield* process(read)
+        yield* storing(1)
+        failing.add("text 1")
+        let [now, waited] = [start, 0]
+        for (let round = 0; round < 17; round++) {
+          const nextMillis = (yield* resume).nextMillis!
+          waited = nextMillis - now
+          now = nextMillis
+          yield* TestClock.setTime(now)
+        }
+        expect(waited).toBe(waitMillisMax)
+      })
+    ).pipe(world())
+  )
+
+  it.effect("for its request is not tried again at once", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { given, read } = reader()
+        const { failed, resume } = yield* readings(read)
+        yield* storing(1)
+        yield* failed(key, "reading 1", failureOf("model_malformed"))
+        expect(yield* resume(key)).toMatchObject({ count: 1, nextMillis: start + 5_000 })
+        expect(given).toEqual([])
+        yield* TestClock.setTime(start + 5_000)
+        expect(yield* resume(key)).toMatchObject({ count: 0, nextMillis: undefined })
+        expect(given).toEqual(["text 1"])
       })
     ).pipe(world())
   )

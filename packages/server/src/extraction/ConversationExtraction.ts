@@ -44,7 +44,7 @@ import { messagesOf } from "./MessagesSaidAgain.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
 import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
-import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
+import { makePendingReadings, type PendingReadings, type PendingState } from "./PendingReadings.ts"
 import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { SameMessages } from "./SameMessages.ts"
 import { makeReadingTrial, type ReadingTrial } from "./ReadingTrial.ts"
@@ -99,7 +99,7 @@ const make = Effect.fnUntraced(function* ({
   const instructions = llm?.instructions
   const read = yield* makeThreadReading(millisMax, instructions)
   const readings = yield* makeRequestReadings
-  const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
+  const { failed, isUnderWay, resume } = yield* makePendingReadings(read, readings)
   const extractor = yield* Extractor
   const parts: Parts = {
     host: yield* NamespaceHost,
@@ -108,6 +108,7 @@ const make = Effect.fnUntraced(function* ({
     keep: yield* makeMessageMemories,
     read,
     readings,
+    failed,
     waitMillis: (account) =>
       Effect.map(extractor.underWay(account), (count) => {
         if (count === undefined) return Limits.extractionDeadlineMillis
@@ -132,6 +133,7 @@ interface Parts {
   readonly keep: MessageMemories
   readonly read: ThreadReading
   readonly readings: RequestReadings
+  readonly failed: PendingReadings["failed"]
   /** How long a request waits for its reading by rules: a moment while another one is read or a backlog is worked off. */
   readonly waitMillis: (account: string) => Effect.Effect<number>
   readonly sameMessages: SameMessages
@@ -248,7 +250,9 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
           )
         : Effect.fail(failed)
     ),
-    Effect.catchTag("ReadingFailed", (failed) => (stored.awaiting === 0 ? failed.refusal : Effect.succeed(failed)))
+    Effect.catchTag("ReadingFailed", (failed) =>
+      stored.awaiting === 0 ? failed.refusal : Effect.as(putOff(parts, asked, failed), failed)
+    )
   )
   const patience = Effect.flatMap(Deferred.await(isStored), ({ awaiting, waitMillis }) => {
     if (waitMillis !== undefined) return Effect.sleep(waitMillis)
@@ -284,6 +288,16 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   return byRules === undefined
     ? answerOf(plain, "pending", found, stored.kept)
     : answerOf(plain, "partial", { ...found, problem }, stored.kept)
+})
+
+/** What stays pending, before the background looks at it. One that only found the reader busy is due at once. */
+const putOff = Effect.fnUntraced(function* (
+  { directory, failed }: Parts,
+  { call, id, request }: Asked,
+  cause: ReadingFailed
+) {
+  const namespace = directory.find(call.caller.account.id, request.agentId)
+  if (namespace !== undefined && !cause.isBusy) yield* failed(namespace, id, cause)
 })
 
 /** Mark of a conversation, beside those of its messages, that says that a reading was paid for and left. */

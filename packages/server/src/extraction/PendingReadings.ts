@@ -1,20 +1,21 @@
 /**
  * Readings that are to follow: what a namespace's file says of them, carried out one after the other behind the
- * readings that callers wait for. One that fails is tried again after a time that doubles, up to a day; a new process
- * tries at once. Of those that read again there may be thousands, and no budget left: where one fails all wait, and it
+ * readings that callers wait for. One that fails, here or in the request that sent it, is tried again after a time that
+ * doubles, up to a day, or up to a quarter of an hour where the failure cost nothing; a new process tries at once. Of those that read again there may be thousands, and no budget left: where one fails all wait, and it
  * comes after the others.
  */
 import { commonMetadata } from "@muniment/domain/Metadata"
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
-import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { ExtractionProblem, MemoryVersion } from "@muniment/domain/Memory"
 import { isReadAgain, type PendingCount, type ScopedReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { saidAt, storedMessage } from "./StoredMessage.ts"
-import type { ThreadReading } from "./ThreadReading.ts"
+import { ReadingFailed, type ThreadReading } from "./ThreadReading.ts"
 
 /** What stays pending in a namespace. */
 export interface PendingState extends PendingCount {
@@ -30,6 +31,13 @@ const readMax = 20
 const pageLength = 50
 const retryMillisMin = 5_000
 const retryMillisMax = 86_400_000
+/** After a failure that cost no tokens: when its cause is over, nobody waits for half a day. */
+const freeRetryMillisMax = 900_000
+const freeProblems: ReadonlySet<string> = new Set(
+  (
+    ["unreachable", "circuit_open", "rate_limited", "rejected", "overloaded", "budget_exhausted", "unpaid"] as const
+  ).map((reason: ModelFailureReason): ExtractionProblem["code"] => `model_${reason}`)
+)
 
 /** In place of an id: all that read again. */
 const again = "again"
@@ -67,15 +75,25 @@ export const makePendingReadings = Effect.fnUntraced(function* (read: ThreadRead
         () => resume(parts, key),
         () => step(-1)
       ),
+    /** A request failed to read what it stored: it waits here for its time. */
+    failed: (key: NamespaceKey, id: string, cause: ReadingFailed) =>
+      Effect.gen(function* () {
+        const { byId } = failuresOf(parts, key)
+        byId.set(id, yield* failedAgain(byId.get(id), cause))
+      }),
     isUnderWay: () => underWay > 0
   }
 })
 
+const failuresOf = ({ failures }: Parts, { tag }: NamespaceKey): Failures => {
+  const state = failures.get(tag) ?? { byId: new Map<string, Failure>(), putOff: new Set<string>() }
+  failures.set(tag, state)
+  return state
+}
+
 const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key: NamespaceKey) {
   const { host, readings } = parts
-  const state = parts.failures.get(key.tag) ?? { byId: new Map<string, Failure>(), putOff: new Set<string>() }
-  parts.failures.set(key.tag, state)
-  const { byId: failures, putOff } = state
+  const { byId: failures, putOff } = failuresOf(parts, key)
   const seen = new Set<string>()
   let [carriedOut, after, isEnd, isCut] = [0, 0, false, false]
   while (!isEnd && carriedOut < readMax) {
@@ -96,11 +114,12 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
       }
       if (!isDue || carriedOut === readMax || putOff.has(reading.id) || readings.isUnderWay(key, id)) continue
       carriedOut++
-      if (yield* carryOut(parts, key, reading)) {
+      const outcome = yield* Effect.result(carryOut(parts, key, reading))
+      if (Result.isSuccess(outcome)) {
         failures.delete(id)
         readings.end(readingKey(key, id))
       } else {
-        failures.set(id, yield* failedAgain(failure))
+        failures.set(id, yield* failedAgain(failure, outcome.failure))
         if (isAgain) putOff.add(reading.id)
       }
     }
@@ -108,7 +127,7 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
   if (isEnd) for (const id of failures.keys()) if (!seen.has(id)) failures.delete(id)
   if (isEnd && !isCut && putOff.size > 0) {
     putOff.clear()
-    if (!failures.has(again)) failures.set(again, yield* failedAgain(undefined))
+    if (!failures.has(again)) failures.set(again, yield* failedAgain(undefined, undefined))
   }
   if (failures.size === 0) parts.failures.delete(key.tag)
   const pending = yield* host.answer(key, { _tag: "Pending" })
@@ -118,13 +137,14 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
   return { ...pending, nextMillis: pending.count === 0 ? undefined : nextMillis } satisfies PendingState
 })
 
-const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined) {
+const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined, cause: unknown) {
   const rounds = (failure?.rounds ?? 0) + 1
-  const waitMillis = Math.min(retryMillisMin * 2 ** (rounds - 1), retryMillisMax)
+  const isFree = cause instanceof ReadingFailed && freeProblems.has(cause.problem?.code ?? "")
+  const waitMillis = Math.min(retryMillisMin * 2 ** (rounds - 1), isFree ? freeRetryMillisMax : retryMillisMax)
   return { rounds, nextMillis: (yield* Clock.currentTimeMillis) + waitMillis } satisfies Failure
 })
 
-/** Whether the reading is over: carried out, or without messages that are still there. */
+/** Ends when the reading is over: carried out, or without messages that are still there. */
 const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
   const { host, kinds } = parts
   const { conversationDate, id, instructions, scope } = pending
@@ -137,7 +157,7 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
   const metadata = commonMetadata(memories.map((memory) => memory.metadata))
   const all = yield* kinds.extractable(key.account)
   const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
-  const outcome = yield* parts
+  yield* parts
     .read({
       account: key.account,
       request: { agentId: key.agentId, tags, ...defined({ ...scope, expiresAt, instructions, metadata }) },
@@ -160,10 +180,8 @@ const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, p
               conversation: { scope, processed: [], isForced: true, turns: [], summary: undefined, reads: id }
             })
           : Effect.void
-      ),
-      Effect.option
+      )
     )
-  return Option.isSome(outcome)
 })
 
 /** The messages of a pending reading whose memories are still there. */
