@@ -92,9 +92,12 @@ describe("doctor's trial", () => {
     expect(run.out).toContain("MUNIMENT_LLM_")
   })
 
-  it("fails where only rules can read, and says why and what to do", async () => {
+  it.each([
+    ["model_timeout", "MUNIMENT_LLM_TIMEOUT_MILLIS"],
+    ["model_truncated", "muniment reread"]
+  ])("fails where only rules can read, and says why and what to do: %s", async (code, remedy) => {
     let posts = 0
-    const extractionProblem = { code: "model_timeout", message: "the language model did not answer in time" }
+    const extractionProblem = { code, message: "the language model did not answer in time" }
     const run = await runCli(["doctor"], (request) =>
       request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
         ? ok({ created: [], updated: [], extraction: "partial", extractionProblem })
@@ -102,7 +105,7 @@ describe("doctor's trial", () => {
     )
     expect(run.isSuccess).toBe(false)
     expect(run.out).toMatch(/fail +extraction +the language model did not answer in time/)
-    expect(run.out).toContain("MUNIMENT_LLM_TIMEOUT_MILLIS")
+    expect(run.out).toContain(remedy)
   })
 
   it("does not take a conversation that waits to be read for one in which nothing is found", async () => {

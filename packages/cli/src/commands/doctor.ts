@@ -120,7 +120,8 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
   const { created, extractionProblem } = outcome.success
   if (extractionProblem !== undefined) {
     const { code, message } = extractionProblem
-    const remedy = remedies[code.replace("model_", "") as ModelFailureReason] ?? lookAtModel
+    const reason = code.replace("model_", "") as ModelFailureReason
+    const remedy = reason === "truncated" ? readAgain : (remedies[reason] ?? lookAtModel)
     return { name: "extraction", verdict: "fail", detail: message, remedy } satisfies Check
   }
   const found = created.length
@@ -134,6 +135,7 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
       } satisfies Check)
 })
 
+const readAgain = 'take another model, then "muniment reread"'
 const lookAtModel = "look at the MUNIMENT_LLM_ settings and at the model's server"
 
 const trialMessage = { role: "user", content: "My name is Alice and I live in Seattle." } as const

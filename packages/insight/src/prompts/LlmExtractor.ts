@@ -7,7 +7,7 @@
  * reading of all; no candidate without a quote from a new message; every dropped candidate is reported; a window whose reply
  * was cut off or came too late is not sent again as it was, by a later attempt of the reading either.
  */
-import { Effect, Hash, Layer } from "effect"
+import { Clock, Effect, Hash, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
@@ -70,6 +70,8 @@ const knownLengthMin = 1_000
 const knownTextLengthMax = 400
 /** Windows that are remembered as too large. */
 const tooLargeMax = 1_000
+/** What repeats itself is a line of the log this often. */
+const toldEachMillis = 60_000
 /** Of what the same extraction found before, the latest with words of the window. */
 const ownKnownMax = 8
 
@@ -87,6 +89,12 @@ export const LlmExtractor = {
         const rules = yield* makeRuleExtractor()
         const dates = dateSupport()
         const tooLarge = new Set<number>()
+        let toldMillis = -Infinity
+        const tellEndless = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          if (now - toldMillis < toldEachMillis) return Effect.void
+          toldMillis = now
+          return Effect.logWarning(endless.message)
+        })
         const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
           yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
           const parts = partsOf(request)
@@ -102,6 +110,7 @@ export const LlmExtractor = {
             dates,
             isStrict,
             tooLarge,
+            tellEndless,
             found: [],
             dropped: [],
             withheld: new Set()
@@ -172,6 +181,7 @@ interface Reading {
   readonly isStrict: boolean
   /** Windows that are read in halves, by `hashOf`; of all readings. */
   readonly tooLarge: Set<number>
+  readonly tellEndless: Effect.Effect<void>
   readonly found: Array<Candidate>
   readonly dropped: Array<DroppedCandidate>
   /** Numbers of messages. */
@@ -268,13 +278,13 @@ const readHalves = (reading: Reading, part: Part): Effect.Effect<void, ModelFail
 
 const leaveOut = (reading: Reading) => {
   reading.problem = endless
-  return Effect.logWarning(endless.message)
+  return reading.tellEndless
 }
 
 const endless = new ModelFailure({
   reason: "truncated",
   message:
-    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
+    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; take another model, then muniment reread"
 })
 
 interface Faulty {

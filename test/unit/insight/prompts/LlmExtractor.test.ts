@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
 import { type Extraction, type ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
 import { conversationWindows, windowLengthMax } from "@muniment/insight/prompts/ConversationWindows"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
@@ -405,6 +406,28 @@ describe("a long conversation", () => {
       expect([candidates, seen.length]).toEqual([[], 3])
     })
   )
+
+  it.effect("is a line of the log once a minute where no message can be read", () => {
+    const told: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void told.push(message))
+    const truncated = new ModelFailure({ reason: "truncated", message: "cut" })
+    const reading = Extractor.use((extractor) =>
+      Effect.gen(function* () {
+        const read = extractor.extract(requestOf(["I keep bees.", "I row."]))
+        yield* read
+        yield* read
+        expect(told).toHaveLength(1)
+        yield* TestClock.adjust(60_000)
+        yield* read
+        expect(told).toHaveLength(2)
+      })
+    )
+    const layer = Layer.provide(
+      LlmExtractor.layer(),
+      scriptedModel(() => truncated)
+    )
+    return Effect.provide(reading, Layer.merge(layer, Logger.layer([logger])))
+  })
 
   it.effect("that comes too late is read in halves, and no window is asked for twice, by a second attempt either", () =>
     Effect.gen(function* () {
