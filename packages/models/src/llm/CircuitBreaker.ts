@@ -15,7 +15,8 @@ export interface CircuitOptions<E> {
   readonly failuresMax: number
   readonly coolDownMillis: number
   readonly signOf: (failure: E) => ServerSign
-  readonly refuse: (retryAfterMillis: number) => E
+  /** `cause`: the last failure by which it opened. */
+  readonly refuse: (retryAfterMillis: number, cause: E) => E
   readonly onChange: (state: CircuitState) => Effect.Effect<void>
 }
 
@@ -30,6 +31,7 @@ export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreake
   let state: CircuitState = "closed"
   let failuresInRow = 0
   let openUntilMillis = 0
+  let cause: E | undefined
 
   const change = (next: CircuitState): Effect.Effect<void> => {
     if (state === next) return Effect.void
@@ -51,20 +53,22 @@ export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreake
   })
 
   const after = <A>(exit: Exit.Exit<A, E>, isProbe: boolean): Effect.Effect<void> => {
-    const sign = Exit.isSuccess(exit) ? "alive" : signOfCause(exit)
+    const failure = Exit.isSuccess(exit) ? undefined : failureOf(exit)
+    const sign = Exit.isSuccess(exit) ? "alive" : failure === undefined ? "nothing" : signOf(failure)
+    if (sign === "down") cause = failure
     if (sign !== "nothing") return sign === "alive" ? alive : down
     // The cool-down is over already, so the next call probes.
     return isProbe ? change("open") : Effect.void
   }
 
-  const signOfCause = (exit: Exit.Failure<unknown, E>): ServerSign => {
-    const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
-    return failure === undefined ? "nothing" : signOf(failure.error)
-  }
+  const failureOf = (exit: Exit.Failure<unknown, E>): E | undefined =>
+    exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
 
   const refusalAt = (nowMillis: number): E | undefined => {
-    if (state === "half-open") return refuse(coolDownMillis)
-    return state === "open" && nowMillis < openUntilMillis ? refuse(openUntilMillis - nowMillis) : undefined
+    // Before the first failure it is closed.
+    if (cause === undefined) return undefined
+    if (state === "half-open") return refuse(coolDownMillis, cause)
+    return state === "open" && nowMillis < openUntilMillis ? refuse(openUntilMillis - nowMillis, cause) : undefined
   }
 
   return {

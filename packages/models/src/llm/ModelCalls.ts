@@ -52,13 +52,13 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const shared = makeCircuitBreaker<ModelFailure>({
     ...bounds,
     signOf: ({ reason }) => signs[reason],
-    refuse: circuitOpen("the language model is not reached"),
-    onChange: circuitChanged
+    refuse: circuitOpen,
+    onChange: circuitChanged()
   })
   const byAccount = makeAccountCircuits<ModelFailure>({
     ...bounds,
     signOf: ({ reason }) => (reason === "timeout" ? "down" : signs[reason] === "nothing" ? "nothing" : "alive"),
-    refuse: circuitOpen("the language model took too long for several calls of this account in a row"),
+    refuse: circuitOpen,
     onChange: (state) =>
       state === "open" ? Effect.logInfo("language model timed out for an account several times in a row") : Effect.void
   })
@@ -144,22 +144,25 @@ const whileUseful = <A>(deadlineMillis: number, call: Effect.Effect<A, ModelFail
     deadlineMillis - now < usefulMillisMin ? Effect.fail(overloaded) : call
   )
 
-const circuitOpen =
-  (why: string) =>
-  (retryAfterMillis: number): ModelFailure =>
-    new ModelFailure({
-      reason: "circuit_open",
-      message: `${why}; calls are suspended for a while`,
-      retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
-    })
+const circuitOpen = (retryAfterMillis: number, { message }: ModelFailure): ModelFailure =>
+  new ModelFailure({
+    reason: "circuit_open",
+    message: `${message}, several times in a row; calls are suspended for a while`,
+    retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
+  })
 
-const circuitChanged = (state: CircuitState): Effect.Effect<void> =>
-  Effect.andThen(
-    showCircuit(state),
-    state === "open"
-      ? Effect.logWarning("language model does not answer: circuit open, calls are refused")
-      : Effect.logInfo("language model circuit changed", { state })
-  )
+/** Told at the first of the probes that fail, and at the one that is answered. */
+const circuitChanged = () => {
+  let isTold = false
+  const told = (state: CircuitState): Effect.Effect<void> => {
+    if (state === "half-open" || isTold === (state === "open")) return Effect.void
+    isTold = state === "open"
+    return isTold
+      ? Effect.logInfo("the circuit of the language model is open: it is asked once in a while only, until it answers")
+      : Effect.logInfo("the language model answers again")
+  }
+  return (state: CircuitState): Effect.Effect<void> => Effect.andThen(showCircuit(state), told(state))
+}
 
 const outcomeOf = <A>(exit: Exit.Exit<A, ModelFailure>): CallFacts["outcome"] => {
   if (Exit.isSuccess(exit)) return "answered"

@@ -1,6 +1,6 @@
 /** A language model's server that fails in every way it can: retries, deadlines, turns, the circuit. */
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Schedule } from "effect"
+import { Clock, Effect, Fiber, Logger, Schedule } from "effect"
 import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { answer, type ModelReply, status } from "../../../support/ModelServerReplies.ts"
 import { formats, request, secretKey, tea, withModel } from "./ModelHarness.ts"
@@ -216,6 +216,7 @@ describe("the circuit", () => {
         const asked = server.requests.length
         expect(yield* Effect.flip(model.generate(request))).toMatchObject({
           reason: "circuit_open",
+          message: expect.stringContaining("the server answered 500, several times in a row; calls are suspended"),
           retryAfterSeconds: 1
         })
         expect(server.requests).toHaveLength(asked)
@@ -227,6 +228,29 @@ describe("the circuit", () => {
       })
     )
   )
+
+  it.live("is a line of the log when it opens and when it closes, not at each probe", () => {
+    const told: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void told.push(message))
+    return withModel(format, { circuitFailuresMax: 1, circuitCoolDownMillis: 1 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(500)
+        for (let call = 0; call < 3; call++) {
+          yield* Effect.flip(model.generate(request))
+          yield* Effect.sleep(10)
+        }
+        expect(server.requests).toHaveLength(9)
+        server.otherwise = () => answer(tea)
+        yield* model.generate(request)
+        yield* model.generate(request)
+        expect(told.map(String)).toEqual([
+          expect.stringContaining("circuit of the language model is open"),
+          expect.stringContaining("the server answered 500: see whether"),
+          expect.stringContaining("answers again")
+        ])
+      })
+    ).pipe(Effect.provide(Logger.layer([logger])))
+  })
 
   it.live("stays closed for a server that answers, however badly", () =>
     withModel(format, { circuitFailuresMax: 1 }, ({ model, server }) =>
