@@ -13,6 +13,7 @@ import { makeCallSlots } from "./CallSlots.ts"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
 import { callSettings, deadlineOf, type LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
+import { makeLeftAlone } from "./LeftAlone.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
@@ -28,8 +29,8 @@ const retriesMax = 2
 const retryBaseMillis = 250
 /** A failure that repeats itself is a line of the log this often; the metric counts each. */
 const toldEachMillis = 60_000
-/** What a server asks for beyond this is tried all the same. */
-const leftAloneMillisMax = 3_600_000
+/** A server that asks for more is not waited for: its caller and the turn are given up. */
+const retryAfterMillisMax = 5_000
 /** With less than this left of the deadline no server answers; the failure so far is returned. */
 const usefulMillisMin = 50
 /** Bounds of what the model is shown of its answer, and of the findings. */
@@ -64,16 +65,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   })
   yield* showCircuit("closed")
   const beginToWait = yield* ModelWait
-  let leftAloneUntil = 0
-  /** As long as the server asks for, by whomever it was asked. */
-  const leftAlone = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    now < leftAloneUntil ? Effect.fail(leftAloneFor(leftAloneUntil - now)) : Effect.void
-  )
-  const keepTo = Effect.fnUntraced(function* ({ reason, retryAfterSeconds = 0 }: ModelFailure) {
-    if (reason !== "rate_limited") return
-    const now = yield* Clock.currentTimeMillis
-    leftAloneUntil = Math.max(leftAloneUntil, now + Math.min(retryAfterSeconds * 1_000, leftAloneMillisMax))
-  })
+  const leftAlone = makeLeftAlone()
   const toldAt = new Map<ModelFailureReason, number>()
   const tell = Effect.fnUntraced(function* (purpose: ModelPurpose, { message, reason, status }: ModelFailure) {
     const remedy = remedies[reason]
@@ -94,9 +86,10 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.
       const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
-      return yield* Effect.all([leftAlone, own.check, shared.check], { discard: true }).pipe(
+      return yield* Effect.all([leftAlone.check, own.check, shared.check], { discard: true }).pipe(
         Effect.andThen(beginToWait),
-        Effect.andThen(Effect.tapError(withTurn(turn, call), keepTo)),
+        Effect.andThen(Effect.tapError(withTurn(turn, call), leftAlone.failed)),
+        Effect.tap(leftAlone.answered),
         Effect.tapError((failure) => tell(request.purpose, failure)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -126,13 +119,6 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   budget_exhausted: "nothing",
   unpaid: "nothing"
 }
-
-const leftAloneFor = (millis: number): ModelFailure =>
-  new ModelFailure({
-    reason: "rate_limited",
-    message: "the language model accepts no more requests at the moment",
-    retryAfterSeconds: Math.ceil(millis / 1_000)
-  })
 
 const overloaded = new ModelFailure({
   reason: "overloaded",
@@ -222,10 +208,9 @@ const withRetries = Effect.fnUntraced(function* <A>(
     if (failure._tag === "UnfitAnswer" || retried >= retriesMax || !retriedReasons.has(failure.reason)) {
       return yield* Effect.fail(failure)
     }
-    const waitMillis = Math.max(
-      retryBaseMillis * 2 ** retried * (yield* Random.nextBetween(0.5, 1.5)),
-      (failure.retryAfterSeconds ?? 0) * 1_000
-    )
+    const askedMillis = (failure.retryAfterSeconds ?? 0) * 1_000
+    if (askedMillis > retryAfterMillisMax) return yield* failure
+    const waitMillis = Math.max(retryBaseMillis * 2 ** retried * (yield* Random.nextBetween(0.5, 1.5)), askedMillis)
     const leftMillis = request.deadlineMillis - (yield* Clock.currentTimeMillis)
     if (waitMillis + usefulMillisMin > leftMillis) return yield* failure
     yield* countRetry

@@ -86,6 +86,41 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     )
   )
 
+  it.live("is not waited for where it asks for more than a moment, and is left alone at once", () =>
+    withModel(format, { deadlineMillis: 60_000 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(status(429, { "retry-after": "20" }), status(503, { "retry-after": "20" }))
+        for (let call = 0; call < 2; call++) {
+          const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
+          expect(result.reason).toBe("rate_limited")
+          expect(millis).toBeLessThan(5_000)
+        }
+        expect(server.requests).toHaveLength(1)
+      })
+    )
+  )
+
+  it.live("that does not say for how long it takes no more is left alone for a time that doubles", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(429)
+        const seconds: Array<number | undefined> = []
+        for (let call = 0; call < 4; call++) {
+          const { reason, retryAfterSeconds } = yield* Effect.flip(model.generate(request))
+          expect(reason).toBe("rate_limited")
+          seconds.push(retryAfterSeconds)
+          if (call === 1) yield* Effect.sleep(1_000)
+        }
+        // Two calls asked three times each, and after each of them one was refused.
+        expect(seconds).toEqual([undefined, 1, undefined, 2])
+        expect(server.requests).toHaveLength(6)
+        server.otherwise = () => answer(tea)
+        yield* Effect.sleep(2_000)
+        expect(yield* model.generate(request)).toEqual(tea)
+      })
+    )
+  )
+
   it.live("is asked again when the time is over that it asked for", () =>
     withModel(format, { deadlineMillis: 1_000 }, ({ model, server }) =>
       Effect.gen(function* () {
