@@ -118,7 +118,14 @@ describe("a server that cannot be used", () => {
     ],
     ["never ends", { kind: "length", text: "{" }, /reached the maximum length before its answer was complete/],
     ["is too slow", { kind: "hang" }, /did not answer a short question within 0\.5 s/],
-    ["is something else", { kind: "not_json" }, /unreadable answer/]
+    [
+      "is a web page",
+      { kind: "not_json" },
+      /a web page is at its address\. MUNIMENT_LLM_BASE_URL is http\S+; it usually/
+    ],
+    ["streams", status(200, { "content-type": "text/event-stream" }, "data: [DONE]"), /the server streams it, though/],
+    ["breaks off", { kind: "cut", value: {} }, /breaks its answers off: .* before the answer was complete\. Its log/],
+    ["wants to be paid", status(402), /wants to be paid \(HTTP 402\): the credit of the key is used up\.$/]
   ]
   it.each(faults)("%s", async (_, reply, sentence) => {
     server.pages.set("/v1/models", { data: [{ id: "qwen3:8b" }] })

@@ -204,7 +204,11 @@ export const exchangeFailure = ({ reason }: AiError.AiError): ModelFailure => {
     case "AuthenticationError":
       return fail("rejected", `rejects this key: ${reason.description ?? ""}`)
     case "InvalidRequestError":
-      return fail("rejected", `rejects the request: ${reason.description ?? ""}`)
+      // Without a status nothing was refused: it could not be asked at all.
+      return fail(
+        "rejected",
+        `${numberIn(reason, "status") === undefined ? "cannot be asked" : "rejects the request"}: ${reason.description ?? ""}`
+      )
     case "InternalProviderError":
       return fail("unreachable", `failed: ${reason.description}`, numberIn(reason, "retryAfterMillis"))
     case "NetworkError":

@@ -68,7 +68,12 @@ export const makeModelExchange = (
 
 /** Valid HTTP, but not a valid request; FastAPI servers answer 422, older llama.cpp ones 500 to a schema. */
 const isOfDialect = (status: number, refusal: string): boolean =>
-  status === 400 || status === 422 || (status === 500 && /schema|grammar|response_format/i.test(refusal))
+  ((status === 400 || status === 422) && !noSuchModel.test(refusal)) ||
+  (status === 500 && /schema|grammar|response_format/i.test(refusal))
+
+/** As LiteLLM, OpenRouter and others say it with 400. */
+const noSuchModel =
+  /model_not_found|(?:invalid|unknown|no such) model\b|not a valid model|\bmodel\b[^.]{0,80}(?:not found|not exist|is not known)/i
 
 /** A complete answer in words: a schema that is imposed allows none. */
 const isProse = ({ finish, text }: WireAnswer): boolean =>
@@ -89,7 +94,11 @@ const readAnswer = Effect.fnUntraced(function* (
   const bytes = Stream.mapError(response.stream, () => answerCut)
   const bounded = Stream.limitBytes(bytes, ByteSize.bytes(responseBytesMax), () => Stream.fail(tooLarge))
   const text = Buffer.concat([...(yield* Stream.runCollect(bounded))]).toString("utf8")
-  const body = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+  const type = response.headers["content-type"] ?? ""
+  const body = yield* Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => (/html/i.test(type) ? webPage : /event-stream/i.test(type) ? streamed : notJson)
+  })
   return wire.decode(body) ?? (yield* notAnAnswer)
 })
 
@@ -104,6 +113,9 @@ const readRefusal = ({ stream }: HttpClientResponse.HttpClientResponse): Effect.
 const invalid = (description: string) => failed(new AiError.InvalidResponseError({ description }))
 const tooLarge = invalid(`the answer is larger than ${responseBytesMax} bytes`)
 const notJson = invalid("the answer is not JSON")
+const streamed = invalid("the server streams it, though it is asked not to")
+/** Of a proxy, or of another service: no model has written. */
+const webPage = failed(new AiError.InvalidRequestError({ description: "a web page is at its address" }))
 const notAnAnswer = invalid("the answer does not have the provider's format")
 
 /** Without the cause, which may quote the request. */
@@ -116,6 +128,7 @@ const transportError = ({ reason }: HttpClientError.HttpClientError): AiError.Ai
 const faultOf = ({ cause }: { readonly cause?: unknown }): string => {
   const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
   if (code === "ECONNREFUSED") return "the connection was refused"
+  if (code === "ECONNRESET") return "the server closed the connection"
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its host name is unknown"
   return /CERT|SIGNATURE|ERR_TLS/.test(code) ? "its certificate is not trusted" : "the connection failed"
 }
@@ -124,7 +137,9 @@ const networkError = (description: string): AiError.AiError =>
   failed(new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "", description }))
 
 /** The server had begun to answer: worth a retry, but it may bill the first one. */
-export const answerCut = networkError("the connection ended before the answer was complete")
+export const answerCut = failed(
+  new AiError.InternalProviderError({ description: "the connection ended before the answer was complete" })
+)
 
 const statusError = (
   { headers, status }: HttpClientResponse.HttpClientResponse,
@@ -147,7 +162,8 @@ const statusError = (
     const metadata = { status, ...(retryAfter !== undefined && { retryAfterMillis: retryAfter }) }
     return failed(new AiError.InternalProviderError({ description, metadata }))
   }
-  return failed(new AiError.InvalidRequestError({ description, metadata: { status } }))
+  const cause = status === 402 ? `${description}: the credit of the key is used up` : description
+  return failed(new AiError.InvalidRequestError({ description: cause, metadata: { status } }))
 }
 
 /** Anthropic: overloaded. */

@@ -77,7 +77,11 @@ export const serverAbilities = Effect.fnUntraced(function* (config: LanguageMode
 const filled = Effect.fnUntraced(function* (ask: Effect.Effect<Exchanged, ModelFailure>) {
   let isJson = false
   for (let tried = 0; tried < formsTriedMax; tried += 1) {
-    const answer = yield* ask
+    // A 500 may be due to the schema, which the exchange leaves out of the next request.
+    const answer = yield* tried === 0
+      ? Effect.catch(ask, (failure) => (failure.status === 500 ? ask : Effect.fail(failure)))
+      : ask
+    if (answer.text === "" && answer.finish === "stop") return yield* silent
     if (answer.finish === "refused") return yield* refused
     if (answer.finish === "length") return yield* answer.isThought ? lostInThought : truncated
     if (Option.isSome(decodeForm(jsonIn(answer.text)))) return answer
@@ -94,4 +98,5 @@ const lostInThought = failure(
   "the language model used the whole length of a short answer for thinking, which cannot be switched off"
 )
 const unfit = failure("malformed", "the language model's answers do not match the JSON Schema that it is given")
+const silent = failure("malformed", "the language model answers nothing where JSON is asked for")
 const prose = failure("malformed", "the language model answers in prose where JSON is asked for")

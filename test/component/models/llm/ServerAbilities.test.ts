@@ -114,6 +114,8 @@ it.live("speed is counted in tokens of an answer, as the server says", () =>
   })
 )
 
+const answerCutText = "the language model failed: the connection ended before the answer was complete"
+
 describe("a server that cannot be used", () => {
   const faults: ReadonlyArray<readonly [string, ModelReply, object]> = [
     ["wants a key", status(401), { reason: "rejected", status: 401 }],
@@ -138,7 +140,13 @@ describe("a server that cannot be used", () => {
       { reason: "truncated", message: expect.stringContaining("thinking") }
     ],
     ["refuses", { kind: "refusal" }, { reason: "refused" }],
-    ["is no model's server", { kind: "not_json" }, { reason: "malformed" }],
+    [
+      "is no model's server",
+      { kind: "not_json" },
+      { reason: "rejected", message: expect.stringContaining("web page") }
+    ],
+    ["answers nothing", text(""), { reason: "malformed", message: expect.stringContaining("nothing") }],
+    ["breaks its answers off", { kind: "cut", value: sky }, { reason: "unreachable", message: answerCutText }],
     ["never answers", { kind: "hang" }, { reason: "timeout" }]
   ]
   it.live.each(faults)("%s", ([, reply, failure]) =>

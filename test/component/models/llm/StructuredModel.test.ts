@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { ModelRequest, Refused } from "../../../support/ModelServer.ts"
-import { answer, type ModelReply, text } from "../../../support/ModelServerReplies.ts"
+import { answer, type ModelReply, status, text } from "../../../support/ModelServerReplies.ts"
 import { Facts, formats, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
 
 const wrong = { facts: [{ text: "likes tea", confidence: "high" }] }
@@ -116,18 +116,34 @@ describe.each(formats)("a structured answer over %s", (format) => {
     )
   )
 
-  it.live.each<ModelReply>([{ kind: "not_json" }, { kind: "half_json", value: tea }, { kind: "empty" }])(
-    "whose envelope cannot be read is malformed: $kind",
-    (reply) =>
-      withModel(format, {}, ({ entries, model, server }) =>
-        Effect.gen(function* () {
-          server.script(reply)
-          expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "malformed" })
-          expect(server.requests).toHaveLength(1)
-          // It was made, so somebody bills it; nobody says how much.
-          expect(entries[0]?.used).toEqual(entries[0]?.estimate)
+  it.live("in whose place a web page is sent is rejected, and is nobody's tokens", () =>
+    withModel(format, {}, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.script({ kind: "not_json" })
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({
+          reason: "rejected",
+          message: "the language model cannot be asked: a web page is at its address"
         })
-      )
+        expect(server.requests).toHaveLength(1)
+        expect(entries[0]?.used).toMatchObject({ inputTokens: 0, outputTokens: 0 })
+      })
+    )
+  )
+
+  it.live.each<ModelReply>([
+    { kind: "half_json", value: tea },
+    { kind: "empty" },
+    { kind: "status", status: 200, headers: { "content-type": "text/event-stream" }, body: "data: [DONE]" }
+  ])("whose envelope cannot be read is malformed: $kind", (reply) =>
+    withModel(format, {}, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.script(reply)
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "malformed" })
+        expect(server.requests).toHaveLength(1)
+        // It was made, so somebody bills it; nobody says how much.
+        expect(entries[0]?.used).toEqual(entries[0]?.estimate)
+      })
+    )
   )
 
   it.live("of endless size is dropped at a bound", () =>
