@@ -1,7 +1,8 @@
 /**
  * One HTTP exchange with the model's server. It learns the server's dialect: a request refused with 400 or 422 is sent
  * again in a simpler dialect, and the one that was accepted is used until the process ends. A server that takes a schema
- * and answers in prose does not impose it: later requests say it in a simpler way.
+ * and answers in prose does not impose it: later requests say it in a simpler way. One that fails with 500 and has never
+ * imposed a schema is asked in the simpler way next, and from then on where that helped twice.
  *
  * Bodies are bounded, and redirects are not followed, because the key must not reach another server. Traces and errors
  * never contain a key, a prompt, an answer or the server's text.
@@ -26,6 +27,7 @@ const responseBytesMax = 512 * 1024
 const refusalBytesMax = 16 * 1024
 /** More than there are dialects. */
 const dialectsTriedMax = 9
+const doubtsConfirmedMin = 2
 
 export const makeModelExchange = (
   client: HttpClient.HttpClient,
@@ -34,6 +36,10 @@ export const makeModelExchange = (
   first: Dialect = firstDialect
 ): ModelExchange => {
   let known = first
+  let isSchemaImposed = false
+  /** A 500 may be due to the schema: the next request is without it. */
+  let isDoubted = false
+  let doubtsConfirmed = 0
 
   const send = (request: WireRequest, dialect: Dialect) =>
     client
@@ -49,17 +55,28 @@ export const makeModelExchange = (
       )
 
   return Effect.fnUntraced(function* (request) {
-    let dialect: Dialect = known
+    const doubted = isDoubted && request.answer !== undefined ? wire.simpler(known, "response_format") : undefined
+    let dialect = doubted ?? known
     for (let tried = 0; tried < dialectsTriedMax; tried += 1) {
       const response = yield* send(request, dialect)
       if (response.status >= 200 && response.status < 300) {
         const answer = yield* readAnswer(response, wire)
+        if (request.answer !== undefined) {
+          isDoubted = false
+          isSchemaImposed ||= dialect.schemaBy === "json_schema"
+        }
+        // The first time the server may only have failed for a moment.
+        if (dialect === doubted && ++doubtsConfirmed < doubtsConfirmedMin) return { ...answer, dialect }
         known = request.answer !== undefined && isProse(answer) ? dialectAfterProse(dialect) : dialect
         return { ...answer, dialect }
       }
       const refusal = yield* readRefusal(response)
       const next = isOfDialect(response.status, refusal) ? wire.simpler(dialect, refusal) : undefined
-      if (next === undefined) return yield* statusError(response, yield* Clock.currentTimeMillis)
+      if (next === undefined) {
+        const isDoubtful = response.status === 500 && dialect.schemaBy === "json_schema" && !isSchemaImposed
+        if (request.answer !== undefined) isDoubted = isDoubtful
+        return yield* statusError(response, yield* Clock.currentTimeMillis)
+      }
       dialect = next
     }
     return yield* failed(new AiError.InvalidRequestError({ description: "the server accepts no known request format" }))

@@ -32,6 +32,16 @@ const abilitiesOf = (prepare: (server: ModelServer) => void, format: ModelFormat
     return { abilities: yield* Effect.result(serverAbilities(config)), requests: server.requests }
   }).pipe(Effect.scoped, Effect.provide(layerNodeHttp))
 
+it.live("a schema at which a server fails without a word is left out", () =>
+  Effect.gen(function* () {
+    const { abilities } = yield* abilitiesOf((server) => {
+      server.otherwise = (request) =>
+        formatOf(request) === "json_schema" ? status(500) : answering(isSchemaTold)(request)
+    })
+    expect(abilities).toMatchObject({ _tag: "Success", success: { schemaBy: "json_object" } })
+  })
+)
+
 describe("a schema", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<Refused>, (request: ModelRequest) => boolean, string]> = [
     [

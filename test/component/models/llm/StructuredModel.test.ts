@@ -226,6 +226,46 @@ describe("the dialect of an OpenAI-compatible server", () => {
     )
   )
 
+  it.live("leaves a schema out where the server fails with 500 and does not say why", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = ({ schema }) => (schema === undefined ? answer(tea) : status(500))
+        for (let call = 0; call < 3; call++) expect(yield* model.generate(request)).toEqual(tea)
+        const helped = ["json_schema", "json_object"]
+        expect(sentFormats(server.requests)).toEqual([...helped, ...helped, "json_object"])
+      })
+    )
+  )
+
+  it.live("keeps a schema that a server has imposed, or for which it failed once", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => answer(tea)
+        server.script(status(500))
+        for (let call = 0; call < 2; call++) yield* model.generate(request)
+        server.script(status(500))
+        yield* model.generate(request)
+        const kept = "json_schema"
+        expect(sentFormats(server.requests)).toEqual([kept, "json_object", kept, kept, kept])
+      })
+    )
+  )
+
+  it.live.each([
+    "The model `m` does not exist",
+    "m is not a valid model ID",
+    "Invalid model name passed in model=m",
+    '{"code":"model_not_found"}'
+  ])("is not looked for where the server knows no such model: %s", (message) =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(400, {}, JSON.stringify({ error: { message } }))
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected", status: 400 })
+        expect(server.requests).toHaveLength(1)
+      })
+    )
+  )
+
   it.live("falls from json_schema to json_object to the prompt alone, and is remembered", () =>
     withModel(format, {}, ({ model, server }) =>
       Effect.gen(function* () {
