@@ -75,6 +75,33 @@ describe("a memory that was extracted and is corrected", () => {
     expect(body.answer).not.toContain("Utrecht")
   })
 
+  it("by a restored version of another conversation leaves behind what was put aside, until something newer is said", async () => {
+    const scope = { agentId: "restored", subjectId: "u1" }
+    const say = async (threadId: string, sentAt: string, content: string) =>
+      (
+        await alice.post("/v1/memories", {
+          ...scope,
+          threadId,
+          conversation: [{ id: threadId, role: "user", sentAt, content }],
+          wait: ["vectors", "extraction"]
+        })
+      ).body
+    await say("t1", "2026-01-12T09:00:00Z", "I live in Utrecht.")
+    const { created } = await say("t2", "2026-03-20T09:00:00Z", "I live in Delft now.")
+    await say("t3", "2026-06-02T09:00:00Z", "I live in Leiden now.")
+    const restored = await alice.call("POST", `/v1/memories/${created[0].id}/restore`)
+    const { id } = restored.body.memory
+    const found: ReadonlyArray<Json> = await alice.search({ query: "I live in", include: "messages", ...scope })
+    const corrections = Object.fromEntries(found.map(({ context, metadata }) => [metadata.threadId, context.correctedBy]))
+    expect(corrections).toEqual({ t1: undefined, t2: undefined, t3: id })
+    const asked = () => alice.post("/v1/memories/search", { query: "Where do I live?", mode: "answer", ...scope })
+    expect((await asked()).body.answer).toContain("Delft")
+    const { body } = await alice.post("/v1/context", { query: "Where do I live?", ...scope })
+    expect(body.text).not.toContain("Leiden")
+    await say("t4", "2026-08-02T09:00:00Z", "I live in Leiden now.")
+    expect((await asked()).body.answer).toContain("Leiden")
+  })
+
   it("keeps its message as its source where only its tags change", async () => {
     const { id } = await talked("tagged")
     await alice.call("PATCH", `/v1/memories/${id}`, { body: { tags: ["home"] } })
