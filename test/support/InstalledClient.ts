@@ -17,7 +17,7 @@ export const programEnd = "stored, found, refused, signed, verified, interrupted
 const program = `
 import { type Answer, type Body, type Memory, Muniment, MunimentError, type Query } from "@muniment/client"
 import { verifyAttestation } from "@muniment/client/Attestation"
-import type { SearchAnswers } from "@muniment/client/Contract"
+import type { ContextAnswers, SearchAnswers } from "@muniment/client/Contract"
 import { canonicalJson } from "@muniment/client/CanonicalJson"
 import { walletRequestText } from "@muniment/client/Wallet"
 
@@ -74,6 +74,10 @@ type Refuses<Given, Asked> = Given extends Asked ? false : true
 export const needsKind: Refuses<{ agentId: string; memories: Array<{ data: {} }> }, Body<"create">> = true
 export const needsQuery: Refuses<{ agentId: string }, Query<"search">> = true
 export const decidesByMode: Refuses<"clusters", keyof SearchAnswers["answer"]> = true
+export const decidesByFormat: Refuses<"sections", keyof ContextAnswers["text"]> = true
+export const hasText: Refuses<undefined, ContextAnswers["text"]["text"]> = true
+export const takesMillis: Refuses<number, Query<"search">["asOf"]> = false
+export const takesMillisOfProfiles: Refuses<number, Query<"profile">["asOf"]> = false
 export const hasNamedKinds: Refuses<"other", NonNullable<Answer<"create">["rejected"]>[number]["reason"]> = true
 `
 

@@ -19,10 +19,14 @@ export type Memory = Answer<"get">["memory"]
 /** Query parameters of an endpoint; `never` when it has none. */
 export type Query<Name extends EndpointName> = WithObjects<Endpoints[Name]["query"]>
 
-/** What a URL has as the JSON of an object may be given as the object. */
+/** What a URL has as the JSON of an object may be given as the object, and a moment as milliseconds since the epoch. */
 type WithObjects<Parameters> = [Parameters] extends [never]
   ? never
-  : { readonly [Key in keyof Parameters]: Parameters[Key] | (Key extends "data" | "where" ? object : never) }
+  : {
+      readonly [Key in keyof Parameters]:
+        | Parameters[Key]
+        | (Key extends "data" | "where" ? object : Key extends "asOf" ? number : never)
+    }
 
 /** JSON body of an endpoint; `never` when it has none. */
 export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["body"]>
@@ -64,9 +68,20 @@ export interface SearchAnswers {
   readonly map: Extract<Answer<"search">, { readonly memoryMap: unknown }>
 }
 
+/** What a context answers in each format. */
+export interface ContextAnswers {
+  readonly text: ContextWith<"text" | "sources">
+  readonly json: ContextWith<"sections">
+}
+
+type ContextWith<Parts extends "text" | "sources" | "sections"> = Omit<
+  Answer<"context">,
+  "text" | "sources" | "sections"
+> & { readonly [Part in Parts]-?: NonNullable<Answer<"context">[Part]> }
+
 /**
  * A deposit takes its amount as it is, in US dollars; the mode of a search says what it answers, and its length whether
- * it goes in a URL or in a body (`searchByBody`).
+ * it goes in a URL or in a body (`searchByBody`); the format of a context says what that answers.
  */
 export type ContractClient = DirectCalls & {
   readonly delete: (id: string, options?: DeleteOptions) => Promise<Answer<"delete">>
@@ -74,6 +89,10 @@ export type ContractClient = DirectCalls & {
     query: Query<"search"> & { readonly mode?: Mode },
     options?: Options<"search">
   ) => Promise<SearchAnswers[Mode]>
+  readonly context: <Format extends keyof ContextAnswers = "text">(
+    body: Body<"context"> & { readonly format?: Format },
+    options?: Options<"context">
+  ) => Promise<ContextAnswers[Format]>
   readonly deposit: (
     amountUsd: NonNullable<Query<"deposit">["amount_usd"]>,
     options?: Options<"deposit">
@@ -82,7 +101,7 @@ export type ContractClient = DirectCalls & {
 
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
 type DirectCalls = {
-  readonly [Name in Exclude<EndpointName, "delete" | "deposit" | "search" | "searchByBody">]: (
+  readonly [Name in Exclude<EndpointName, "context" | "delete" | "deposit" | "search" | "searchByBody">]: (
     ...input: [
       ...id: Part<Endpoints[Name]["params"], string>,
       ...query: Part<Query<Name>, Query<Name>>,

@@ -8,6 +8,7 @@ import type {
   Answer,
   Body,
   CallOptions,
+  ContextAnswers,
   ContractClient,
   DeleteOptions,
   Deposited,
@@ -110,10 +111,14 @@ export class Muniment implements ContractClient {
 
   /**
    * Text to paste into a prompt, within `maxTokens`: who the subject is, standing instructions, preferences, what changed
-   * and what is planned, then what bears on `query` or on the last of `messages`.
+   * and what is planned, then what bears on `query` or on the last of `messages`. With format `json` its sections.
    */
-  context(body: Body<"context">, options?: Options<"context">): Promise<Answer<"context">> {
-    return this.#read("context", { method: "POST", path: "/context", body }, options)
+  async context<Format extends keyof ContextAnswers = "text">(
+    body: Body<"context"> & { readonly format?: Format },
+    options?: Options<"context">
+  ): Promise<ContextAnswers[Format]> {
+    const answer = await this.#read("context", { method: "POST", path: "/context", body }, options)
+    return answer as ContextAnswers[Format]
   }
 
   /** One page of whom memories belong to, by id, with the names that they are called by. */

@@ -50,7 +50,7 @@ export const memoryMiddleware = (client: Muniment, options: MiddlewareOptions): 
   /** What bears on the turns, without these. */
   const recall = async (messages: ReadonlyArray<Turn>): Promise<string> => {
     const more = { ...(maxTokens !== undefined && { maxTokens }), ...(timeZone !== undefined && { timeZone }) }
-    return (await client.context({ ...scope, ...more, messages })).text ?? ""
+    return (await client.context({ ...scope, ...more, messages })).text
   }
   const remember = async (prompt: Prompt, answer: string): Promise<void> => {
     const said = lastWords(prompt)

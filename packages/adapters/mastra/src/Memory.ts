@@ -290,7 +290,7 @@ export class MunimentRecall implements Processor<"muniment-recall"> {
     })
     const { agentId = agentDefault, ...options } = this.#options
     const { text } = await this.#client.context({ agentId, subjectId: said.resourceId, messages: turns, ...options })
-    if (text === undefined || text === "") return messages
+    if (text === "") return messages
     return { messages, systemMessages: [...systemMessages, { role: "system" as const, content: text }] }
   }
 }

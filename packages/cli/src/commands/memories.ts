@@ -4,7 +4,7 @@
  */
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Answer, Body, SearchAnswers } from "@muniment/client/Contract"
+import type { Answer, Body, ContextAnswers, SearchAnswers } from "@muniment/client/Contract"
 import { CommandFailed } from "../CommandFailed.ts"
 import { memoryLine } from "../MemoryLine.ts"
 import { shownText } from "../ShownText.ts"
@@ -109,7 +109,7 @@ export const context = Command.make(
       format: json ? "json" : "text"
     }
     const handed = yield* ask((signal) => muniment.context(body, { signal }))
-    return yield* Console.log(json ? JSON.stringify(handed) : (handed.text ?? "").trimEnd() || "Nothing is known.")
+    return yield* Console.log(json ? JSON.stringify(handed) : textOf(handed).trimEnd() || "Nothing is known.")
   })
 ).pipe(
   Command.withDescription("What an agent is handed for its prompt: who a person is, and what bears on a question"),
@@ -120,6 +120,8 @@ export const context = Command.make(
     }
   ])
 )
+
+const textOf = (handed: ContextAnswers[keyof ContextAnswers]): string => ("text" in handed ? handed.text : "")
 
 export const remember = Command.make(
   "remember",

@@ -166,7 +166,7 @@ const contextOf = Effect.fnUntraced(function* (
       )
   )
   if (context.value === undefined) return {}
-  const items = (context.value.sections ?? []).flatMap((section) => section.items)
+  const items = context.value.sections.flatMap((section) => section.items)
   const shown = new Set(items.flatMap(({ id }) => [...indexesOf(evidence, sources.get(id))]))
   const share = evidence.length === 0 ? undefined : shown.size / evidence.length
   return { context: { tokens: context.value.tokens, share, millis: context.millis } }
