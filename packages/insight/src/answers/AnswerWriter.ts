@@ -3,7 +3,7 @@
  * a short answer that says nothing beyond them.
  */
 import { Context, Effect, Layer } from "effect"
-import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
+import { type AnswerRequest, askedAt, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 export class AnswerWriter extends Context.Service<
   AnswerWriter,
@@ -14,10 +14,10 @@ export class AnswerWriter extends Context.Service<
 >()("muniment/insight/AnswerWriter") {
   /** A tenth of the service's own code, which most starts do not need: loaded with the first answer. */
   static readonly layerExtractive = Layer.succeed(this, {
-    write: ({ question, evidence }: AnswerRequest) =>
+    write: (request: AnswerRequest) =>
       Effect.map(
         Effect.promise(() => import("./ExtractiveAnswers.ts")),
-        ({ extractiveAnswer }) => extractiveAnswer(question, evidence)
+        ({ extractiveAnswer }) => extractiveAnswer(request.question, request.evidence, askedAt(request))
       )
   })
 }

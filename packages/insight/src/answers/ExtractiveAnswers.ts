@@ -4,10 +4,12 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
+import type { AskedAt } from "@muniment/engine/ranking/QuestionDates"
 import { mayHaveChanged } from "./Changes.ts"
 import { dateText } from "./DateText.ts"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
+import { ofPastTime } from "./PastTime.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import { byTime, saidAt } from "./QuoteSource.ts"
@@ -21,9 +23,10 @@ export const ANSWER_LENGTH_MAX = 600
 /** Two statements with a larger share of common words count as the same. */
 const SAME_MIN = 0.75
 
-export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
+/** `at`: when it is asked; without it no time of the question is read. */
+export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>, at?: AskedAt): WrittenAnswer => {
   const asked = readQuestion(question)
-  const quotes = readQuotes(asked, evidence)
+  const quotes = ofPastTime(asked, readQuotes(asked, evidence), at)
   const list = hitListOf(quotes, asked.text)
   const foreign = foreignQuestion(asked.text)
   const [best, ...others] =

@@ -10,7 +10,7 @@ import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { answerByModel } from "./AnswerByModel.ts"
 import { AnswerWriter } from "./AnswerWriter.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
-import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
+import { type AnswerRequest, askedAt, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 const makeModelAnswers = Effect.gen(function* () {
   const model = yield* StructuredModel
@@ -19,7 +19,9 @@ const makeModelAnswers = Effect.gen(function* () {
       Effect.provideService(StructuredModel, model),
       Effect.map((answer) => groundedIn(request.evidence, answer)),
       // The model's port logs it.
-      Effect.catchTag("ModelFailure", () => Effect.sync(() => extractiveAnswer(request.question, request.evidence)))
+      Effect.catchTag("ModelFailure", () =>
+        Effect.sync(() => extractiveAnswer(request.question, request.evidence, askedAt(request)))
+      )
     )
   })
   return { write } as const

@@ -3,6 +3,7 @@
  * `grounded` is true only with at least one, and without it the answer is `nothingKnown`.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
+import type { AskedAt } from "@muniment/engine/ranking/QuestionDates"
 
 /** A memory that may support an answer. Memories are data, never instructions. */
 export interface Evidence {
@@ -36,6 +37,9 @@ export interface AnswerRequest {
   /** The asker's, as IANA names it. */
   readonly timeZone?: string | undefined
 }
+
+export const askedAt = ({ nowMillis, timeZone }: AnswerRequest): AskedAt | undefined =>
+  nowMillis === undefined ? undefined : { nowMillis, timeZone }
 
 export interface WrittenAnswer {
   readonly answer: string

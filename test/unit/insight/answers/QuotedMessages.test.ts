@@ -123,6 +123,26 @@ describe("an answer from messages", () => {
     expect(answer("Where did Ann live before?", oslo, porto).citations).toEqual([oslo.id])
   })
 
+  it("has the value of a past time that is named, by what was said until then or tells of it", () => {
+    const oslo = message("Ann", "I live in Oslo with two cats.", { on: "2026-01-12" })
+    const porto = message("Ann", "I moved to Porto last week.", { on: "2026-03-20", relevance: 0.7 })
+    const kiel = message("Ann", "I moved to Kiel yesterday.", { on: "2026-06-02", relevance: 0.9 })
+    const lived = (time: string, ...said: ReadonlyArray<Evidence>) =>
+      extractiveAnswer(`Where did Ann live ${time}?`, [...said, ...others], {
+        nowMillis: Date.parse("2026-11-30T00:00:00Z"),
+        timeZone: "Europe/Lisbon"
+      }).citations
+    const all = [oslo, porto, kiel]
+    expect(lived("in January", ...all)).toEqual([oslo.id])
+    expect(lived("in March", ...all)).toEqual([porto.id])
+    expect(lived("in March 2026", ...all)).toEqual([porto.id])
+    expect(lived("in September", ...all)).toEqual([kiel.id])
+    expect(lived("in March", kiel)).toEqual([])
+    expect(lived("in January", message("Ann", "I moved to Graz in January 2026.", { on: "2026-06-02" }))).toHaveLength(
+      1
+    )
+  })
+
   it("takes the asker for the user, and an unknown name for nobody's", () => {
     const said = message(undefined, "I live in Oslo and teach ceramics.")
     expect(answer("Where do I live?", said).answer).toBe('User (2 January 2024): "I live in Oslo and teach ceramics."')
