@@ -40,6 +40,11 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"text":"[^]*## Standing instructions\\n- Always answer in metric units[^]*nothing steep, my knee hurts/,
     /characters, 3 turns[^]*instructions: Call Tom Captain/
   ],
+  "packages/server/docs/history.md": [
+    /^true false\n.*Porto.*\n.*Lisbon.*\n.*Porto.*\nrestored: .*Porto.*\nextracted: .*Berlin.*\nextracted: .*Porto.*\nextracted: .*Lisbon/,
+    /^\s*$/,
+    /1 cases written[^]*questions +hit@1/
+  ],
   "packages/server/docs/conversations.md": [
     /Lisbon[^]*peanuts/,
     /(?=[^]*"skippedMessages":1)[^]*"created":\[\],"updated":\[\][^]*"existing":\[\{[^]*Lisbon/,

@@ -21,6 +21,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("operations", "Operations: health, backup, upgrade, metrics"),
   page("several-machines", "Several machines"),
   page("context", "Context: the right thing in the prompt"),
+  page("history", "History: what was believed, what changed, and feedback"),
   page("conversations", "Conversations, answers, maps"),
   page("language-model", "A language model"),
   page("search", "How search works"),
