@@ -67,7 +67,7 @@ describe("the text", () => {
       "Bob moved to Bergen (since 4 March 2026) [",
       "## Standing instructions\n- Answer in metric units",
       "## Preferences\n- Bob likes rye bread",
-      "## Changed lately\n- 4 March 2026: Bob moved to Bergen; before: Bob lives in Oslo [",
+      "## Changed lately\n- Before 4 March 2026: Bob lives in Oslo [",
       "## Planned\n- Thu 2 April 2026: Bob visits his sister",
       "## What bears on the question",
       "### Wed 4 March 2026\nBob: I moved to Bergen.\nAssistant: How is the weather there?\nBob: Rain, every single day."
@@ -199,7 +199,7 @@ describe("the request", () => {
     const then = await context({ ...hal, query: "Milan or Turin", asOf })
     expect(then.text).toContain("city Turin")
     expect(then.text).not.toMatch(/Milan|Sing/)
-    expect((await context({ ...hal, query: "Milan or Turin" })).text).toMatch(/Sing[^]*city Milan/)
+    expect((await context({ ...hal, query: "Milan or Turin" })).text).toMatch(/city Milan[^]*Sing/)
     const { body } = await ann.call("GET", `/v1/subjects/hal/profile?asOf=${asOf}`)
     expect(JSON.stringify(body.topics)).toMatch(/Turin/)
     expect(JSON.stringify(body.topics)).not.toMatch(/Milan|Sing/)
