@@ -130,6 +130,14 @@ describe("a conversation of", () => {
     expect(body.error).toContain("/conversation/0/role: is missing")
   })
 
+  it("by one fault alone where it has a role: what an item without one lacks is not said of it", async () => {
+    const conversation = [{ role: "user", content: "My name is Ada.", sentAt: "2026-03-20" }]
+    const { body, status } = await alice.post("/v1/memories", { agentId: "elsewhere", conversation })
+    const message =
+      "expected an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z, or seconds or milliseconds since the epoch"
+    expect([status, body.details]).toEqual([400, [{ path: "/conversation/0/sentAt", message }]])
+  })
+
   it("Anthropic too, in the order in which things were said", async () => {
     await remember("anthropic", anthropic)
     expect(await saidIn("anthropic")).toEqual([

@@ -106,6 +106,8 @@ const ConversationMessage = MessageFields.check(
 /** What OpenAI's Responses API has between messages: calls of tools, what they gave, what the model thought. */
 const TurnItem = Schema.StructWithRest(
   Schema.Struct({
+    // First, so that what has a role is refused for it, and is known not to be meant as an item.
+    role: Schema.optionalKey(Schema.Never),
     type: Schema.String.check(
       Schema.isPattern(/(?:_call|_output|_request|_response|_tools)$|^(?:reasoning|item_reference)$/, {
         expected: "the type of an item, such as `function_call`"
@@ -113,8 +115,7 @@ const TurnItem = Schema.StructWithRest(
     ).annotate({
       description: "An item without a role, as OpenAI's Responses API has them: a message of role `tool`.",
       examples: ["function_call", "function_call_output"]
-    }),
-    role: Schema.optionalKey(Schema.Never)
+    })
   }),
   [JsonFields]
 )

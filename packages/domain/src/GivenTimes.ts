@@ -184,7 +184,8 @@ const anyMoment = (wanted: string, isForm: (text: string) => boolean) =>
     .annotate({ expected: wanted })
     .check(Schema.makeFilter(momentFault(wanted, isForm), { expected: wanted }))
 
-const saidForms = "an ISO 8601 date-time with its offset, or seconds or milliseconds since the epoch"
+const saidForms =
+  "an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z, or seconds or milliseconds since the epoch"
 
 /** When something was said, as this service names it: its text has an offset. */
 export const SaidAt = anyMoment(saidForms, (text) => moment.test(text))

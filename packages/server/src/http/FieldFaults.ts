@@ -27,7 +27,7 @@ const faultsOf = (
       return issue.issues.flatMap((inner) => faultsOf(inner, path, issue.ast))
     case "AnyOf":
       return issue.issues.length > 0
-        ? issue.issues.flatMap((inner) => faultsOf(inner, path, undefined))
+        ? meantOf(issue.issues).flatMap((inner) => faultsOf(inner, path, undefined))
         : [{ path, message: wantedFor(issue) }]
     case "Filter":
       // A rule over several fields names the one that is wrong.
@@ -49,6 +49,17 @@ const faultsOf = (
       return [{ path, message: saidBy(issue) ?? "not valid" }]
   }
 }
+
+/** Of the forms that a value may have, those that do not refuse a field of it; all where each does. */
+const meantOf = (forms: ReadonlyArray<SchemaIssue.Issue>): ReadonlyArray<SchemaIssue.Issue> => {
+  const meant = forms.filter((form) => !refusesField(form))
+  return meant.length > 0 ? meant : forms
+}
+
+const refusesField = (form: SchemaIssue.Issue): boolean =>
+  form._tag === "Composite"
+    ? form.issues.some(refusesField)
+    : form._tag === "Pointer" && form.issue._tag === "InvalidType" && SchemaAST.isNever(form.issue.ast)
 
 /** A list that must have an entry lacks the first one. */
 const missing = (path: ReadonlyArray<PropertyKey>): FieldFault => {
