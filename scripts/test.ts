@@ -12,7 +12,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { fetchModel } from "@muniment/models/ModelFiles"
-import { fileSecondsFile, nameOfFile } from "../test/support/SlowestFirst.ts"
+import { fileSecondsFile, nameOfFile } from "../test/support/fileSeconds.ts"
 
 interface FileResult {
   readonly name: string

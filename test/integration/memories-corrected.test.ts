@@ -92,7 +92,9 @@ describe("a memory that was extracted and is corrected", () => {
     const restored = await alice.call("POST", `/v1/memories/${created[0].id}/restore`)
     const { id } = restored.body.memory
     const found: ReadonlyArray<Json> = await alice.search({ query: "I live in", include: "messages", ...scope })
-    const corrections = Object.fromEntries(found.map(({ context, metadata }) => [metadata.threadId, context.correctedBy]))
+    const corrections = Object.fromEntries(
+      found.map(({ context, metadata }) => [metadata.threadId, context.correctedBy])
+    )
     expect(corrections).toEqual({ t1: undefined, t2: undefined, t3: id })
     const asked = () => alice.post("/v1/memories/search", { query: "Where do I live?", mode: "answer", ...scope })
     expect((await asked()).body.answer).toContain("Delft")

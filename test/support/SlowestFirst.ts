@@ -3,14 +3,8 @@
  * is what `npm test -- --record` noted; a file that it does not know comes first.
  */
 import { readFileSync } from "node:fs"
-import { join, relative, resolve } from "node:path"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
-
-export const fileSecondsFile = join(import.meta.dirname, "fileSeconds.json")
-const repository = resolve(import.meta.dirname, "../..")
-
-/** As the notes name a file. */
-export const nameOfFile = (path: string): string => relative(repository, path).replaceAll("\\", "/")
+import { fileSecondsFile, nameOfFile } from "./fileSeconds.ts"
 
 export class SlowestFirst extends BaseSequencer {
   override sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
