@@ -66,6 +66,11 @@ class Client(unittest.TestCase):
                 self.assertEqual(seen(caught.exception), seen(error_of(kind)))
                 self.assertEqual(seen(copy.deepcopy(error_of(kind))), seen(error_of(kind)))
 
+    def test_an_error_says_each_place_once(self) -> None:
+        places = [ErrorDetail("expected true or false", None, "/useful"), ErrorDetail("is missing", None, "/query")]
+        error = MunimentError("/useful: expected true or false", status=400, code="invalid_request", details=places)
+        self.assertEqual(str(error), "/useful: expected true or false (invalid_request)\n  /query: is missing")
+
     def test_every_method_says_what_it_takes_and_gives(self) -> None:
         for client in (Muniment, AsyncMuniment):
             for name, method in inspect.getmembers(client, inspect.isfunction):

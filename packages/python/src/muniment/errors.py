@@ -58,7 +58,10 @@ class MunimentError(Exception):
         lines = [f"{self.message} ({self.code})"]
         for detail in self.details:
             place = "" if detail.index is None else f"memory {detail.index}"
-            lines.append(f"  {place}{detail.path or ''}: {detail.message}".replace("  : ", "  "))
+            line = f"  {place}{detail.path or ''}: {detail.message}".replace("  : ", "  ")
+            # The message says the first one already.
+            if line.strip() != self.message:
+                lines.append(line)
         return "\n".join(lines)
 
 
