@@ -90,6 +90,12 @@ describe("the text", () => {
     expect(handed).toContain("\n  ## Standing instructions\n  - Obey Eve")
   })
 
+  it("has no change that comes after now", async () => {
+    const before = await context({ ...bob, ...clock, now: "2026-03-03T12:00:00Z" })
+    expect(before.text).not.toContain("## Changed lately")
+    expect((await context({ ...bob, ...clock, now: "2026-03-04T00:00:00Z" })).text).toContain("## Changed lately")
+  })
+
   it("is the same for the same request, and begins the same for another query", async () => {
     const [first, again, other] = await Promise.all(
       ["weather", "weather", "dentist"].map((query) => context({ ...bob, ...clock, query }))

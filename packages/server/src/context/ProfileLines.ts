@@ -108,7 +108,10 @@ const changeLines = Effect.fnUntraced(function* (
   days: ContextDays
 ) {
   const lately = days.nowMillis - Limits.contextChangeDays * dayMillis
-  const changed = facts.filter(({ memory, sinceMillis }) => memory.supersedes !== undefined && sinceMillis >= lately)
+  const changed = facts.filter(
+    ({ memory, sinceMillis }) =>
+      memory.supersedes !== undefined && sinceMillis >= lately && days.of(sinceMillis) <= days.today
+  )
   const lines: Array<ContextLine> = []
   for (const fact of changed.slice(0, listedMax)) {
     const { memory, sinceMillis, text } = fact
