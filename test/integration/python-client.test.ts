@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { callLimits } from "@muniment/client/CallLimits"
 import { Muniment, type MunimentOptions } from "@muniment/client/Muniment"
+import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { packWheel } from "../../scripts/pack.ts"
@@ -31,6 +32,38 @@ const settingNames: Readonly<Record<Names<MunimentOptions>, string | undefined>>
   timeoutMillis: "timeout",
   wallet: "wallet"
 }
+
+/** What is read of the published document. */
+interface Shape {
+  readonly $ref?: string
+  readonly anyOf?: ReadonlyArray<Shape>
+  readonly oneOf?: ReadonlyArray<Shape>
+  readonly properties?: Readonly<Record<string, Shape>>
+}
+interface PublishedCall {
+  readonly operationId: string
+  readonly parameters?: ReadonlyArray<{ readonly in: string; readonly name: string }>
+  readonly requestBody?: { readonly content: { readonly "application/json": { readonly schema: Shape } } }
+}
+interface Published {
+  readonly components: { readonly schemas: Readonly<Record<string, Shape>> }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, PublishedCall>>>>
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Groups of the contract whose calls a client has. */
+const ofCallers = new Set([
+  "memories",
+  "context",
+  "events",
+  "schemas",
+  "attestations",
+  "credits",
+  "account",
+  "keys",
+  "hooks"
+])
 
 const source = join(repository, "packages", "python")
 const { directory, missing, run } = pythonVenv("packages/python/requirements-test.txt")
@@ -94,15 +127,49 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
       .flatMap((group) => Object.values(group.endpoints))
       // The length of a search decides how it is sent.
       .filter(({ identifier }) => identifier !== "searchByBody")
-      .map(({ identifier }) => String(identifier).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+      .map(({ identifier }) => snakeCase(String(identifier)))
     const shown = await run(["-c", "import muniment; print(*dir(muniment.Muniment), *dir(muniment.AsyncMuniment))"], {
       environment: { PYTHONPATH: installed }
     })
     expect(shown.trim().split(" ")).toEqual(expect.arrayContaining([...named, ...named]))
   })
 
+  it("takes every field of a call's query and body that the contract has", async () => {
+    const script = [
+      "import inspect, json, muniment",
+      "methods = inspect.getmembers(muniment.Muniment, inspect.isfunction)",
+      "print(json.dumps({name: list(inspect.signature(method).parameters) for name, method in methods}))"
+    ].join("\n")
+    const taken: Record<string, string[]> = JSON.parse(
+      await run(["-c", script], { environment: { PYTHONPATH: installed } })
+    )
+    const { components, paths }: Published = JSON.parse(JSON.stringify(openApiDocument()))
+    const fieldsOf = (shape: Shape | undefined): ReadonlyArray<string> => {
+      const { $ref, anyOf = [], oneOf = [], properties = {} } = shape ?? {}
+      const named = $ref === undefined ? [] : fieldsOf(components.schemas[$ref.split("/").at(-1)!])
+      return [...named, ...Object.keys(properties), ...[...anyOf, ...oneOf].flatMap(fieldsOf)]
+    }
+    const calls = Object.values(paths)
+      .flatMap((path) => Object.values(path))
+      .map(({ operationId, parameters = [], requestBody }) => {
+        const [group = "", name = ""] = operationId.split(".")
+        const inQuery = parameters.flatMap((one) => (one.in === "query" ? [one.name] : []))
+        const inBody = fieldsOf(requestBody?.content["application/json"].schema)
+        return { group, method: snakeCase(name), fields: new Set([...inQuery, ...inBody]) }
+      })
+      .filter(({ group, method }) => ofCallers.has(group) && taken[method] !== undefined)
+    expect(calls.length).toBeGreaterThan(40)
+    const lacking = calls.flatMap(({ fields, method }) =>
+      [...fields]
+        .filter((field) => !taken[method]!.some((name) => name.replace(/_$/, "") === snakeCase(field)))
+        .map((field) => `${method}: ${field}`)
+    )
+    // A mode is a method of its own; a claim travels whole; Python reads JSON, not CSV.
+    const otherwise = /^(?:search: mode|batch_update: update|attest: \w+|(?:statement|costs): format)$/
+    expect(lacking.filter((one) => !otherwise.test(one))).toEqual([])
+  })
+
   it("mirrors the TypeScript client: methods, settings, limits", async () => {
-    const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     const script = [
       "import inspect, json, muniment",
       "from muniment import limits",

@@ -126,6 +126,17 @@ class Client(unittest.TestCase):
         self.assertEqual(talked.body["conversation"][0]["sentAt"], "2026-11-21T12:00:00+00:00")
         self.assertEqual(talked.body["conversationDate"], "2026-11-21")
 
+    def test_a_moment_without_a_zone_is_local(self) -> None:
+        naive = datetime(2026, 3, 2, 9, 30)
+        found = WireAnswer(200, {"success": True, "results": [], "searchedAt": "now"})
+        with WireServer(lambda i: CREATED if i == 0 else found) as server, Muniment(server.url, "key") as client:
+            client.create(agent_id="a", conversation=[Message("user", "hi", sent_at=naive)])
+            client.batch_search(queries=[], as_of=naive, now=naive)
+        talked, searched = server.requests
+        for given in (talked.body["conversation"][0]["sentAt"], searched.body["asOf"], searched.body["now"]):
+            self.assertIsNotNone(datetime.fromisoformat(given).tzinfo)
+            self.assertEqual(datetime.fromisoformat(given).timestamp(), naive.timestamp())
+
     def test_add_takes_a_text_or_messages(self) -> None:
         with WireServer(lambda _: CREATED) as server, Muniment(server.url, "key") as client:
             client.add("I live in Oslo")

@@ -57,12 +57,15 @@ def given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {wire_name(name): _member(name, value) for name, value in arguments.items() if value is not None}
 
 
+#: Arguments that are a moment. A `datetime` without a zone is local there, as in Python itself; of `event_date_from`,
+#: `event_date_to` and of data it travels as it is.
+_MOMENTS = frozenset({"as_of", "expires_at", "now", "sent_at"})
+
+
 def _member(name: str, value: Any) -> Any:
-    """The end of a memory is the one time that the wire has as milliseconds. A time without a zone is local there, and
-    elsewhere of the zone that the call names.
-    """
-    if name == "expires_at" and isinstance(value, datetime):
-        return round(value.timestamp() * 1_000)
+    """The end of a memory is the one time that the wire has as milliseconds."""
+    if name in _MOMENTS and isinstance(value, datetime):
+        return round(value.timestamp() * 1_000) if name == "expires_at" else value.astimezone(value.tzinfo).isoformat()
     return encoded(value)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal, Protocol, Union
 
-#: A moment: ISO 8601, or a `datetime`, which without a zone is of the zone that the call names.
+#: A moment: ISO 8601 with its offset, or a `datetime`, which without a zone is local.
 Moment = Union[str, datetime]
 #: A day or a moment.
 Day = Union[str, date]
@@ -22,15 +22,18 @@ Rerank = Literal["model"]
 
 @dataclass(frozen=True)
 class NewMemory:
+    """A memory to be stored: its kind, and the data that the kind's schema asks for.
+
+    `id` replaces the record of that id, only of kinds without `unique_on`; its older data is not kept. `ttl` is a life
+    such as `30d`, `expires_at` its end: milliseconds since the epoch, or a `datetime`.
+    """
+
     kind: str
     data: Mapping[str, Any]
-    #: Only for kinds without `unique_on`: update this record.
     id: str | None = None
-    #: Such as `30d`.
     ttl: str | None = None
     tags: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
-    #: Milliseconds since the epoch, or a `datetime`.
     expires_at: float | datetime | None = None
 
 
@@ -42,15 +45,19 @@ class SdkModel(Protocol):
 
 @dataclass(frozen=True)
 class Message:
+    """A message of a conversation.
+
+    `content` is a text, or parts as model APIs have them, and `tool_calls` calls of tools as OpenAI has them. By its
+    `id` a message that is sent again is known. `name` is who wrote it, as questions name them. `sent_at` is when: ISO
+    8601 with its offset, a `datetime` (local without a zone), or seconds or milliseconds since the epoch; the day of
+    the conversation by default.
+    """
+
     role: Literal["user", "human", "assistant", "ai", "model", "system", "developer", "tool", "function"]
-    #: A text, or the parts of a message as model APIs have them.
     content: str | Sequence[Mapping[str, Any] | str] | None
     id: str | None = None
-    #: Who wrote it, as questions name them.
     name: str | None = None
-    #: ISO 8601 with its offset, or seconds or milliseconds since the epoch; the day of the conversation by default.
     sent_at: str | float | datetime | None = None
-    #: Calls of tools, as OpenAI has them.
     tool_calls: Sequence[Mapping[str, Any]] | None = None
 
 
