@@ -212,11 +212,22 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     expect(await example("wallet.py")).toMatch(/has a memory: True\nsigned by the service: True\n$/)
   })
 
-  it("shows code in its README that runs", async () => {
-    const environment = await asAccount("python-readme")
-    const readme = readFileSync(join(source, "README.md"), "utf8")
-    const blocks = [...readme.matchAll(/```python\n([^]*?)```/g)].map(([, code = ""]) => code)
-    expect(blocks.length).toBeGreaterThan(1)
-    expect(await run(["-c", blocks.join("\n")], { environment })).toContain("Alice lives in Seattle")
+  it("shows code on its pages that runs, and in that of the handbook code that passes the strict type check", async () => {
+    const environment = await asAccount("python-pages")
+    const codeOf = (file: string) =>
+      [...readFileSync(join(repository, file), "utf8").matchAll(/```python\n([^]*?)```/g)]
+        .map(([, code]) => code)
+        .join("\n")
+    const readme = await run(["-c", codeOf("packages/python/README.md")], { environment })
+    expect(readme).toContain("Alice lives in Seattle")
+    const history = codeOf("packages/server/docs/history.md")
+    const told = await run(["-c", history], { environment })
+    expect(told).toMatch(/Mira lives in Lisbon[^]*Always answer in metric units[^]*\nhome Mira lives in Lisbon\n/)
+    expect(told).toMatch(
+      / extracted Mira moved to Porto[^]* extracted Mira lives in Lisbon\nMira lives in Lisbon\n-1 user I'm Mira/
+    )
+    const options = ["--strict", "--python-version", "3.10", "--cache-dir", join(directory, "mypy")]
+    for (const code of [history, codeOf("packages/server/docs/context.md")])
+      expect(await run(["-m", "mypy", ...options, "-c", code], { environment })).toContain("Success: no issues found")
   })
 })

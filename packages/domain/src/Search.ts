@@ -100,7 +100,7 @@ const clockParameters = {
 }
 
 const asOfText =
-  "Point in time, milliseconds since the epoch or ISO 8601 with its offset: what was stored and latest then, of what is still there. Default: now."
+  "Point in time, ISO 8601 with its offset, or milliseconds since the epoch: what was stored and latest then, whenever it was said, of what is still there. Default: now."
 export const AsOf = SaidAt.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z", 1_795_253_400_000] })
 /** The same in a URL. */
 export const AsOfText = SaidAtText.annotate({ description: asOfText, examples: ["2026-11-21T09:30:00Z"] })
