@@ -122,7 +122,9 @@ const cases = Command.make(
     const files = yield* FileSystem.FileSystem
     yield* Effect.mapError(files.writeFileString(out, lines, { mode: ownerOnly }), commandFailed)
     return yield* Console.log(
-      json ? JSON.stringify({ cases: made.length, file: out }) : `${made.length} cases written to ${shownText(out)}.`
+      json
+        ? JSON.stringify({ cases: made.length, file: out })
+        : `${made.length} ${made.length === 1 ? "case" : "cases"} written to ${shownText(out)}.`
     )
   })
 ).pipe(
