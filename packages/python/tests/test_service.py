@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 import unittest
+from typing import Any
 
 from muniment import AsyncMuniment, InvalidRequestError, Message, Muniment, NewMemory, NotFoundError, SearchQuery
 from muniment.attestation import verify_attestation
@@ -80,6 +81,22 @@ class Service(unittest.TestCase):
         (version,) = memory.history(stored.id).versions
         self.assertEqual((version.how, version.memory.feedback), ("stored", judged.feedback))
         self.assertEqual(memory.restore(stored.id).memory.id, stored.id)
+
+    def test_restores_a_version_over_what_a_message_says(self) -> None:
+        of: dict[str, Any] = {"agent_id": "restored", "subject_id": "ann"}
+        for day, city in (("2026-03-02", "Lisbon"), ("2026-05-11", "Porto")):
+            said = [Message("user", f"I live in {city}.", sent_at=f"{day}T09:00:00Z")]
+            self.memory.create(**of, thread_id=day, conversation=said, wait="extraction")
+        [home] = self.memory.list(**of, kind="factual_memory").memories
+        older = self.memory.history(home.id).versions[1]
+        handed = self.memory.context(**of, query="Where do I live?", as_of=older.at)
+        self.assertIn("Lisbon", handed.text)
+        self.assertNotIn("Porto", handed.text)
+        restored = self.memory.restore(older.memory.id).memory
+        hits = self.memory.search(**of, query="Where do I live?", include="messages").memories
+        corrected = {str(hit.data["text"]): hit.context.corrected_by for hit in hits}
+        self.assertEqual(corrected, {"I live in Lisbon.": None, "I live in Porto.": restored.id})
+        self.assertIn("Lisbon", self.memory.answer(**of, query="Where do I live?").answer)
 
     def test_repeats_a_write_without_doing_it_twice(self) -> None:
         key = secrets.token_hex(8)

@@ -48,6 +48,8 @@ class Context:
     metadata: JsonObject | None = None
     #: Of a message, in a search with `context`: the turns next to it, oldest first.
     around: tuple[TurnAround, ...] | None = None
+    #: Of a message, in a search: the memory that was taken from it and corrected since, or restored in its place.
+    corrected_by: str | None = None
 
 
 @dataclass(frozen=True)
