@@ -166,6 +166,22 @@ it("leaves what was said later, and what the model read when it came", async () 
   expect((await reread({ agentId: "order", dryRun: true })).body.accounts).toEqual([])
 })
 
+it("reads once more what the model could not read when it came", async () => {
+  const isOfKettle = (request: ModelRequest) => textsOf(request, "MESSAGES").join().includes("K71")
+  model.otherwise = (request) => (isOfKettle(request) ? { kind: "length", text: "{" } : ofKettles(request))
+  const conversation = [said(kettle(71), 1), said(kettle(72), 2)]
+  const { body } = await call("POST", "/v1/memories", { agentId: "cut", wait: "extraction", conversation })
+  expect([body.extraction, body.extractionProblem.code]).toEqual(["partial", "model_truncated"])
+  expect(await kettlesOf("cut")).toEqual(facts([72]))
+  model.otherwise = ofKettles
+  model.requests.length = 0
+  expect((await reread({ agentId: "cut" })).body.accounts).toMatchObject([{ messages: 1 }])
+  await untilRead(1)
+  expect(model.requests.map((request) => textsOf(request, "MESSAGES"))).toEqual([[kettle(71)]])
+  expect(await kettlesOf("cut")).toEqual(facts([71, 72]))
+  expect((await reread({ agentId: "cut" })).body.accounts).toEqual([])
+})
+
 it("does not learn from a message that is erased while it is read", async () => {
   model.requests.length = 0
   model.otherwise = (request) => ({ kind: "slow", millis: 1_500, then: ofKettles(request) })

@@ -135,7 +135,7 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
       } satisfies Check)
 })
 
-const readAgain = 'take another model, then "muniment reread"'
+const readAgain = 'take another model, or switch its thinking off; then "muniment reread"'
 const lookAtModel = "look at the MUNIMENT_LLM_ settings and at the model's server"
 
 const trialMessage = { role: "user", content: "My name is Alice and I live in Seattle." } as const

@@ -115,7 +115,9 @@ export interface Extraction {
   readonly summary: string | undefined
   /** Indexes into `messages`, or from the end of `context` (-1 is its last), of those that their writer asked not to keep. */
   readonly withheld?: ReadonlyArray<number> | undefined
-  /** Why a model left out a message, which it is not asked again. */
+  /** Indexes into `messages` of those that a model could not read, and is not asked again. */
+  readonly leftOut?: ReadonlyArray<number> | undefined
+  /** Why. */
   readonly problem?: ModelFailure | undefined
 }
 

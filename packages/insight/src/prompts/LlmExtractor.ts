@@ -113,9 +113,13 @@ export const LlmExtractor = {
             tellEndless,
             found: [],
             dropped: [],
-            withheld: new Set()
+            withheld: new Set(),
+            leftOut: new Set(),
+            endless: new Set()
           }
           for (const part of parts) yield* readPart(reading, part)
+          // The reading is over: who wants the message read once more wants it asked for.
+          for (const hash of reading.endless) tooLarge.delete(hash)
           return extractionOf(reading)
         })
         return {
@@ -186,7 +190,10 @@ interface Reading {
   readonly dropped: Array<DroppedCandidate>
   /** Numbers of messages. */
   readonly withheld: Set<number>
-  problem?: ModelFailure
+  /** Numbers of messages whose reply did not end. */
+  readonly leftOut: Set<number>
+  /** Their windows, by `hashOf`. */
+  readonly endless: Set<number>
 }
 
 /** A line of KNOWN with what it stands for. */
@@ -272,19 +279,20 @@ const hashOf = ({ flatKinds, kinds, window }: Part): number =>
 const readHalves = (reading: Reading, part: Part): Effect.Effect<void, ModelFailure> => {
   const halves = halvesOf(part.window)
   return halves === undefined
-    ? leaveOut(reading)
+    ? leaveOut(reading, part)
     : Effect.forEach(halves, (window) => readPart(reading, { ...part, window }), { discard: true })
 }
 
-const leaveOut = (reading: Reading) => {
-  reading.problem = endless
-  return reading.tellEndless
+const leaveOut = ({ endless: windows, leftOut, tellEndless }: Reading, part: Part) => {
+  windows.add(hashOf(part))
+  for (const { number } of part.window.pieces) leftOut.add(number)
+  return tellEndless
 }
 
 const endless = new ModelFailure({
   reason: "truncated",
   message:
-    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; take another model, then muniment reread"
+    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
 })
 
 interface Faulty {
@@ -326,7 +334,7 @@ const settle = ({ dropped, found }: Reading, judgement: Judgement, known: Readon
   found.push(supersedes === undefined ? candidate : { ...candidate, supersedes })
 }
 
-const extractionOf = ({ dropped, found, problem, withheld }: Reading): Extraction => {
+const extractionOf = ({ dropped, found, leftOut, withheld }: Reading): Extraction => {
   // What takes the place of a candidate carries its words on.
   const isWithheld = ({ sources, supersedes }: Candidate): boolean =>
     sources.some((source) => withheld.has(source + 1)) || (typeof supersedes === "object" && isWithheld(supersedes))
@@ -345,7 +353,8 @@ const extractionOf = ({ dropped, found, problem, withheld }: Reading): Extractio
     ],
     summary: undefined,
     withheld: [...withheld].map((number) => number - 1),
-    problem
+    leftOut: [...leftOut].map((number) => number - 1),
+    problem: leftOut.size > 0 ? endless : undefined
   }
 }
 

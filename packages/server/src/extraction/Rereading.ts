@@ -3,7 +3,7 @@
  * pending readings of one prompt each, oldest first, which `PendingReadings` carries out behind all others.
  *
  * Invariants: a message is read again once by each model, however often this runs and wherever it was cut off; not while
- * it is to be read anyway, nor if the model read it when it came; messages that are gone, and what tools said, are not.
+ * it is to be read anyway, nor if the model could read it when it came; messages that are gone, and what tools said, are not.
  */
 import { Effect, Option } from "effect"
 import type { Account } from "@muniment/domain/Account"
@@ -29,7 +29,7 @@ import { turnOf } from "./ConversationMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
 import type { RequestReadings } from "./RequestReadings.ts"
 import { saidAt, storedMessage } from "./StoredMessage.ts"
-import { atOnceMark } from "./ThreadReading.ts"
+import { atOnceMark, leftOutMark } from "./ThreadReading.ts"
 
 export interface RereadQuery {
   readonly accounts: ReadonlyArray<Account>
@@ -138,8 +138,8 @@ const portionsOf = Effect.fnUntraced(function* (parts: Parts, namespace: Namespa
     const marks = places.flatMap(({ key }) => marksOf(parts, key))
     const read = yield* host.answer(namespace, { _tag: "Processed", scope, keys: marks })
     const isDue = ({ key, saidMillis }: Place): boolean => {
-      const [own, atOnce, again] = marksOf(parts, key).map((mark) => read.has(mark))
-      const isRead = again === true || (own === true && atOnce === true)
+      const [own, atOnce, again, leftOut] = marksOf(parts, key).map((mark) => read.has(mark))
+      const isRead = again === true || (own === true && atOnce === true && leftOut !== true)
       return saidMillis >= sinceMillis && !isRead && !waiting.has(waitingKey(scope, key))
     }
     portions.push(...portionsIn(scope, places, isDue, ({ key }) => read.has(key)))
@@ -148,9 +148,12 @@ const portionsOf = Effect.fnUntraced(function* (parts: Parts, namespace: Namespa
   return portions.toSorted((left, right) => left.messages[0]!.saidMillis - right.messages[0]!.saidMillis)
 })
 
-/** Under which a message counts as read: as it came, by rules before the model that then read it, by the model again. */
-const marksOf = ({ extractor }: Parts, key: string) =>
-  [key, atOnceMark(extractor.name, key), readAgainMark(extractor.name, key)] as const
+/**
+ * Under which a message counts as read: as it came, by rules before the model that then read it, by the model again; and
+ * the one by which the model could not read it.
+ */
+const marksOf = ({ extractor: { name } }: Parts, key: string) =>
+  [key, atOnceMark(name, key), readAgainMark(name, key), leftOutMark(name, key)] as const
 
 const readAgainMark = (model: string, key: string): string => sha256Hex(`again ${model} ${key}`)
 

@@ -189,6 +189,9 @@ const atOnceToken = ({ fingerprint, key }: IdempotencyToken): IdempotencyToken =
 /** Marks a message as read by rules, whose reader, a model, is still to come. */
 export const atOnceMark = (model: string, readKey: string): string => sha256Hex(`at once ${model} ${readKey}`)
 
+/** Marks a message that counts as read, and that the model could not read. */
+export const leftOutMark = (model: string, readKey: string): string => sha256Hex(`left out ${model} ${readKey}`)
+
 /** They came after messages that are read again. */
 const withoutTurns = (before: ConversationContext | undefined): ConversationContext | undefined =>
   before && { ...before, turns: [] }
@@ -234,9 +237,12 @@ const committed = Effect.fnUntraced(function* <E>(
     ...(around.isAtOnce === true && { token: token && atOnceToken(token), reads: undefined }),
     namespace,
     shown: [...(around.shown?.values() ?? [])],
-    marks: [...around.messages, ...(around.erased ?? [])].map(({ readKey }) =>
-      around.isAtOnce === true ? atOnceMark(extractor.name, readKey) : readKey
-    ),
+    marks: [
+      ...[...around.messages, ...(around.erased ?? [])].map(({ readKey }) =>
+        around.isAtOnce === true ? atOnceMark(extractor.name, readKey) : readKey
+      ),
+      ...(extraction.leftOut ?? []).map((at) => leftOutMark(extractor.name, around.messages[at]!.readKey))
+    ],
     isAtOnce: around.isAtOnce === true
   }
   return yield* store(scope, extraction).pipe(
