@@ -126,6 +126,19 @@ class Client(unittest.TestCase):
         self.assertEqual(talked.body["conversation"][0]["sentAt"], "2026-11-21T12:00:00+00:00")
         self.assertEqual(talked.body["conversationDate"], "2026-11-21")
 
+    def test_answers_say_what_could_not_be_read_or_opened(self) -> None:
+        problem = {"code": "model_timeout", "message": "it is asked again"}
+        partial = {"success": True, "created": [], "updated": [], "extraction": "partial", "extractionProblem": problem}
+        grant = {"index": 0, "grantor": "0xa", "reason": "expired", "message": "it has ended"}
+        found = {"success": True, "memories": [], "searchedAt": "now", "unusableGrants": [grant]}
+        replies = [WireAnswer(200, partial), WireAnswer(200, found)]
+        with WireServer(lambda i: replies[i]) as server, Muniment(server.url, "key") as client:
+            created = client.create(agent_id="a", conversation="hi")
+            [unusable] = client.search(query="q").unusable_grants
+        self.assertEqual(created.extraction, "partial")
+        self.assertEqual(created.extraction_problem and created.extraction_problem.code, "model_timeout")
+        self.assertEqual((unusable.grantor, unusable.reason), ("0xa", "expired"))
+
     def test_a_moment_without_a_zone_is_local(self) -> None:
         naive = datetime(2026, 3, 2, 9, 30)
         found = WireAnswer(200, {"success": True, "results": [], "searchedAt": "now"})

@@ -175,6 +175,16 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class UnusableGrant:
+    #: Its place among the grants of the call, from 0.
+    index: int
+    reason: str
+    message: str
+    #: As the grant spells it.
+    grantor: str | None = None
+
+
+@dataclass(frozen=True)
 class PromptContext:
     """What an agent is handed for its prompt: `text` to be pasted, or with `format="json"` its `sections`."""
 
@@ -188,6 +198,8 @@ class PromptContext:
     sections: tuple[ContextSection, ...] = ()
     #: By grantor: the service vouches for where shared memories come from.
     source_attestations: Mapping[str, SignedAttestation] | None = None
+    #: Grants of the call that opened nothing, and why.
+    unusable_grants: tuple[UnusableGrant, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -308,6 +320,13 @@ class LeftOutMessage:
 
 
 @dataclass(frozen=True)
+class ExtractionProblem:
+    code: str
+    #: Why, and whether the service tries again.
+    message: str
+
+
+@dataclass(frozen=True)
 class Created:
     created: tuple[MemoryEntry, ...]
     updated: tuple[MemoryEntry, ...]
@@ -319,8 +338,10 @@ class Created:
     left_out: tuple[LeftOutMessage, ...] = ()
     #: Images, files and other parts without text: named, not kept.
     skipped_parts: int | None = None
-    #: `pending`: the messages are stored, and are read later.
-    extraction: Literal["done", "pending"] | None = None
+    #: `pending`: the messages are stored, and are read later; `partial`: rules have read them, and the language model
+    #: could not, for the reason in `extraction_problem`.
+    extraction: Literal["done", "pending", "partial"] | None = None
+    extraction_problem: ExtractionProblem | None = None
 
 
 @dataclass(frozen=True)
@@ -374,6 +395,8 @@ class FoundMemories:
     searched_at: str
     #: By grantor: the service vouches for where shared memories come from.
     source_attestations: Mapping[str, SignedAttestation] | None = None
+    #: Grants of the call that opened nothing, and why.
+    unusable_grants: tuple[UnusableGrant, ...] = ()
     explain: JsonObject | None = None
     #: With `rerank="model"`: whether the language model put the hits in order; if not, they have their usual one.
     reranked: bool | None = None
@@ -395,6 +418,8 @@ class Answer:
     #: Not grounded: what was found, best first. It may or may not answer.
     hits: tuple[FoundMemory, ...] = ()
     source_attestations: Mapping[str, SignedAttestation] | None = None
+    #: Grants of the call that opened nothing, and why.
+    unusable_grants: tuple[UnusableGrant, ...] = ()
     explain: JsonObject | None = None
     #: With `rerank="model"`: whether the language model put the hits in order; if not, they have their usual one.
     reranked: bool | None = None
@@ -424,6 +449,11 @@ class MapPoint:
     y: float
     #: Index into `clusters`; None: near no other memory.
     cluster: int | None
+    kind: str
+    #: Milliseconds since the epoch: when it was stored.
+    created_at: int
+    #: Of the caller's own memories.
+    subject_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -434,6 +464,8 @@ class TopicMap:
     points: tuple[MapPoint, ...]
     searched_at: str
     source_attestations: Mapping[str, SignedAttestation] | None = None
+    #: Grants of the call that opened nothing, and why.
+    unusable_grants: tuple[UnusableGrant, ...] = ()
     explain: JsonObject | None = None
 
 
@@ -447,6 +479,8 @@ class BatchFound:
     results: tuple[BatchResult, ...]
     searched_at: str
     source_attestations: Mapping[str, SignedAttestation] | None = None
+    #: Grants of the call that opened nothing, and why.
+    unusable_grants: tuple[UnusableGrant, ...] = ()
 
 
 @dataclass(frozen=True)
