@@ -43,7 +43,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   "packages/server/docs/history.md": [
     /^true false\n.*Porto.*\n.*Lisbon.*\n.*Porto.*\nrestored: .*Porto.*\nextracted: .*Berlin.*\nextracted: .*Porto.*\nextracted: .*Lisbon/,
     /^\s*$/,
-    /1 cases written[^]*questions +hit@1/
+    /1 case written[^]*questions +hit@1/
   ],
   "packages/server/docs/conversations.md": [
     /Lisbon[^]*peanuts/,
