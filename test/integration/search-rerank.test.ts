@@ -203,8 +203,8 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
     expect(body.explain.rerank).toMatchObject({ model: "scripted", hits: 0 })
     expect(body.memories.every((hit: Json) => hit.explain.moved === undefined)).toBe(true)
     expect(headers.get("x-credits-charged")).toBe("2")
-    // It is asked again by the next search.
-    expect((await search(ann, byModel)).reranked).toBe(true)
+    // It is asked again by the next search, after the pause that it wanted.
+    await expect.poll(async () => (await search(ann, byModel)).reranked).toBe(true)
   })
 
   it("that obeys what memories say can change the order, and nothing else", async () => {

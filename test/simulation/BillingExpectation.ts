@@ -187,7 +187,8 @@ export class ExpectedAccount {
     const runAt = this.#runOf(moment)
     const earlier = this.#mark
     const createdBefore = moment - retentionMillis
-    const isOld = live.some(({ memory }) => memory.createdAt < createdBefore)
+    // What the same run purged for an earlier day is not found again.
+    const isOld = live.some(({ goneAt, memory }) => goneAt > runAt && memory.createdAt < createdBefore)
     if (earlier !== undefined && earlier.runAt !== runAt && runAt - earlier.runAt < runsApartMillis) {
       if (!isOld) this.#mark = undefined
       return
