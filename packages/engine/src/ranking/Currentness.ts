@@ -71,7 +71,7 @@ export interface Pairs<A> {
   readonly isLater?: (older: A, newer: A) => boolean
 }
 
-/** Of what is known of both, as one message tells several things, and another one of them may have been superseded. */
+/** Of what is known of both. It decides alone where nothing else compares them: a message tells several things. */
 const SLOT_ODDS = 1.5
 
 /**
@@ -117,12 +117,12 @@ const bestUpdate = <A extends StatedHit>(
   const found = later.flatMap((hit) => {
     const cosine = cosineOf(top, hit)
     const place = hits.indexOf(hit) - from
-    const isCompared = cosine !== undefined && place > 0 && place < COMPARED_MAX
-    const weighed = isCompared
-      ? odds(top, hit, cosine - (usualOf(top) + usualOf(hit)) / 2) + weights.place * Math.log(place)
-      : -Infinity
     const isKnown = isLater?.(top, hit) === true
-    const most = weighed + (isKnown ? SLOT_ODDS : 0)
+    const compared =
+      place > 0 && place < COMPARED_MAX && cosine !== undefined
+        ? odds(top, hit, cosine - (usualOf(top) + usualOf(hit)) / 2) + weights.place * Math.log(place)
+        : -Infinity
+    const most = isKnown ? SLOT_ODDS + (cosine === undefined ? 0 : compared) : compared
     const reason: MoveReason = isKnown ? "slot" : tellsChange(hit.text) ? "change" : "same"
     return most < 0 ? [] : [{ hit, odds: most, reason }]
   })
