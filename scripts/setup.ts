@@ -1,6 +1,7 @@
 /**
- * Second half of the set-up, under a recent Node: the console and the service built, the embedding model on disk, verified. Without it
- * search runs on its lexical half. Reports what is missing, what that costs, and the command that repairs it.
+ * Second half of the set-up, under a recent Node: the console and the service built, the embedding model on disk,
+ * verified. Without it search runs on its lexical half. Reports what is missing, what that costs, and
+ * the command that repairs it.
  */
 import cliProgress from "cli-progress"
 import { Effect } from "effect"

@@ -39,8 +39,8 @@ export const correctedFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
 })
 
 /**
- * By id of a message, the memory taken from it that a caller has corrected since, or the restored one in its place. What `filterFor` narrows to a part, as a
- * grant does, is not looked through: a correction may lie beside that part.
+ * By id of a message, the memory taken from it that a caller has corrected since, or the restored one in its place. What
+ * `filterFor` narrows to a part, as a grant does, is not looked through: a correction may lie beside that part.
  */
 export const correctionsOf = Effect.fnUntraced(function* (
   host: NamespaceHost["Service"],

@@ -27,7 +27,7 @@ export const messageTraits = {
   isShort: 8,
   /** It has the bits of `answerKinds`; what earlier releases stored has none. */
   isSorted: 16,
-  /** Of a memory: it tells nobody's name (`people/Namings`); what earlier releases stored may tell none without it. */
+  /** It tells no name (`people/Namings`). Messages that earlier releases stored lack this bit, whatever they tell. */
   namesNobody: 1024
 } as const
 

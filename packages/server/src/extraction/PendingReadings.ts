@@ -31,7 +31,7 @@ const readMax = 20
 const pageLength = 50
 const retryMillisMin = 5_000
 const retryMillisMax = 86_400_000
-/** After a failure that cost no tokens: when its cause is over, nobody waits for half a day. */
+/** The longest pause after failures that cost no tokens, so that reading goes on soon after their cause is over. */
 const freeRetryMillisMax = 900_000
 const freeProblems: ReadonlySet<string> = new Set(
   (

@@ -1,6 +1,6 @@
 /**
- * The namespace that holds a memory which the caller may change. Whether it still does when the change is committed, the
- * actor decides; here nobody pays for what would be refused.
+ * The namespace that holds a memory which the caller may change. Asked before the price is reserved, so that a call that
+ * would be refused costs nothing; the actor decides again when the change is committed.
  */
 import { Effect } from "effect"
 import type { PricedCall } from "@muniment/domain/api/Middleware"
