@@ -45,7 +45,11 @@ export const tryConfigured = Command.make(
     const listing = yield* serverListing(config)
     if (!json) yield* Console.log(`${abilityLines({ abilities, config, listing })}\n`)
     const trial = yield* Effect.scoped(
-      Effect.flatMap(makeProgress("Starting"), ({ update }) => tryModel(settings, update))
+      Effect.flatMap(makeProgress("Starting"), ({ update }) =>
+        tryModel(settings, (done, total, step) =>
+          process.stderr.isTTY ? update(done, total, step) : Console.error(`${step} (${done + 1} of ${total}) ...`)
+        )
+      )
     )
     const tried: TriedModel = { config, isStrict, abilities, listing, ...trial }
     const advice = adviceOf(tried)
