@@ -6,7 +6,7 @@
  */
 import { parseArgs } from "node:util"
 import { calibrationOf, traitNames } from "@muniment/engine/ranking/Calibration"
-import { evidenceValue, type Evidence } from "@muniment/engine/ranking/Evidence"
+import { evidenceValues, type Evidence } from "@muniment/engine/ranking/Evidence"
 import { tableText } from "../kit/Report.ts"
 import { answerHelp } from "../Usage.ts"
 import { askSet, type AskedChat, type AskedQuestion, type AskOptions } from "./ChatEngine.ts"
@@ -175,10 +175,10 @@ const shippedRow = (one: MeasuredSet): SaidHits => [`${one.set.name}, shipped`, 
 
 const relevanceNames = ["score", "coverage", "bound", "matched", "standout", "size", "self"] as const
 
-const relevanceFeatures = (values: Evidence): ReadonlyArray<number> => [
-  1,
-  ...relevanceNames.map((name) => evidenceValue[name](values))
-]
+const relevanceFeatures = (evidence: Evidence): ReadonlyArray<number> => {
+  const values = evidenceValues(evidence)
+  return [1, ...relevanceNames.map((name) => values[name])]
+}
 
 const firstHits = ({ asked }: MeasuredSet): ReadonlyArray<Example & Hit & { readonly score: number }> =>
   asked.flatMap(({ questions }, chat) =>

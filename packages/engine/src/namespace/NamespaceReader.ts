@@ -101,7 +101,7 @@ export class NamespaceReader {
 
   names({ filter }: Names, nowMillis: number): FoundNames {
     const table = this.#at(nowMillis)
-    const allowed = table.allowed(filter)
+    const allowed = table.searchable(filter)
     const subjects = table.subjectsIn(allowed, subjectsNamed(filter))
     if (subjects.length !== 1) return { subjects, namings: [], speaking: [] }
     const namings = this.#state.namings.of(subjects[0], (slot) => allowed.has(slot))
@@ -110,10 +110,10 @@ export class NamespaceReader {
 
   terms({ atMillis, filter, names, terms }: Terms): FoundTerms {
     const table = this.#at(atMillis)
-    const isWanted = (speaker: string) => mayName(names, speaker)
+    const allowed = table.searchable(filter)
     return {
-      statistics: this.#state.lexical.statistics(terms, table.searchable(filter), this.#sharing(filter)),
-      speakers: table.hasMessages ? table.speakersIn(table.allowed(filter), isWanted) : []
+      statistics: this.#state.lexical.statistics(terms, allowed, this.#sharing(filter)),
+      speakers: table.hasMessages ? table.speakersIn(allowed, (speaker) => mayName(names, speaker)) : []
     }
   }
 

@@ -37,9 +37,14 @@ const aboutUser = (question: string, people: People): string => {
     .filter((name) => !stopWords.has(name))
     .sort((one, other) => other.length - one.length)
     .map((name) => name.replaceAll(/[^\p{L}\p{N} -]/gu, "."))
-  const named = inFirstPerson(question, ["[Tt]h(?:e|is) user", ...written].join("|"))
+  const named =
+    written.length === 0 && !theUser.test(question)
+      ? question
+      : inFirstPerson(question, [theUser.source, ...written].join("|"))
   return user !== undefined || people.isChat ? pronounsOf(named, people) : named
 }
+
+const theUser = /[Tt]h(?:e|is) user/
 
 const auxiliaries: Readonly<Record<string, string>> = {
   is: "am",

@@ -6,8 +6,7 @@
  * depend on how memories are spread. A score is summed in the order of the query's terms, so every namespace
  * computes the same float.
  */
-import { COLUMNS } from "../text/MemoryText.ts"
-import type { Column } from "../text/MemoryText.ts"
+import { type Column, COLUMNS } from "../text/MemoryText.ts"
 import { QUERY_TERMS_MAX, VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
 
 export interface TermStatistics {

@@ -10,7 +10,7 @@
 export const traitNames = ["states", "aside", "speaks", "fits", "recent", "inRange", "nearRange"] as const
 export type TraitName = (typeof traitNames)[number]
 
-/** What log-odds of being evidence are read from, beside an intercept (`evidenceValue`). */
+/** What log-odds of being evidence are read from, beside an intercept (`evidenceValues`). */
 export type EvidenceName = WordName | MessageName | "cosine" | "standout" | "size"
 type WordName = "score" | "words" | "coverage" | "bound" | "matched"
 type MessageName = "self" | "states" | "onlyAsks" | "speaks" | "inRange"

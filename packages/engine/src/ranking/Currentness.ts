@@ -4,9 +4,16 @@
  * and no sign decides alone: how far the two stand out as near each other, how well each fits the question, what they
  * share, words of change. A guess, so a search can switch it off (contract: Search, `newerFirst`).
  */
-import { changesAsked, readStatements, wordsOf, type Statement } from "./AskedMatter.ts"
-import { asksWho, lacksValue, otherPeople } from "./AskedValue.ts"
-import { tellsChange } from "./ChangeSigns.ts"
+import {
+  asksWho,
+  changesAsked,
+  lacksValue,
+  otherPeople,
+  readStatements,
+  tellsChange,
+  wordsOf,
+  type Statement
+} from "./AskedMatter.ts"
 import type { CandidateMessage } from "./Evidence.ts"
 import { messageTraits } from "../text/MessageText.ts"
 import { queryTerms } from "../text/Tokenizer.ts"

@@ -8,7 +8,6 @@ import {
   cosineScaleOf,
   sizeRange,
   standoutUnknown,
-  traitNames,
   type Calibration,
   type EvidenceName,
   type EvidenceWeights,
@@ -167,7 +166,7 @@ const isWithin = (ranges: ReadonlyArray<TimeRange>, millis: number, beforeDays: 
 /** On the scale of `cosineScaleOf`; undefined without a vector that the query can be compared with. */
 export const comparableCosine = (
   { cosine, modelId }: Pick<ScoredCandidate, "cosine" | "modelId">,
-  query: Pick<ScoredQuery, "modelId">
+  query: ScoredQuery
 ): number | undefined => {
   if (query.modelId === undefined || cosine === undefined) return undefined
   const { factor, offset } = cosineScaleOf(modelId ?? query.modelId)
@@ -191,12 +190,18 @@ export const orderOf = (terms: ScoreTerms): number => {
   return slope * scoreOf(terms) + intercept
 }
 
-const scoreOf = (terms: ScoreTerms): number => {
-  const { score } = terms.calibration
-  let sum = terms.words + score.cosine * terms.cosine + score.around * terms.around
-  for (const name of traitNames) sum += terms[name] * score[name]
-  return sum
-}
+/** Written out: names looked up in a loop were a tenth of the ranking's time. */
+const scoreOf = (terms: ScoreTerms, { score } = terms.calibration): number =>
+  terms.words +
+  score.cosine * terms.cosine +
+  score.around * terms.around +
+  terms.states * score.states +
+  terms.aside * score.aside +
+  terms.speaks * score.speaks +
+  terms.fits * score.fits +
+  terms.recent * score.recent +
+  terms.inRange * score.inRange +
+  terms.nearRange * score.nearRange
 
 /** Probability of being evidence for an answer, 0..1. */
 export const relevanceOf = (evidence: Evidence): number => {
@@ -214,31 +219,21 @@ export const answerableOf = (evidence: Evidence): number => {
   return logistic(evidence.isShort ? logOdds : Math.min(logOdds, orderOf(evidence)))
 }
 
-const logOddsOf = (values: Evidence, weights: EvidenceWeights): number => {
-  let sum = weights.intercept
-  for (const name in evidenceValue) {
-    const weight = weights[name as EvidenceName]
-    if (weight !== undefined) sum += weight * evidenceValue[name as EvidenceName](values)
-  }
+const logOddsOf = (evidence: Evidence, weights: EvidenceWeights): number => {
+  const values = evidenceValues(evidence)
+  let sum = 0
+  for (const name in weights) sum += weights[name as EvidenceName]! * values[name as EvidenceName]
   return sum
 }
 
-export const evidenceValue: Readonly<Record<EvidenceName, (values: Evidence) => number>> = {
-  /** The sum of the terms of the score. */
-  score: (values) => scoreOf(values),
-  cosine: ({ cosine }) => cosine,
-  words: ({ words }) => words,
+/** What weights of relevance are multiplied with. */
+export const evidenceValues = (evidence: Evidence): Readonly<Record<keyof EvidenceWeights, number>> => ({
+  ...evidence,
+  intercept: 1,
+  score: scoreOf(evidence),
   /** How much of the query was found, times how much it asked for. */
-  coverage: ({ bound, words }) => (words * bound) / 3,
-  bound: ({ bound }) => bound,
-  matched: ({ matched }) => matched,
-  standout: ({ standout }) => Math.max(0, standout ?? standoutUnknown),
-  size: ({ size }) => size,
-  self: ({ self }) => self,
-  states: ({ states }) => states,
-  onlyAsks: ({ onlyAsks }) => onlyAsks,
-  speaks: ({ speaks }) => speaks,
-  inRange: ({ inRange }) => inRange
-}
+  coverage: (evidence.words * evidence.bound) / 3,
+  standout: Math.max(0, evidence.standout ?? standoutUnknown)
+})
 
 const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds))

@@ -84,12 +84,15 @@ export interface FoundCosines {
   readonly hasWords: boolean
 }
 
-export const cosinesOf = (candidates: ReadonlyArray<ScoredCandidate>, query: ScoredQuery): FoundCosines => ({
-  best: Float64Array.from(candidates.flatMap((candidate) => comparableCosine(candidate, query) ?? []))
-    .sort()
-    .slice(-spreadMax),
-  hasWords: candidates.some(({ matchedTerms }) => matchedTerms > 0)
-})
+export const cosinesOf = (candidates: ReadonlyArray<ScoredCandidate>, query: ScoredQuery): FoundCosines => {
+  const cosines: Array<number> = []
+  for (const candidate of candidates) {
+    const cosine = comparableCosine(candidate, query)
+    if (cosine !== undefined) cosines.push(cosine)
+  }
+  const hasWords = candidates.some(({ matchedTerms }) => matchedTerms > 0)
+  return { best: Float64Array.from(cosines).sort().slice(-spreadMax), hasWords }
+}
 
 /** The query with what was found in all namespaces together. */
 export const withCosines = (query: ScoredQuery, found: ReadonlyArray<FoundCosines>): ScoredQuery => ({

@@ -13,8 +13,7 @@ import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
 import type { Postings } from "../store/Postings.ts"
 import { latinMarks } from "../text/LanguageStems.ts"
 import { VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
-import { COLUMNS, columnsLength } from "../text/MemoryText.ts"
-import type { MemoryColumns } from "../text/MemoryText.ts"
+import { COLUMNS, columnsLength, type MemoryColumns } from "../text/MemoryText.ts"
 import { PostingCache, POSTINGS_CACHED_MIN, POSTINGS_CACHED_PER_DOCUMENT, PostingList } from "./PostingCache.ts"
 import { topSlots } from "./TopSlots.ts"
 
@@ -75,11 +74,7 @@ export class LexicalIndex {
   #touchedCount = 0
   #epoch = 0
   /** What the first phase looked up last: the second phase of the same search follows it, mostly. */
-  #counted: { readonly stamp: number; readonly removals: number; readonly lists: ReadonlyMap<string, PostingList> } = {
-    stamp: 0,
-    removals: 0,
-    lists: new Map()
-  }
+  #counted = { stamp: 0, removals: 0, lists: new Map<string, PostingList>() }
 
   constructor(
     postings: Postings,

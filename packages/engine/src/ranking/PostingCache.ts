@@ -51,12 +51,10 @@ export class PostingList {
 
   /** Adds a posting of the newest document, after `removals` removals. */
   append(slot: number, frequency: number, stamp: number, removals: number): void {
-    if (removals !== this.#removals) {
-      this.#tail.push({ slot, frequency, stamp })
-      return
-    }
-    this.push(slot, frequency)
-    this.#stampMax = stamp
+    if (removals === this.#removals) {
+      this.push(slot, frequency)
+      this.#stampMax = stamp
+    } else this.#tail.push({ slot, frequency, stamp })
   }
 
   /** Drops the postings of removed documents and merges the tail. */

@@ -33,7 +33,7 @@ export const DATED_TEXT_LENGTH_MAX = 400
 /** In the order of the question, at most `RANGES_MAX`. A range ends late: what happened in it is told a little later. */
 export const questionDates = (question: string, { nowMillis, timeZone }: AskedAt): ReadonlyArray<TimeRange> => {
   const text = question.slice(0, DATED_TEXT_LENGTH_MAX)
-  if (!hints.test(text)) return []
+  if (!hints.test(text) && !writtenHints.test(text)) return []
   const zone = timeZone === undefined ? utc : DateTime.zoneMakeNamedUnsafe(timeZone)
   const today = startOfDay(wallTime(nowMillis, zone))
   const spans = bounded(text, spansOf(text, today))
@@ -46,20 +46,16 @@ export const questionDates = (question: string, { nowMillis, timeZone }: AskedAt
 /** An offset is added; a named zone asks the runtime's calendar for each time. */
 const utc = DateTime.zoneMakeOffset(0)
 
-/** Cheap reason to look at all. */
-const hints =
-  /\d|\b(?:to(?:day|night|morrow)|in|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween|first|second|third|fourth|new year|valentine|boxing)/i
-
-/** A period in the caller's calendar: wall time written as if it were UTC. */
-interface Span {
-  readonly index: number
-  readonly length: number
-  readonly from: number
-  readonly to: number
+/** In the caller's calendar: wall time written as if it were UTC. */
+interface Period extends TimeRange {
   readonly slackDays: number
 }
 
-type Period = Pick<Span, "from" | "to" | "slackDays">
+/** A period, and where the question names it. */
+interface Span extends Period {
+  readonly index: number
+  readonly length: number
+}
 
 const spansOf = (text: string, today: number): ReadonlyArray<Span> => {
   const spans: Array<Span> = []
@@ -108,6 +104,13 @@ const seasons = `(${Object.keys(seasonStarts).join("|")})`
 
 const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
 const month = `(${months.join("|")})[a-z]*`
+/** Cheap reasons to look at all: names of times, and units of what is counted ("in two weeks"); and for written dates. */
+const hints = new RegExp(
+  `\\b(?:to(?:day|night|morrow)|yesterday|recent(?:ly)?|lately|noon|(?:${units}|fortnights?|\\w+days?|(?:weekend|night|morning|afternoon|evening)s?)|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun|${seasons}|christmas|halloween|valentine)\\b`,
+  "i"
+)
+const writtenHints =
+  /\d|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/i
 const monthAndThe = new RegExp(`\\b${month} the (?=\\d)`, "gi")
 /** First month and day, and how many days, of what has a name. */
 const feasts: ReadonlyArray<readonly [pattern: string, month: number, day: number, days: number]> = [
@@ -249,6 +252,7 @@ const dates = new Chrono({
 })
 
 const writtenDates = (text: string, today: number): ReadonlyArray<Span> => {
+  if (!writtenHints.test(text)) return []
   const reference = { instant: new Date(today + dayMillis / 2), timezone: 0 }
   const results = dates.parse(text, reference)
   return results.flatMap((found, at): ReadonlyArray<Span> => {

@@ -47,12 +47,8 @@ export const first = <A>(
   const kept: Array<A> = []
   for (const item of items) {
     if (kept.length === limit && (limit === 0 || compare(kept[limit - 1]!, item) <= 0)) continue
-    let [at, end] = [0, kept.length]
-    while (at < end) {
-      const middle = (at + end) >> 1
-      if (compare(kept[middle]!, item) <= 0) at = middle + 1
-      else end = middle
-    }
+    let at = kept.length
+    while (at > 0 && compare(kept[at - 1]!, item) > 0) at--
     kept.splice(at, 0, item)
     if (kept.length > limit) kept.pop()
   }

@@ -3,8 +3,7 @@
  * thing, or says the same sort of value of it. Then the quote is no answer to a question about the present; the newer
  * message is one by itself if it has what is asked for. When in doubt nothing is claimed.
  */
-import { mayChange } from "@muniment/engine/ranking/AskedMatter"
-import { tellsChange, tellsEnd } from "@muniment/engine/ranking/ChangeSigns"
+import { mayChange, tellsChange, tellsEnd } from "@muniment/engine/ranking/AskedMatter"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isWithdrawal } from "../speech/Mood.ts"

@@ -247,7 +247,7 @@ const find = Effect.fnUntraced(function* (
     isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
     reordered,
-    isMeaningful: embedding.understands(text),
+    isMeaningful: vectors.size === 0 || embedding.understands(text),
     scopeOf
   })
   const { hits, plans } = yield* forAgent(parts, caller, query, found)
@@ -398,12 +398,12 @@ const shownHits = Effect.fnUntraced(function* (
   { explain, turnsAround: eachSide }: SearchQuery
 ) {
   const messages = eachSide === 0 ? [] : hits.filter(({ ranked }) => ranked.candidate.message !== undefined)
-  const turns = yield* around(messages, eachSide)
+  const turns = messages.length === 0 ? undefined : yield* around(messages, eachSide)
   const memories: Array<SearchHit> = []
   const placed: Array<PlacedMemory> = []
   for (const hit of hits) {
     const namespace = namespaceOf(hit)
-    const beside = turns.get(hit.memory.id)
+    const beside = turns?.get(hit.memory.id)
     const shown = { rank: memories.length + 1, explain, grantor: owners.get(namespace)?.grantor, turns: beside }
     memories.push(searchHit(hit, shown))
     const { after = [], before = [] } = beside ?? {}

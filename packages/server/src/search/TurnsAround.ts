@@ -4,8 +4,8 @@
  * Invariants: shows only what `visible` lets through, what has not expired, and no message whose memory was corrected
  * since; says nothing of a message that the caller does not see, nor of a memory that is no message of a conversation.
  */
-import { Effect } from "effect"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { traced } from "@muniment/domain/traced"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { correctionsOf } from "@muniment/engine/search/correctedFirst"
 import { type NamespacePlace, versionsAt } from "@muniment/engine/search/readNamespaces"
@@ -22,7 +22,7 @@ export interface TurnsAsked {
 }
 
 /** By id of the message. */
-export const turnsAround = Effect.fn("TurnsAround.of")(function* (
+export const turnsAround = traced("TurnsAround.of")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   { eachSide, places, visible }: TurnsAsked
