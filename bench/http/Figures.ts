@@ -70,28 +70,27 @@ export const jobTable = (job: Job, samples: ReadonlyMap<string, ReadonlyArray<Sa
   }
 }
 
-/** What a peer does better, in words; empty where nothing is. */
-export const peerLeads = (jobs: ReadonlyArray<Job>, samples: Samples, ours: string): ReadonlyArray<string> =>
+/** Where a peer is better: job, peer, and how many times in each measure; empty where it is not. */
+export const peerLeads = (
+  jobs: ReadonlyArray<Job>,
+  samples: Samples,
+  ours: string
+): ReadonlyArray<ReadonlyArray<string>> =>
   jobs.flatMap((job) => {
     const rounds = samples.get(job.id)
     const own = rounds?.get(ours)
     if (rounds === undefined || own === undefined) return []
-    return [...rounds].flatMap(([name, peer]) =>
-      (["latency", "tail", "throughput", "processor"] as const).flatMap((measure) => {
+    return [...rounds].flatMap(([name, peer]) => {
+      const leads = leadMeasures.map((measure) => {
         const found = name === ours ? Infinity : ratio(own, peer, measure)
-        return found < 1
-          ? [`${name} is ahead by ${(1 / found).toFixed(2)} x in ${measureNames[measure]}: ${job.title}`]
-          : []
+        return found < 1 ? `${(1 / found).toFixed(2)} x` : ""
       })
-    )
+      return leads.every((lead) => lead === "") ? [] : [[job.title, name, ...leads]]
+    })
   })
 
-const measureNames: Readonly<Record<Measure, string>> = {
-  latency: "p50",
-  tail: "p99",
-  throughput: "throughput",
-  processor: "processor time"
-}
+const leadMeasures = ["latency", "tail", "throughput", "processor"] as const satisfies ReadonlyArray<Measure>
+export const leadColumns = ["", "ahead of us", "p50", "p99", "throughput", "processor time"]
 
 /** Fewer samples have no such quantile. */
 const p99CountMin = 100

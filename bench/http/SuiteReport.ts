@@ -5,7 +5,7 @@ import { figure, type Goal, type ReportTable, type SuiteReport } from "../kit/Re
 import type { Contestant } from "./Contestant.ts"
 import { muniment } from "./contestants/Muniment.ts"
 import { batchSize, subjectCount, type Corpus } from "./Corpus.ts"
-import { figuresOf, jobTable, peerLeads, ratio, type Measure } from "./Figures.ts"
+import { figuresOf, jobTable, leadColumns, peerLeads, ratio, type Measure } from "./Figures.ts"
 import type { Outcome } from "./Outcome.ts"
 import { passagesOf, type Sizes } from "./Plan.ts"
 import { requestStage, stageMeans } from "./Stages.ts"
@@ -60,10 +60,9 @@ export const reportOf = (findings: SuiteFindings): SuiteReport => {
 
 const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
   `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions.`,
-  `Vectors are given, except in the tables "with the model": all servers but Chroma look them up in a thread that stands in for the encoder; Chroma's arrive with the request, as its clients send them.`,
-  `${sizes.rounds} rounds, contestants in turn; answers checked before and after; every question was asked once before, so its vector is cached where there is a cache. Latency is the caller's, to the last byte; processor time is the server process', all threads, for one memory or search.`,
-  `sqlite-vec and LanceDB are libraries: each stands behind a server of two routes that does no more than it must, without authentication, validation, charges or limits. What is compared is a service with bare engines.`,
-  "mem0's library and agentdb are left out: README.",
+  `Vectors are given, except in the tables "with the model": a thread that stands in for the encoder looks them up; Chroma's arrive with the request.`,
+  `${sizes.rounds} rounds, contestants in turn; answers checked before and after; vectors of questions are cached where there is a cache. Latency is the caller's, to the last byte; processor time is all threads of the server process, for one memory or search.`,
+  "sqlite-vec and LanceDB are libraries behind servers of two routes, without authentication, validation, charges or limits: a service is compared with bare engines. Who is left out: README.",
   ...given.missing.map(({ name, reason }) => `${name} does not run here: ${reason}`)
 ]
 
@@ -112,8 +111,9 @@ const leadsTable = ({ jobs, samples }: Outcome): ReportTable => {
   const leads = peerLeads(jobs, samples, ours)
   return {
     title: "Where a peer is ahead of us",
-    columns: ["vectors given"],
-    rows: leads.length === 0 ? [["nowhere in this run"]] : leads.map((lead) => [lead])
+    columns: leadColumns,
+    rows: leads.length === 0 ? [["nowhere in this run", "", "", "", "", ""]] : leads,
+    note: "Vectors given."
   }
 }
 

@@ -83,10 +83,7 @@ describe("the figures", () => {
         ]),
         "ours"
       )
-    expect(leads(sample([1], 4))).toEqual([
-      "peer is ahead by 2.00 x in p50: search",
-      "peer is ahead by 2.00 x in p99: search"
-    ])
+    expect(leads(sample([1], 4))).toEqual([["search", "peer", "2.00 x", "2.00 x", "", ""]])
     expect(leads(sample([4], 4))).toEqual([])
   })
 })
