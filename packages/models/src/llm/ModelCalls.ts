@@ -52,7 +52,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const bounds = { failuresMax: settings.circuitFailuresMax, coolDownMillis: settings.circuitCoolDownMillis }
   const shared = makeCircuitBreaker<ModelFailure>({
     ...bounds,
-    signOf: ({ reason }) => signs[reason],
+    signOf: ({ reason, status }) => (isForAll(status) ? "down" : signs[reason]),
     refuse: circuitOpen,
     onChange: circuitChanged()
   })
@@ -101,8 +101,11 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   }
 })
 
+/** The server knows no such key (401) or model (404): it will refuse every call until a setting is another. */
+const isForAll = (status: number | undefined): boolean => status === 401 || status === 404
+
 /**
- * For the shared circuit: only a server that is not reached opens it. An exhausted budget says nothing about the server,
+ * For the shared circuit: beside `isForAll` only a server that is not reached opens it. An exhausted budget says nothing about the server,
  * and neither does a time-out: what an account asks may take too long while others are answered.
  */
 const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {

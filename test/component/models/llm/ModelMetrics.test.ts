@@ -24,7 +24,7 @@ describe.each(formats)("the metrics of a model over %s", (format) => {
         const before = yield* valuesOf
         server.script(status(503), answer({ wrong: true }), answer(tea))
         yield* model.generate(request)
-        server.script(status(404))
+        server.script(status(403))
         yield* Effect.flip(model.generate({ ...request, purpose: "answer" }))
         const after = yield* valuesOf
         const added = (key: string) => (after.get(key) ?? 0) - (before.get(key) ?? 0)

@@ -264,6 +264,17 @@ describe("the circuit", () => {
     )
   )
 
+  it.live.each([401, 404])("opens for a key or a model that the server does not know (%s)", (code) =>
+    withModel(format, config, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(code)
+        for (let call = 0; call < 4; call++) yield* Effect.flip(model.generate(request))
+        expect(server.requests).toHaveLength(config.circuitFailuresMax)
+        expect((yield* Effect.flip(model.generate(request))).message).toContain(`${code}, several times in a row`)
+      })
+    )
+  )
+
   it.live("is a line of the log when it opens and when it closes, not at each probe", () => {
     const told: Array<unknown> = []
     const logger = Logger.make(({ message }) => void told.push(message))
@@ -290,7 +301,7 @@ describe("the circuit", () => {
   it.live("stays closed for a server that answers, however badly", () =>
     withModel(format, { circuitFailuresMax: 1 }, ({ model, server }) =>
       Effect.gen(function* () {
-        const replies = [status(401), { kind: "refusal" }, { kind: "not_json" }] satisfies ReadonlyArray<ModelReply>
+        const replies = [status(403), { kind: "refusal" }, { kind: "not_json" }] satisfies ReadonlyArray<ModelReply>
         for (const reply of replies) {
           server.script(reply)
           const { reason } = yield* Effect.flip(model.generate(request))
