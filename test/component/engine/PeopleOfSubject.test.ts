@@ -63,6 +63,18 @@ const forgetNamesNobody = (directory: string): number => {
 }
 
 describe("the people of a subject", () => {
+  it.effect("are told once and again: of each name the first and the last time count", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* store(
+        Array.from({ length: 12 }, (_, at) => ({ text: at % 2 === 0 ? "I'm Lena." : "My sister Ada is here." }))
+      )
+      const { namings } = yield* host.answer(namespaceKey("agent"), { _tag: "Names", filter: {} })
+      expect(namings.map(({ name }) => name).toSorted()).toEqual(["Ada", "Ada", "Lena", "Lena"])
+      expect(yield* people({})).toMatchObject({ user: { name: "Lena", aliases: [] }, others: [{ name: "Ada" }] })
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
   it.effect("are the same after a restart", () => {
     const directory = temporaryDirectory()
     const known = {

@@ -37,14 +37,10 @@ const aboutUser = (question: string, people: People): string => {
     .filter((name) => !stopWords.has(name))
     .sort((one, other) => other.length - one.length)
     .map((name) => name.replaceAll(/[^\p{L}\p{N} -]/gu, "."))
-  const named =
-    written.length === 0 && !theUser.test(question)
-      ? question
-      : inFirstPerson(question, [theUser.source, ...written].join("|"))
+  const who = ["[Tt]h(?:e|is) user", ...written].join("|")
+  const named = new RegExp(who, "u").test(question) ? inFirstPerson(question, who) : question
   return user !== undefined || people.isChat ? pronounsOf(named, people) : named
 }
-
-const theUser = /[Tt]h(?:e|is) user/
 
 const auxiliaries: Readonly<Record<string, string>> = {
   is: "am",

@@ -24,6 +24,9 @@ export interface ToldNaming extends Naming {
   readonly seq: number
 }
 
+/** By their places. */
+export const inOrder = (one: ToldNaming, other: ToldNaming): number => one.at - other.at || one.seq - other.seq
+
 interface Told {
   readonly kind: string
   readonly data: unknown

@@ -5,7 +5,7 @@
  * Invariant: the first name that the user goes by decides; another one is an alias if it shares a word with a known one,
  * or is told as one. A name in a pasted text, or a guest at the keyboard, does not make another person the user.
  */
-import type { ToldNaming } from "./Namings.ts"
+import { inOrder, type ToldNaming } from "./Namings.ts"
 
 export interface Person {
   /** As it was told first. */
@@ -36,7 +36,7 @@ interface Draft {
 
 /** `speaking`: the names of those who speak as users, or `user`. */
 export const peopleOf = (told: ReadonlyArray<ToldNaming>, speaking: ReadonlyArray<string>): People => {
-  const namings = told.toSorted((one, other) => one.at - other.at || one.seq - other.seq)
+  const namings = told.toSorted(inOrder)
   const named = speaking.filter((speaker) => speaker !== "user")
   // Of several who speak by name none is the user, unless the nameless one is.
   const isGroup = named.length > 1 || (named.length === 1 && speaking.length > 1)
