@@ -10,9 +10,10 @@ import { Clock, Context, Deferred, Effect, Layer, type Scope, Semaphore } from "
 import { type ClusterError, type RunnerAddress, RunnerStorage, type ShardId, SqlRunnerStorage } from "effect/cluster"
 import { make } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
-import { untilDatabaseAnswers } from "../log/LogDatabase.ts"
+import { untilDatabaseAnswers, asked } from "../log/LogDatabase.ts"
 import type { NodeSignals } from "../log/NodeSignals.ts"
-import { LockSession } from "./LockSession.ts"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
 
 const tables = "muniment_cluster"
 
@@ -145,3 +146,43 @@ const migrated = make({})({
   loader: SqlRunnerStorage.migrations({ prefix: tables }),
   table: `${tables}_runner_migrations`
 })
+
+/** Effect's number of a lock: of the first group of shards, and there is one. */
+const numberOf = ({ id }: ShardId.ShardId): number => 1_000_000 + id
+
+const statement = `SELECT pg_advisory_unlock(classid::int4, objid::int4) FROM pg_locks
+  WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND pid = pg_backend_pid() AND objid::int8 = ANY($1::int8[])`
+
+/**
+ * The session of PostgreSQL that holds a node's locks of shards. Effect 4.1 reserves it, keeps it to itself, and gives
+ * locks back one by one, two statements each; here it is seen as it is reserved, so that many go in one.
+ *
+ * Invariant: what is given back are locks of this session, which end with it.
+ */
+class LockSession {
+  /** For the storage: its reserved connection is the session. */
+  readonly client: SqlClient
+  /** Undefined: it has ended, or has not begun. */
+  #connection: Connection | undefined
+
+  constructor(sql: SqlClient) {
+    const reserve = Effect.flatMap(sql.reserve, (connection) =>
+      Effect.acquireRelease(
+        Effect.sync(() => (this.#connection = connection)),
+        () => Effect.sync(() => void (this.#connection === connection && (this.#connection = undefined)))
+      )
+    )
+    this.client = new Proxy(sql, {
+      get: (target, name) => (name === "reserve" ? reserve : Reflect.get(target, name))
+    })
+  }
+
+  /** In one statement; without an answer some of them may be held. */
+  unlock(shards: ReadonlyArray<ShardId.ShardId>) {
+    return asked(
+      Effect.suspend((): Effect.Effect<unknown, SqlError> =>
+        this.#connection === undefined ? Effect.void : this.#connection.executeValues(statement, [shards.map(numberOf)])
+      )
+    )
+  }
+}

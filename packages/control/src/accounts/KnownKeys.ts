@@ -1,6 +1,7 @@
 /**
  * Callers by the digests of their keys, kept in memory. Any change of a key or an account drops them, so a revocation acts
- * on the next call as it does without; a key's end is looked at on every call.
+ * on the next call as it does without; a key's end is looked at on every call. When a key was last used is kept here too,
+ * until it is written.
  */
 import { Effect } from "effect"
 import type { Identity } from "@muniment/domain/Identity"
@@ -48,3 +49,50 @@ const identityOf = (row: AccountRow & UsedKey): Identity => ({
 
 export const scopeOf = (text: string | null): KeyScope | undefined =>
   text === null ? undefined : (JSON.parse(text) as KeyScope)
+
+/** How often last uses are written; a kill loses at most this much of them. */
+export const lastUseFlushMillis = 60_000
+
+/**
+ * Last uses of keys that are not written yet, one entry per key. The first one starts the wait for the next write. A
+ * failed write fails no request: its entries are written the next time.
+ */
+export const makeLastUses = Effect.gen(function* () {
+  const { sql, write } = yield* ControlDatabase
+  const scope = yield* Effect.scope
+  const pending = new Map<string, number>()
+  let isWaiting = false
+
+  const flush = Effect.suspend(() => {
+    const batch = Object.fromEntries(pending)
+    pending.clear()
+    return write(
+      sql`UPDATE api_key SET last_used_at = used.value FROM json_each(${JSON.stringify(batch)}) AS used
+        WHERE api_key.id = used.key`
+    ).pipe(
+      Effect.catchCause((cause) => {
+        for (const [id, at] of Object.entries(batch)) if (!pending.has(id)) pending.set(id, at)
+        return Effect.logWarning("last uses of keys not written; they are kept and retried", cause)
+      })
+    )
+  }).pipe(Effect.uninterruptible)
+  const flushLater = Effect.gen(function* () {
+    do {
+      yield* Effect.sleep(lastUseFlushMillis)
+      yield* flush
+    } while (pending.size > 0)
+    isWaiting = false
+  })
+
+  yield* Effect.addFinalizer(() => (pending.size === 0 ? Effect.void : flush))
+  return {
+    /** Notes it at once; the effect waits for the next write, where nothing waits for it yet. */
+    note: (id: string, atMillis: number): Effect.Effect<void> => {
+      pending.set(id, atMillis)
+      if (isWaiting) return Effect.void
+      isWaiting = true
+      return Effect.asVoid(Effect.forkIn(flushLater, scope))
+    },
+    of: (id: string): number | undefined => pending.get(id)
+  }
+})

@@ -1,8 +1,9 @@
 /**
- * Corrections of balances by the operator, each with a key (contract: Operator routes).
+ * Movements against `equity:adjustment`: corrections of balances by the operator, each with a key (contract: Operator
+ * routes), and the closing of an erased account.
  *
  * Invariants: a key stands for one correction: repeating it changes nothing, and another account or amount under it is a
- * conflict; nothing is taken below zero.
+ * conflict; nothing is taken below zero. The movements of a closed account stay.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -11,7 +12,7 @@ import { Conflict } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
 import { accountName, equityOfAdjustments } from "./LedgerAccounts.ts"
-import { postTransfers } from "./Transfers.ts"
+import { postTransfers, type NewTransfer } from "./Transfers.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface Adjustment {
@@ -75,3 +76,63 @@ const notEnough = () =>
     code: "insufficient_balance",
     error: "the free balance is lower than the amount to take; take at most the balance"
   })
+
+/** A ledger account of the account, and what it is worth to it: what is owed to it is positive. */
+export interface OwnedTotal {
+  readonly name: string
+  readonly amount: MicroCredits
+}
+
+/** Ledger accounts of one account that do not stand at zero. */
+export const ownedTotals = (sql: SqlClient.SqlClient, accountId: string) =>
+  sql<OwnedTotal>`SELECT name, credits - debits AS amount FROM ledger_account
+    WHERE owner = ${accountId} AND credits <> debits ORDER BY name`
+
+/**
+ * Books out every ledger account of an erased account; `key` names the erasure. -> What was booked out. Afterwards each
+ * stands at zero, also when a late payment came in and it is closed again. Nothing of it may be held: the account is
+ * refused, and its calls have ended.
+ */
+export const makeClosing =
+  (books: Books["Service"], sql: SqlClient.SqlClient) =>
+  (accountId: string, key: string): Effect.Effect<ReadonlyArray<OwnedTotal>, ControlFailure> =>
+    Effect.andThen(
+      books.queue.flush,
+      books.credit(
+        accountId,
+        Effect.gen(function* () {
+          const totals = yield* ownedTotals(sql, accountId)
+          const at = yield* Clock.currentTimeMillis
+          const [before] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM transfer
+            WHERE account = ${accountId} AND key >= ${`${key}:`} AND key < ${`${key};`}`
+          yield* postTransfers(
+            sql,
+            totals.map(({ amount, name }): NewTransfer => {
+              const [debit, credit] = amount > 0 ? [name, equityOfAdjustments] : [equityOfAdjustments, name]
+              return {
+                key: `${key}:${before!.count}:${name}`,
+                debit,
+                credit,
+                amount: Math.abs(amount),
+                kind: "adjustment",
+                operation: "erasure of the account",
+                account: accountId,
+                at
+              }
+            })
+          )
+          return { result: totals, amount: -amountOf(totals, accountName("balance", accountId)) }
+        })
+      )
+    ).pipe(
+      Effect.tap((totals) =>
+        Effect.sync(() => {
+          books.purseOf(accountId).allowance -= amountOf(totals, accountName("allowance", accountId))
+        })
+      ),
+      Effect.uninterruptible,
+      Effect.withSpan("Ledger.close")
+    )
+
+const amountOf = (totals: ReadonlyArray<OwnedTotal>, wanted: string): MicroCredits =>
+  totals.find(({ name }) => name === wanted)?.amount ?? 0

@@ -1,5 +1,5 @@
 /**
- * `<dataDirectory>/control.db`: opening, migrating, reading and writing.
+ * `<dataDirectory>/control.db`: opening, migrating, joining with the commit log, reading, writing and upkeep.
  *
  * Invariants: one connection and one process; every change is one durable transaction; a full disk (507), and a file,
  * disk or shared log that cannot be used (503), are typed failures of writes. A read that meets them has no way on: it
@@ -11,20 +11,19 @@ import { Reactivity } from "effect/reactivity"
 import { SqlError, type SqlClient } from "effect/sql"
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { attempt, Database, SqliteError } from "@muniment/sqlite/Database"
+import { attempt, Database, SqliteError, type CheckpointMode } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
-import type { ChangeLog, ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
+import { type ChangeLog, type ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
 import { controlCopies, isAbsent, removeBase } from "./check/ControlCopies.ts"
 import { damageOf } from "./check/damageOf.ts"
 import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"
-import { joinLog, leaveLog } from "./joinLog.ts"
 import { RowWatch, type WatchedRows } from "./RowWatch.ts"
-import { settleControl } from "./settleControl.ts"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
+import { changeNumberOf, emptyNumber, followIn, noteNumber } from "./followChanges.ts"
 
 /** The failures of `E` without SQLite's. */
 export type WithoutSql<E> = Exclude<E, Extract<E, SqlError.SqlError>>
@@ -206,3 +205,118 @@ const failed = (filename: string, error: SqlError.SqlError): Effect.Effect<never
 
 const messageOf = ({ reason }: SqlError.SqlError): string =>
   reason.cause instanceof Error ? reason.cause.message : reason.message
+
+/** Without a log changes have no number: a log will need a base. */
+const leaveLog = (database: Database): void => {
+  const newest = newestRecord(database)
+  if (newest !== undefined && !newest.isBase) noteBase(database, newest.number + 1)
+}
+
+/** `isNew`: the database was made by this start. */
+/**
+ * Joins `control.db` and the log before anything is read or written: lost changes are applied from the log, and what
+ * the log does not have is noted, so that its changes are not taken for all. `isNew`: the database was made by this start.
+ */
+const joinLog = Effect.fn("ControlDatabase.joinLog")(function* (
+  database: Database,
+  logs: ChangeLog,
+  isNew: boolean
+): Effect.fn.Return<void, ControlDatabaseBehind | ChangeLogUnusable | SqliteError> {
+  const log = yield* logs.current
+  const logged = (yield* log.newest)?.number ?? 0
+  const found = changeNumberOf(database)
+  if (logs.isShared !== true && log.syncedOrdinal() === 0 && newestRecord(database)?.isBase === false)
+    yield* Effect.logError("the commit log is gone: what was acknowledged before and is not in the files yet is lost", {
+      found
+    })
+  if (logged > found) {
+    const missing = yield* log.behind(found)
+    const isFromEmpty = isNew && missing[0]?.number === emptyNumber && missing[0].changes === "base"
+    const number = yield* attempt("follow the commit log", () => {
+      if (isFromEmpty) noteBase(database, emptyNumber)
+      return found > 0 || isFromEmpty ? followIn(database, missing) : undefined
+    })
+    if (number !== logged) return yield* new ControlDatabaseBehind({ filename: database.filename, found, logged })
+    if (logs.isShared !== true)
+      yield* Effect.logError("control.db had lost changes that the commit log has; they are applied", {
+        from: found + 1,
+        to: number
+      })
+  }
+  yield* attempt("note a base", () => {
+    const newest = newestRecord(database)
+    if (newest === undefined) noteBase(database, isNew ? emptyNumber : emptyNumber + 1)
+    else if (newest.version !== Number(database.value("PRAGMA user_version"))) noteBase(database, newest.number + 1)
+  })
+})
+
+interface NewestRecord {
+  readonly number: number
+  readonly version: number
+  readonly isBase: boolean
+}
+
+const newestRecord = (database: Database): NewestRecord | undefined => {
+  const row = database.prepare("SELECT * FROM change_record ORDER BY number DESC LIMIT 1").get()
+  return row === undefined
+    ? undefined
+    : { number: Number(row["number"]), version: Number(row["version"]), isBase: row["changes"] === null }
+}
+
+/** In the file itself: what is lost with SQLite's own log can follow it. */
+const noteBase = (database: Database, number: number): void => {
+  database.transaction(() => noteNumber(database, number, null))
+  database.checkpoint("TRUNCATE")
+}
+
+/**
+ * Copies the write-ahead log into the file, and tells the commit log, so that it need not keep the changes; text that was
+ * removed leaves both logs. An erasure stays due until both are without the text, also over a kill. `changes` undefined:
+ * there is no commit log. `forget` removes copies that may have what is to be erased.
+ */
+const settleControl = Effect.fn("ControlDatabase.settle")(function* (
+  sql: SqlClient.SqlClient,
+  changes: ControlChanges | undefined,
+  forget: () => void
+): Effect.fn.Return<void, SqlError.SqlError | ChangeLogUnusable> {
+  const [due] = yield* sql<{ readonly last: number | null }>`SELECT max(id) AS last FROM erasure_due`
+  if (due!.last !== null) {
+    forget()
+    yield* erase(sql, changes, due!.last)
+  }
+  if (changes !== undefined) yield* changes.settle(checkpoint(sql, "PASSIVE"))
+})
+
+const erase = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  changes: ControlChanges | undefined,
+  last: number
+) {
+  // Kept changes have the text too. Without a commit log none are kept, and the newest number stays.
+  if (changes !== undefined) yield* sql.withTransaction(sql`DELETE FROM change_record`)
+  if (!(yield* checkpoint(sql, "TRUNCATE"))) return
+  const isErased = yield* (changes?.eraseLogged ?? Effect.void).pipe(
+    Effect.as(true),
+    Effect.catch((error) =>
+      Effect.as(
+        Effect.logWarning("removed text is not erased from the commit log yet", { error: error.message }),
+        false
+      )
+    )
+  )
+  if (isErased) yield* sql.withTransaction(sql`DELETE FROM erasure_due WHERE id <= ${last}`)
+})
+
+/** Whether the file has everything; false while it is being read. */
+const checkpoint = (sql: SqlClient.SqlClient, mode: CheckpointMode): Effect.Effect<boolean, SqlError.SqlError> =>
+  Effect.map(
+    sql<CheckpointRow>`PRAGMA wal_checkpoint(${sql.literal(mode)})`,
+    ([row]) => row!.busy === 0 && row!.log === row!.checkpointed
+  )
+
+interface CheckpointRow {
+  readonly busy: number
+  /** Pages in the write-ahead log, and how many of them are in the file. */
+  readonly log: number
+  readonly checkpointed: number
+}

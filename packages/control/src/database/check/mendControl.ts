@@ -21,7 +21,8 @@ import {
   removeComparison
 } from "./ControlCopies.ts"
 import { damageOf } from "./damageOf.ts"
-import { schemaFault } from "./schemaFault.ts"
+import { tablesAfter, tablesOf } from "@muniment/sqlite/Tables"
+import { controlMigrations } from "../migrations/controlMigrations.ts"
 
 /** `control.db` is damaged, and base and log cannot make it again. */
 export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
@@ -112,3 +113,27 @@ const keptChanges = ({ filename }: ControlCopies): ReadonlyArray<ControlChange> 
     return []
   }
 }
+
+/**
+ * How the tables differ from those of the version; undefined: not at all, or they are of a later release. A flipped bit
+ * in the name of a column is a schema like any other to SQLite's own check: statements fail only when they are used.
+ */
+const schemaFault = (database: Database): string | undefined => {
+  const version = Number(database.value("PRAGMA user_version"))
+  const tables = tablesOf(database)
+  const known = controlMigrations.length
+  if (version > known) {
+    return tables.symmetricDifference(tablesAfter(controlMigrations)).size === 0 && changesVersion(database) === known
+      ? `it says version ${version}, its tables and its changes are those of version ${known}`
+      : undefined
+  }
+  const differing = tables.symmetricDifference(tablesAfter(controlMigrations.slice(0, Math.max(0, version))))
+  const names = new Set([...differing].map((table) => table.slice(0, table.indexOf(" "))))
+  return names.size === 0
+    ? undefined
+    : `its tables are not those of version ${version}: ${[...names].toSorted().join(", ")}`
+}
+
+/** Version that the newest change was made in; a later release that has changed something has its own there. */
+const changesVersion = (database: Database): number =>
+  Number(database.value("SELECT version FROM change_record ORDER BY number DESC LIMIT 1"))
