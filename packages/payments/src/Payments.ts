@@ -3,15 +3,15 @@
  * networks no code of a chain is loaded.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
+import { type PaymentNetwork, type PaymentRequirement, paymentNetworks } from "@muniment/domain/Payment"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
-import { quote, type QuoteRequest } from "./Quote.ts"
 import { Refunds } from "./refund/Refunds.ts"
 import { type NetworkStatus, NetworkWatch } from "./settlement/NetworkWatch.ts"
 import { Reconcile } from "./settlement/Reconcile.ts"
 import type { PaymentFailure, PaymentOutcome, PaymentRequest } from "./settlement/PaymentOutcome.ts"
 import { Settlement, type SettlementOptions } from "./settlement/Settlement.ts"
+import type { PaymentChain } from "./chain/PaymentChain.ts"
 
 export class Payments extends Context.Service<
   Payments,
@@ -76,3 +76,27 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations, lanes }: Requ
     refunds
   })
 })
+
+interface QuoteRequest {
+  /** Of USDC, 6 decimals. */
+  readonly units: number
+  /** Absolute URL without query. */
+  readonly resource: string
+  readonly description: string
+}
+
+/**
+ * One requirement for each network that can accept a payment now; no network call. EVM is first, because the stock client
+ * takes the first entry, and with Solana first it fails for users with only an EVM key.
+ */
+export const quote = (chains: Iterable<PaymentChain>, request: QuoteRequest): ReadonlyArray<PaymentRequirement> =>
+  [...chains]
+    .map((chain) => chain.requirement(request))
+    .filter(isPayable)
+    .sort((one, other) => rank(one) - rank(other))
+
+/** A Solana payment needs the fee payer, which a facilitator reports only after the start. */
+const isPayable = ({ extra, network }: PaymentRequirement): boolean =>
+  paymentNetworks[network].family === "evm" || extra.feePayer !== undefined
+
+const rank = ({ network }: PaymentRequirement): number => (paymentNetworks[network].family === "evm" ? 0 : 1)

@@ -8,12 +8,16 @@
 import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
-import { makeAccountCircuits } from "./AccountCircuits.ts"
 import { makeCallSlots } from "./CallSlots.ts"
-import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
+import {
+  type CircuitState,
+  makeCircuitBreaker,
+  type ServerSign,
+  type CircuitBreaker,
+  type CircuitOptions
+} from "./CircuitBreaker.ts"
 import { callSettings, deadlineOf, type LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
-import { makeLeftAlone } from "./LeftAlone.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
@@ -22,6 +26,7 @@ import { ModelWait } from "./ModelWait.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
 import type { ModelPurpose, StructuredRequest } from "./StructuredRequest.ts"
 import { wireFormats } from "./WireFormats.ts"
+import { LRUCache } from "lru-cache"
 
 /** After the first attempt. */
 const retriesMax = 2
@@ -222,3 +227,86 @@ const withRetries = Effect.fnUntraced(function* <A>(
 })
 
 const retriedReasons: ReadonlySet<ModelFailureReason> = new Set(["unreachable", "rate_limited"])
+
+/** Of accounts whose last call failed; beyond it the least recently used are forgotten. */
+const circuitsMax = 4_096
+
+interface AccountCircuits<E> {
+  readonly of: (account: string) => CircuitBreaker<E>
+}
+
+/**
+ * A circuit for each account, beside the shared one of the server: calls that time out may be the fault of what they ask,
+ * so they suspend the calls of their own account only. Accounts whose last call was answered are not kept.
+ */
+const makeAccountCircuits = <E>(options: CircuitOptions<E>): AccountCircuits<E> => {
+  const circuits = new LRUCache<string, CircuitBreaker<E>>({ max: circuitsMax })
+
+  const circuitOf = (account: string): CircuitBreaker<E> => {
+    const known = circuits.get(account)
+    if (known !== undefined) return known
+    const made = makeCircuitBreaker(options)
+    circuits.set(account, made)
+    return made
+  }
+
+  /** A call that waits at a circuit which is dropped here finishes there; the next one starts with a new circuit. */
+  const dropIfAnswered = (account: string) => (exit: Exit.Exit<unknown, E>) =>
+    Effect.sync(() => {
+      if (Exit.isSuccess(exit)) circuits.delete(account)
+    })
+
+  return {
+    of: (account) => ({
+      check: Effect.suspend(() => circuits.get(account)?.check ?? Effect.void),
+      through: (call) => Effect.suspend(() => Effect.onExit(circuitOf(account).through(call), dropIfAnswered(account)))
+    })
+  }
+}
+
+const askedForMillisMax = 3_600_000
+const pauseMillisMin = 1_000
+const pauseMillisMax = 60_000
+
+interface LeftAlone {
+  /** Fails while the server is left alone. */
+  readonly check: Effect.Effect<void, ModelFailure>
+  /** A call was answered. */
+  readonly answered: Effect.Effect<void>
+  readonly failed: (failure: ModelFailure) => Effect.Effect<void>
+}
+
+/**
+ * How long a server that takes no more requests is left alone, by all accounts: as long as it asks for, an hour at most;
+ * where it does not say, a second, then twice as long each time, up to a minute.
+ */
+const makeLeftAlone = (): LeftAlone => {
+  let untilMillis = 0
+  let pauseMillis = pauseMillisMin
+  return {
+    check: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now < untilMillis ? Effect.fail(leftAloneFor(untilMillis - now)) : Effect.void
+    ),
+    answered: Effect.sync(() => {
+      pauseMillis = pauseMillisMin
+    }),
+    failed: ({ reason, retryAfterSeconds }) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (reason !== "rate_limited") return
+        if (retryAfterSeconds !== undefined) {
+          untilMillis = Math.max(untilMillis, now + Math.min(retryAfterSeconds * 1_000, askedForMillisMax))
+        } else if (now >= untilMillis) {
+          // Calls that were under way at the same time count once.
+          untilMillis = now + pauseMillis
+          pauseMillis = Math.min(pauseMillis * 2, pauseMillisMax)
+        }
+      })
+  }
+}
+
+const leftAloneFor = (millis: number): ModelFailure =>
+  new ModelFailure({
+    reason: "rate_limited",
+    message: "the language model accepts no more requests at the moment",
+    retryAfterSeconds: Math.ceil(millis / 1_000)
+  })

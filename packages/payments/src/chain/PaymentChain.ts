@@ -38,7 +38,7 @@ export type ChainView =
   | { readonly _tag: "Unpaid"; readonly next: UnpaidNext; readonly isReverted?: boolean }
   /**
    * No money came, and by `block` (a height or slot) the payment can no longer be included. One look may be wrong: two
-   * by different blocks count (`settlement/Doubts.ts`).
+   * by different blocks count (`Doubts` in `settlement/PaymentDriver.ts`).
    */
   | { readonly _tag: "Never"; readonly block: bigint }
 

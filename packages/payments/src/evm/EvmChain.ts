@@ -5,17 +5,21 @@
  * Loads viem: import this module only if payments are configured.
  */
 import { Clock, Effect, Redacted, Result } from "effect"
-import { getAddress } from "viem"
-import { privateKeyToAccount } from "viem/accounts"
-import type { PrivateKeyAccount } from "viem/accounts"
+import { getAddress, type Address, formatEther } from "viem"
+import { privateKeyToAccount, type PrivateKeyAccount } from "viem/accounts"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentRequirement } from "@muniment/domain/Payment"
-import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
+import {
+  ChainUnavailable,
+  type PaymentChain,
+  type PaymentClaim,
+  PaymentInvalid,
+  type ChainHealth
+} from "../chain/PaymentChain.ts"
 import { evmClaim, type EvmNetwork, type EvmToken, evmToken, readAuthorization } from "./EvmAuthorization.ts"
-import { evmHealth } from "./EvmHealth.ts"
-import { evmRpc } from "./EvmRpc.ts"
-import { broadcast, sign } from "./EvmSettle.ts"
-import { brokenTerm, expired, lifetimeSecondsMax, verify } from "./EvmVerify.ts"
+import { evmRpc, type EvmRpc } from "./EvmRpc.ts"
+import { broadcast, sign, feePerGasWeiMax } from "./EvmSettle.ts"
+import { brokenTerm, expired, lifetimeSecondsMax, verify, gasMax } from "./EvmVerify.ts"
 import { look } from "./EvmView.ts"
 
 export interface EvmChainOptions {
@@ -106,3 +110,31 @@ const requirement = (
   asset: address,
   extra: { name: domain.name, version: domain.version }
 })
+
+/**
+ * Whether the network can take payments now: its node answers, and the operator can pay the gas. `operator`: undefined
+ * where a facilitator sends.
+ */
+const evmHealth = Effect.fn("EvmChain.health")(function* (
+  rpc: EvmRpc,
+  { operator, payTo }: { readonly payTo: Address; readonly operator: Address | undefined }
+) {
+  const held = Number(yield* rpc.balanceOf(payTo))
+  const { baseFeePerGas, number } = yield* rpc.ask("eth_getBlockByNumber", (node) =>
+    node.getBlock({ blockTag: "latest" })
+  )
+  const seen = { held, block: Number(number) }
+  if (operator === undefined) return { ...seen, feeBalance: undefined, isFunded: true } satisfies ChainHealth
+  const balance = yield* rpc.ask("eth_getBalance", (node) => node.getBalance({ address: operator }))
+  // As a payment is signed: the base fee may double.
+  const generous = 2n * (baseFeePerGas ?? 0n) + tipWei
+  const price = generous < feePerGasWeiMax ? generous : feePerGasWeiMax
+  return {
+    ...seen,
+    feeBalance: Number(formatEther(balance)),
+    isFunded: balance >= gasMax * price
+  } satisfies ChainHealth
+})
+
+/** A tip with which a payment is included soon on Base. */
+const tipWei = 1_000_000n

@@ -10,7 +10,6 @@
 import { Effect, Semaphore } from "effect"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
-import { Doubts } from "./Doubts.ts"
 import type { Outages } from "./Outages.ts"
 import type {
   ChainUnavailable,
@@ -250,3 +249,29 @@ export const submittedByOthers = "submitted by others"
 export const nothingSigned: SignedTransaction = { hash: "", raw: "" }
 const open = { _tag: "Open" } as const
 const lost = { _tag: "Lost" } as const
+
+/**
+ * Reports of a chain that a payment can never arrive. One may be wrong (a node on a fork, a wrong receipt), so that the
+ * second one counts, if it names another block; a look that says anything else in between starts over.
+ *
+ * In memory only: after a restart two more reports are needed.
+ */
+class Doubts {
+  readonly #blocks = new Map<string, bigint>()
+
+  /** Notes a report of `block`; true if an earlier one of another block stands. */
+  isConfirmed(paymentId: string, block: bigint): boolean {
+    const first = this.#blocks.get(paymentId)
+    if (first === undefined) {
+      this.#blocks.set(paymentId, block)
+      return false
+    }
+    if (first === block) return false
+    this.#blocks.delete(paymentId)
+    return true
+  }
+
+  clear(paymentId: string): void {
+    this.#blocks.delete(paymentId)
+  }
+}

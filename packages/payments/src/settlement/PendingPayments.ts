@@ -6,8 +6,9 @@
  * Invariant: a payment counts against those that arrive after it, never against earlier ones.
  */
 import { Effect } from "effect"
-import type { PaymentNetwork } from "@muniment/domain/Payment"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 
 export interface PendingPayment {
   /** Id of the payment. */
@@ -52,3 +53,19 @@ export class PendingPayments {
 
 const isSamePayer = (one: PendingPayment, other: PendingPayment): boolean =>
   one.network === other.network && one.payer === other.payer
+
+/**
+ * Reads a payment on a network that is not served now: the journal may know it from before, and then it answers. The
+ * code of a network's family is loaded only then.
+ */
+export const claimUnserved = Effect.fn("PendingPayments.claimUnserved")(function* (
+  network: PaymentNetwork,
+  payload: unknown
+): Effect.fn.Return<PaymentClaim, PaymentInvalid> {
+  if (paymentNetworks[network].family === "evm") {
+    const { evmClaim } = yield* Effect.promise(() => import("../evm/EvmAuthorization.ts"))
+    return yield* evmClaim(network, payload)
+  }
+  const { svmClaim } = yield* Effect.promise(() => import("../svm/SvmTransaction.ts"))
+  return yield* svmClaim(network, payload)
+})

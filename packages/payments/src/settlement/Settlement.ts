@@ -32,8 +32,7 @@ import {
   TooManyReverts
 } from "./PaymentOutcome.ts"
 import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
-import { PendingPayments } from "./PendingPayments.ts"
-import { claimUnserved } from "./UnservedClaims.ts"
+import { PendingPayments, claimUnserved } from "./PendingPayments.ts"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 export interface SettlementOptions {

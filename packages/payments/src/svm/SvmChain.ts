@@ -7,19 +7,31 @@
  * then.
  */
 import { Effect, type Redacted } from "effect"
-import { address } from "@solana/kit"
+import {
+  address,
+  type Address,
+  type Base64EncodedWireTransaction,
+  getBase58Decoder,
+  SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED
+} from "@solana/kit"
 import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
 import { Limits } from "@muniment/domain/Limits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
-import { ChainUnavailable, type PaymentChain, type PaymentClaim, type PaymentInvalid } from "../chain/PaymentChain.ts"
-import { parseSolanaKey } from "./SolanaKey.ts"
-import { svmHealth } from "./SvmHealth.ts"
+import {
+  ChainUnavailable,
+  type PaymentChain,
+  type PaymentClaim,
+  PaymentInvalid,
+  type ChainHealth,
+  type SignedTransaction
+} from "../chain/PaymentChain.ts"
+import { parseSolanaKey, type SolanaKey } from "./SolanaKey.ts"
 import { SvmLifetimes } from "./SvmLifetimes.ts"
 import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
-import { broadcastSvm, signSvm } from "./SvmSettle.ts"
-import { decodeSvmPayload, svmClaim } from "./SvmTransaction.ts"
+import { decodeSvmPayload, svmClaim, signAsFeePayer, type SvmTransaction } from "./SvmTransaction.ts"
 import { verifySvmOffline, verifySvmOnChain } from "./SvmVerify.ts"
 import { lookAtSvm, type SvmConfirmations } from "./SvmView.ts"
+import { priorityFeeLamportsMax, signersMax, brokenSvmRule, type SvmTerms } from "./SvmRules.ts"
 
 export interface SvmChainOptions {
   readonly network: Extract<PaymentNetwork, "solana" | "solana-devnet">
@@ -120,3 +132,80 @@ const isRpcFailure = (error: unknown): error is SvmRpcFailure => error instanceo
 const unreachable: SvmRpc = {
   ask: (method) => Effect.fail(new SvmRpcFailure({ method, reason: "there is no RPC URL", codes: [] }))
 }
+
+/** Lamports of one signature. */
+const signatureLamports = 5_000
+/** What an account must keep to exist (rent exemption of an empty one). */
+const leastLamports = 890_880
+const lamportsPerSol = 1_000_000_000
+
+/**
+ * Whether the network can take payments now: its node answers, and the operator can pay the fees. `operator`: undefined
+ * where a facilitator sends. `payee`: its token account.
+ */
+const svmHealth = Effect.fn("SvmChain.health")(function* (
+  rpc: SvmRpc,
+  operator: Address | undefined,
+  payee: Effect.Effect<Address>
+) {
+  const holding = yield* payee
+  const config = { commitment: "confirmed" } as const
+  const { context, value: accounts } = yield* rpc.ask("getMultipleAccounts", (node, options) =>
+    node.getMultipleAccounts([holding], { ...config, encoding: "base64" }).send(options)
+  )
+  const held =
+    accounts[0] === null || accounts[0] === undefined
+      ? 0
+      : Number(
+          (yield* rpc.ask("getTokenAccountBalance", (node, options) =>
+            node.getTokenAccountBalance(holding, config).send(options)
+          )).value.amount
+        )
+  const seen = { held, block: Number(context.slot) }
+  if (operator === undefined) return { ...seen, feeBalance: undefined, isFunded: true } satisfies ChainHealth
+  const { value: lamports } = yield* rpc.ask("getBalance", (node, options) =>
+    node.getBalance(operator, config).send(options)
+  )
+  const needed = leastLamports + signersMax * signatureLamports + priorityFeeLamportsMax
+  return {
+    ...seen,
+    feeBalance: Number(lamports) / lamportsPerSol,
+    isFunded: Number(lamports) >= needed
+  } satisfies ChainHealth
+})
+
+/**
+ * Signs as fee payer, after the rules are checked again, except the units of `terms`, which the caller compares. Ed25519
+ * signatures are deterministic: signing a payment again, also after a restart, gives the same transaction, which is
+ * included at most once.
+ */
+const signSvm = Effect.fn("SvmChain.signAsFeePayer")(function* (
+  transaction: SvmTransaction,
+  terms: Omit<SvmTerms, "units">,
+  key: SolanaKey
+) {
+  const reason = brokenSvmRule(transaction, { ...terms, units: transaction.transfer.units })
+  if (reason !== undefined) return yield* new PaymentInvalid({ reason })
+  const { signature, raw } = signAsFeePayer(transaction, key)
+  return { hash: getBase58Decoder().decode(signature), raw } satisfies SignedTransaction
+})
+
+/** Without the node's preflight and retries: `verify` has simulated it, and the state machine resends. */
+const broadcastSvm = (rpc: SvmRpc, raw: string): Effect.Effect<void, SvmRpcFailure> =>
+  rpc
+    .ask("sendTransaction", (node, options) =>
+      node
+        .sendTransaction(raw as Base64EncodedWireTransaction, {
+          encoding: "base64",
+          skipPreflight: true,
+          maxRetries: 0n
+        })
+        .send(options)
+    )
+    .pipe(
+      Effect.asVoid,
+      Effect.catchIf(
+        ({ codes }) => codes.includes(SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED),
+        () => Effect.void
+      )
+    )

@@ -14,7 +14,7 @@ export interface PaymentDemand {
   /** URL without query. */
   readonly resource: string
   readonly description: string
-  /** EVM first (`Quote.ts`). */
+  /** EVM first (`quote` in `Payments.ts`). */
   readonly accepts: ReadonlyArray<PaymentRequirement>
   /** One for each of `accepts`; version 2 only. */
   readonly offers: ReadonlyArray<SignedOffer>

@@ -7,7 +7,7 @@
  * is charged for days before the first start of a data directory; nothing is done by a clock that has stepped
  * (`JobClock`).
  */
-import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore, Metric } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
 import { Conflict, Unavailable } from "@muniment/domain/Errors"
@@ -29,7 +29,6 @@ import {
 } from "./AccountStorage.ts"
 import { clockStepText, JobClock } from "./JobClock.ts"
 import { dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
-import { countDay, daySums } from "./StorageMetrics.ts"
 
 export { nextRunMillis } from "./JobDays.ts"
 
@@ -207,3 +206,40 @@ const withProgress =
         Effect.andThen(Effect.never)
       )
     )
+
+const insuredMemories = Metric.gauge("storage_memories_insured", {
+  description: "Memories that the last daily job kept because their account's balance paid for them."
+})
+const purgedMemories = Metric.counter("storage_memories_purged_total", {
+  description: "Memories that the daily job removed because nothing insured them.",
+  incremental: true
+})
+const expiredMemories = Metric.counter("storage_memories_expired_total", {
+  description: "Memories past their own expiry that the daily job removed.",
+  incremental: true
+})
+
+/** Sums of one day's accounts. */
+const daySums = (accounts: ReadonlyArray<AccountDay>) => {
+  const sums = { accounts: accounts.length, expired: 0, purged: 0, insured: 0, chargedMicro: 0, problems: 0 }
+  for (const { chargedMicro, expired, insured, problem, purged } of accounts) {
+    sums.expired += expired
+    sums.purged += purged
+    sums.insured += insured
+    sums.chargedMicro += chargedMicro
+    if (problem !== undefined) sums.problems++
+  }
+  return sums
+}
+
+const countDay = (accounts: ReadonlyArray<AccountDay>): Effect.Effect<void> => {
+  const { expired, insured, purged } = daySums(accounts)
+  return Effect.all(
+    [
+      Metric.update(insuredMemories, insured),
+      Metric.update(purgedMemories, purged),
+      Metric.update(expiredMemories, expired)
+    ],
+    { discard: true }
+  )
+}
