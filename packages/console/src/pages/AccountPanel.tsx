@@ -17,7 +17,6 @@ import { linkTo } from "../service/route.ts"
 import { chooseAccount } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
-import { Meter } from "../ui/Meter.tsx"
 import { Show } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
 import { AccountHooks } from "./AccountHooks.tsx"
@@ -238,3 +237,27 @@ const aboutKey = (key: Key): string =>
     ...(key.madeBy === undefined ? [] : [`made by ${key.madeBy}`]),
     ...(key.expiresAt === undefined ? [] : [`ends ${moment(key.expiresAt)}`])
   ].join(" · ")
+
+/** Used part of a limit, as a bar; without a limit as a number alone. */
+const Meter = (given: {
+  readonly name: string
+  readonly used: number
+  readonly limit: number | null
+  readonly text: (value: number) => string
+}) => {
+  const { limit, used } = given
+  const share = limit === null ? 0 : limit === 0 ? 1 : Math.min(1, used / limit)
+  return (
+    <div class="meter">
+      <span>{given.name}</span>
+      <span class="number">
+        {given.text(used)} {limit === null ? <span class="muted">no limit</span> : `of ${given.text(limit)}`}
+      </span>
+      {limit !== null && (
+        <div class="bar" aria-hidden="true">
+          <i class={share > 0.9 ? "tight" : ""} style={{ width: `${share * 100}%` }} />
+        </div>
+      )}
+    </div>
+  )
+}

@@ -6,13 +6,11 @@ import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count } from "../service/words.ts"
-import { Filters } from "../ui/Filters.tsx"
+import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
 import { Field } from "../ui/Field.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
-import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
 import { SaveCsv } from "../ui/SaveCsv.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 const rowsMax = 1_000
 

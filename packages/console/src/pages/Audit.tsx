@@ -7,12 +7,10 @@ import { change, linkTo, type Parameters, parameters } from "../service/route.ts
 import { session } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count, deletionText } from "../service/words.ts"
-import { Filters } from "../ui/Filters.tsx"
+import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Show } from "../ui/Notice.tsx"
-import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 type Event = typeof AuditEvent.Type
 

@@ -7,7 +7,6 @@ import { frameOf, getSeries, perSecond, refreshOf, windowNames } from "../servic
 import { bytes, decimal, duration, millis } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Show } from "../ui/Notice.tsx"
-import { Segments } from "../ui/Segments.tsx"
 import { TimeChart } from "../ui/TimeChart.tsx"
 
 export const Charts = (given: { readonly of: "service" | "money"; readonly first: SeriesWindow }) => {
@@ -109,3 +108,21 @@ const MoneyCharts = ({ series }: { readonly series: Series }) => {
     </>
   )
 }
+
+/** One of a few choices, side by side. */
+const Segments = <A extends string>(given: {
+  readonly label: string
+  readonly value: A
+  readonly options: ReadonlyArray<readonly [A, string]>
+  readonly onValue: (value: A) => void
+}) => (
+  <fieldset class="segments">
+    <legend class="hidden">{given.label}</legend>
+    {given.options.map(([value, title]) => (
+      <label key={value}>
+        <input type="radio" name={given.label} checked={value === given.value} onChange={() => given.onValue(value)} />
+        <span>{title}</span>
+      </label>
+    ))}
+  </fieldset>
+)

@@ -1,10 +1,13 @@
 /** Hits of a search with their scores, and why each stands where it stands. */
-import { type Hit, systemText } from "../service/memories.ts"
-import { linkTo } from "../service/route.ts"
+import { type Hit, systemText, type Found } from "../service/memories.ts"
+import { linkTo, change } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { count, summary } from "../service/words.ts"
-import { Empty, Notice } from "../ui/Notice.tsx"
-import { MissingMemory } from "./MissingMemory.tsx"
+import { Empty, Notice, Show } from "../ui/Notice.tsx"
+import { useState } from "preact/hooks"
+import { searched } from "../service/knowledge.ts"
+import { useLoad } from "../service/load.ts"
+import { Field } from "../ui/Field.tsx"
 
 /** Of hits that no answer was made of. */
 export const foundTitle = "Found"
@@ -104,3 +107,60 @@ const Bar = (given: { readonly name: string; readonly value: number; readonly cl
     <span class="number">{given.value.toFixed(2)}</span>
   </span>
 )
+
+const offeredMax = 8
+
+/** Chooses the memory that a question should have found, by words of its own, without leaving the question. */
+const MissingMemory = () => {
+  const [words, setWords] = useState("")
+  return (
+    <details class="missing">
+      <summary>Is one missing?</summary>
+      <div class="stack">
+        <Field
+          label="Words that it has"
+          value={words}
+          placeholder="invoice wrong address"
+          onValue={(text) => setWords(text.trim())}
+        />
+        {words !== "" && <Offered key={words} words={words} />}
+      </div>
+    </details>
+  )
+}
+
+const Offered = ({ words }: { readonly words: string }) => {
+  const { loaded } = useLoad(
+    (signal) => searched<Found>({ query: words, limit: offeredMax, scope: "own", minRelevance: 0 }, signal),
+    [words]
+  )
+  return (
+    <Show of={loaded}>
+      {({ memories }) =>
+        memories.length === 0 ? (
+          <p class="muted">No memory of this account has these words.</p>
+        ) : (
+          <ul class="choices" aria-label="Memories with these words">
+            {memories.map((memory) => (
+              <li key={memory.id}>
+                <button type="button" onClick={() => expect(memory.id)}>
+                  <span class="what">{summary(memory.data)}</span>
+                  <span class="small muted">
+                    {memory.kind}
+                    {systemText(memory, "agentId") !== undefined && `, known to ${systemText(memory, "agentId")}`}
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Show>
+  )
+}
+
+/** The reasons stand above the hits. */
+const expect = (id: string): void => {
+  change({ expected: id })
+  scrollTo(0, 0)
+}

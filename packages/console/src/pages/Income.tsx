@@ -7,13 +7,11 @@ import { useLoad } from "../service/load.ts"
 import { accountsById, amount, checkLedger, dollars, purseName } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count } from "../service/words.ts"
-import { Filters } from "../ui/Filters.tsx"
+import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
 import { Choice } from "../ui/Field.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
-import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
 import { SaveCsv } from "../ui/SaveCsv.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 export const Income = () => {
   const given = parameters.value

@@ -7,9 +7,8 @@ import { change, parameters } from "../service/route.ts"
 import { bytes } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Field } from "../ui/Field.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Show } from "../ui/Notice.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 interface AgentPage {
   readonly agents: ReadonlyArray<AgentIndex>

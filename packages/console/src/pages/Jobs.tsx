@@ -7,9 +7,8 @@ import { amount } from "../service/operator.ts"
 import { ago, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Confirm } from "../ui/Dialog.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 type Report = typeof JobReport.Type
 type Run = typeof JobRun.Type

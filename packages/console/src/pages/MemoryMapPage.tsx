@@ -1,18 +1,19 @@
 /** The map: memories as points that lie near what is alike, coloured by topic, kind, subject or age; choices beside it. */
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { isByWordsAlone, type MapOfMemories, mapOf } from "../service/knowledge.ts"
-import { useLoad } from "../service/load.ts"
+import { useLoad, asApiError } from "../service/load.ts"
 import { type Colouring, colourings, type Group, groupPoints } from "../service/mapGroups.ts"
 import { change, parameters } from "../service/route.ts"
-import { count, countOfMemories } from "../service/words.ts"
+import { count, countOfMemories, summary } from "../service/words.ts"
 import { Filters } from "../ui/Filters.tsx"
-import { FacetField } from "../ui/FacetField.tsx"
-import { Choice, Field } from "../ui/Field.tsx"
-import { Empty, Show } from "../ui/Notice.tsx"
+import { FacetField, Choice, Field } from "../ui/Field.tsx"
+import { Empty, Show, Refused, Waiting } from "../ui/Notice.tsx"
 import { PointCanvas } from "../ui/PointCanvas.tsx"
 import { Stored } from "../ui/Stored.tsx"
-import { ChosenMemories } from "./ChosenMemories.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
+import type { ApiError } from "../service/api.ts"
+import { getMemory, type Memory, systemText } from "../service/memories.ts"
+import { Icon } from "../ui/Icon.tsx"
 
 const defaultQuery = "everything that is known"
 const sizes = ["500", "2000", "5000"] as const
@@ -211,3 +212,60 @@ const termsMax = 5
 /** What the name of the topic does not say already. */
 const furtherTerms = (topic: string, terms: ReadonlyArray<string>): ReadonlyArray<string> =>
   terms.filter((term) => !topic.includes(term)).slice(0, termsMax)
+
+const portion = 20
+
+/** Memories that were chosen on the map, read as they are needed. */
+const ChosenMemories = (given: { readonly ids: ReadonlyArray<string>; readonly onClose: () => void }) => {
+  const { ids } = given
+  const key = ids.join()
+  const [wanted, setWanted] = useState(portion)
+  const [memories, setMemories] = useState<ReadonlyArray<Memory>>([])
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  useEffect(() => {
+    setMemories([])
+    setWanted(portion)
+  }, [key])
+  useEffect(() => {
+    const controller = new AbortController()
+    Promise.all(ids.slice(0, wanted).map((id) => getMemory(id, controller.signal))).then(
+      setMemories,
+      (cause: unknown) => {
+        if (!controller.signal.aborted) showError(asApiError(cause))
+      }
+    )
+    return () => controller.abort()
+  }, [key, wanted])
+  return (
+    <section class="card stack side-list" aria-label="Chosen memories">
+      <div class="head">
+        <h2>{count(ids.length)} chosen</h2>
+        <button type="button" class="plain" onClick={given.onClose}>
+          <Icon name="close" /> <span class="hidden">End the choice</span>
+        </button>
+      </div>
+      {error !== undefined && <Refused error={error} />}
+      {memories.length === 0 && error === undefined && <Waiting />}
+      <ul class="choices">
+        {memories.map((memory) => (
+          <li key={memory.id}>
+            <button type="button" onClick={() => change({ id: memory.id })}>
+              <span class="what">{summary(memory.data)}</span>
+              <span class="small muted" />
+              <span class="small muted">
+                {memory.kind} {systemText(memory, "subjectId") ?? ""}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {wanted < ids.length && (
+        <div class="actions">
+          <button type="button" onClick={() => setWanted((value) => value + portion)}>
+            Show more
+          </button>
+        </div>
+      )}
+    </section>
+  )
+}

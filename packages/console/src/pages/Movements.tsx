@@ -9,14 +9,12 @@ import { change, parameters } from "../service/route.ts"
 import { account as chosenAccount } from "../service/session.ts"
 import { moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
-import { Filters } from "../ui/Filters.tsx"
+import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
 import { Field } from "../ui/Field.tsx"
 import { FormDialog, Input } from "../ui/FormDialog.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
-import { givenPeriod, PeriodFields } from "../ui/PeriodFields.tsx"
 import { SaveCsv } from "../ui/SaveCsv.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 type Entries = typeof Statement.Type
 

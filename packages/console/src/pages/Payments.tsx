@@ -10,9 +10,8 @@ import { ago, duration, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters } from "../ui/Filters.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 export const Payments = () => {
   const given = parameters.value

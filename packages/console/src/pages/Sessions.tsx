@@ -10,9 +10,8 @@ import { session } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { FormDialog } from "../ui/FormDialog.tsx"
-import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
-import type { Column } from "../ui/Table.tsx"
 
 export const Sessions = () => {
   const { loaded, reload } = useLoad(

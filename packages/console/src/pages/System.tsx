@@ -1,18 +1,17 @@
 /** Parts of the service, and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
-import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { ServiceStatus, ReembedProgress } from "@muniment/domain/api/AdminApi"
 import type { ComponentChildren } from "preact"
-import { call, callText } from "../service/api.ts"
-import { useLoad } from "../service/load.ts"
-import { type Metrics, parseMetrics } from "../service/metrics.ts"
+import { call, callText, type ApiError } from "../service/api.ts"
+import { useLoad, asApiError } from "../service/load.ts"
 import { linkTo, parameters } from "../service/route.ts"
 import { bytes, duration } from "../service/text.ts"
 import { count } from "../service/words.ts"
-import { Notice, Show } from "../ui/Notice.tsx"
+import { Notice, Show, Refused } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { Indexes } from "./Indexes.tsx"
 import { Jobs } from "./Jobs.tsx"
-import { Models } from "./Models.tsx"
 import { Sessions } from "./Sessions.tsx"
+import { useState } from "preact/hooks"
 
 type Tab = "state" | "jobs" | "indexes" | "sessions"
 
@@ -205,3 +204,105 @@ const queueColumns: ReadonlyArray<Column<Queue>> = [
   },
   { title: "Refused since the start", isNumber: true, cell: ({ refused }) => count(refused) }
 ]
+
+type Progress = typeof ReembedProgress.Type
+
+/** The models at work, how far re-embedding is, and its start. */
+const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () => void }) => {
+  const { embedding, extraction, index } = given.status
+  const progress = useLoad(
+    (signal) => call<Progress>("GET", "/admin/reembed", { signal }),
+    [embedding.pending, embedding.ready]
+  )
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const start = (): void => {
+    call("POST", "/admin/reembed").then(
+      () => {
+        showError(undefined)
+        given.onChanged()
+        progress.reload()
+      },
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <section class="card stack" aria-label="Models">
+      <div class="head">
+        <h2>Models</h2>
+      </div>
+      <dl class="facts">
+        <dt>Embedding</dt>
+        <dd>
+          {embedding.model ?? "none: search by words alone"}{" "}
+          <span class={`badge ${embedding.ready ? "good" : "warn"}`}>{embedding.detail}</span>
+        </dd>
+        <dt>Vectors to make</dt>
+        <dd>
+          <Show of={progress.loaded}>
+            {({ pending, total }) => (
+              <>
+                {count(pending)} of {count(total)}
+              </>
+            )}
+          </Show>
+        </dd>
+        <dt>Vector index</dt>
+        <dd>
+          {index.engine}: {index.detail}
+        </dd>
+        <dt>Reader of conversations</dt>
+        <dd>{extraction.reader}</dd>
+        <dt>Conversations to read</dt>
+        <dd>
+          {count(extraction.pending)}
+          {extraction.pending > 0 && `, the oldest for ${duration(extraction.oldestSeconds)}`}
+        </dd>
+      </dl>
+      {error !== undefined && <Refused error={error} />}
+      <div class="actions">
+        <button type="button" onClick={start}>
+          Make missing vectors now
+        </button>
+      </div>
+    </section>
+  )
+}
+
+type Labels = Readonly<Record<string, string>>
+
+interface Sample {
+  readonly labels: Labels
+  readonly value: number
+}
+
+interface Metrics {
+  readonly samples: (name: string) => ReadonlyArray<Sample>
+  /** Undefined: there is no such metric yet. */
+  readonly sum: (name: string, keep?: (labels: Labels) => boolean) => number | undefined
+}
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/
+const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
+
+/** The service's metrics, from the text format of Prometheus. */
+const parseMetrics = (text: string): Metrics => {
+  const byName = new Map<string, Array<Sample>>()
+  for (const row of text.split("\n")) {
+    const match = row.startsWith("#") ? null : line.exec(row)
+    if (match === null) continue
+    const [, name = "", labelText = "", value = ""] = match
+    const labels = Object.fromEntries([...labelText.matchAll(label)].map(([, key = "", held = ""]) => [key, held]))
+    const known = byName.get(name)
+    const sample = { labels, value: value === "+Inf" ? Infinity : Number(value) }
+    if (known === undefined) byName.set(name, [sample])
+    else known.push(sample)
+  }
+  const samples = (name: string) => byName.get(name) ?? []
+  return {
+    samples,
+    sum: (name, keep = () => true) => {
+      const found = byName.get(name)
+      return found?.filter(({ labels }) => keep(labels)).reduce((total, { value }) => total + value, 0)
+    }
+  }
+}

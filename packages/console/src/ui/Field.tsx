@@ -1,7 +1,9 @@
 /** Labelled inputs that give their value after a pause in typing. */
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useRef, useLayoutEffect, useState } from "preact/hooks"
 import { after } from "../service/browser.ts"
-import { useDraft } from "./draft.ts"
+import type { FacetName } from "@muniment/domain/Search"
+import { facetsOf } from "../service/knowledge.ts"
+import { useLoad } from "../service/load.ts"
 
 const pauseMillis = 250
 
@@ -66,3 +68,38 @@ export const Choice = <A extends string>(given: {
     </select>
   </label>
 )
+
+/**
+ * Text that is being typed for a value that comes from elsewhere; reset when that value changes.
+ * Set before the field can be typed into: an effect after the first frame would take back what was typed until then.
+ */
+export const useDraft = (value: string): [text: string, setText: (text: string) => void] => {
+  const [text, setText] = useState(value)
+  useLayoutEffect(() => setText(value), [value])
+  return [text, setText]
+}
+
+const offeredMax = 200
+
+/** A filter by a value that memories have: those with most memories are offered once somebody is about to type. */
+export const FacetField = (given: {
+  readonly facet: FacetName
+  readonly label: string
+  readonly value: string
+  readonly onValue: (value: string) => void
+}) => {
+  const [isAsked, ask] = useState(false)
+  const { loaded } = useLoad(
+    (signal) => (isAsked ? facetsOf(given.facet, { limit: offeredMax }, signal) : Promise.resolve(undefined)),
+    [isAsked]
+  )
+  return (
+    <Field
+      label={given.label}
+      value={given.value}
+      onValue={given.onValue}
+      onFocus={() => ask(true)}
+      suggestions={(loaded.value?.values ?? []).map(({ value }) => value)}
+    />
+  )
+}

@@ -2,9 +2,10 @@
  * stands first. */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import { parameters } from "../service/route.ts"
+import { parameters, change } from "../service/route.ts"
 import { count } from "../service/words.ts"
 import { Icon } from "./Icon.tsx"
+import { Field } from "./Field.tsx"
 
 export const Filters = (given: {
   /** Names of the parameters that they set. */
@@ -23,5 +24,21 @@ export const Filters = (given: {
       <div class={isOpen ? "facets open" : "facets"}>{given.children}</div>
       {given.actions !== undefined && <div class="actions">{given.actions}</div>}
     </section>
+  )
+}
+
+export const givenPeriod = () => ({
+  from: parameters.value.get("from") ?? undefined,
+  to: parameters.value.get("to") ?? undefined
+})
+
+/** The first and the last day of a period, as the address has them. */
+export const PeriodFields = () => {
+  const { from, to } = givenPeriod()
+  return (
+    <>
+      <Field label="From" type="date" value={from ?? ""} onValue={(day) => change({ from: day })} />
+      <Field label="To" type="date" value={to ?? ""} onValue={(day) => change({ to: day })} />
+    </>
   )
 }

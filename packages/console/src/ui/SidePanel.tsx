@@ -1,7 +1,6 @@
 /** One thing beside a list; over it on a narrow screen, where it takes the focus. Escape closes it. */
-import type { ComponentChildren } from "preact"
-import { useEffect, useRef } from "preact/hooks"
-import { useFocusReturn } from "./focus.ts"
+import type { ComponentChildren, RefObject } from "preact"
+import { useEffect, useRef, useLayoutEffect } from "preact/hooks"
 import { Icon } from "./Icon.tsx"
 
 export const SidePanel = (given: {
@@ -34,4 +33,17 @@ export const SidePanel = (given: {
       {given.children}
     </aside>
   )
+}
+
+/** Focus comes back to where it was when the part goes away, unless it has gone on outside of the part meanwhile. */
+const useFocusReturn = (part: RefObject<HTMLElement | null>): void => {
+  useLayoutEffect(() => {
+    const before = document.activeElement
+    const own = part.current
+    return () => {
+      const now = document.activeElement
+      const isLost = now === null || now === document.body || own?.contains(now) === true
+      if (isLost && before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
 }

@@ -1,5 +1,7 @@
 /** A table of some rows: in a narrow window each row is a card, whose lines begin with the titles of the columns. */
 import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { count } from "../service/words.ts"
 
 export interface Column<A> {
   readonly title: string
@@ -38,3 +40,29 @@ export const Table = <A,>(given: {
     </table>
   </div>
 )
+
+const rowsAtFirst = 100
+
+/** A table of any length that begins with some rows and shows more on demand. */
+export const GrowingTable = <A,>(given: {
+  readonly label: string
+  readonly columns: ReadonlyArray<Column<A>>
+  readonly rows: ReadonlyArray<A>
+  readonly keyOf: (row: A) => string
+  /** Said instead of an empty table. */
+  readonly empty: string
+}) => {
+  const [shown, show] = useState(rowsAtFirst)
+  const left = given.rows.length - shown
+  if (given.rows.length === 0) return <p class="muted">{given.empty}</p>
+  return (
+    <>
+      <Table label={given.label} columns={given.columns} rows={given.rows.slice(0, shown)} keyOf={given.keyOf} />
+      {left > 0 && (
+        <button type="button" onClick={() => show(shown * 2)}>
+          Show more ({count(left)} left)
+        </button>
+      )}
+    </>
+  )
+}

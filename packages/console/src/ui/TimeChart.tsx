@@ -4,7 +4,7 @@
  */
 import { useMemo, useState } from "preact/hooks"
 import { moment, shownIf } from "../service/text.ts"
-import { timeMarks } from "../service/timeMarks.ts"
+import { timeMarks } from "../service/dates.ts"
 import { Table } from "./Table.tsx"
 
 export interface ChartLine {
