@@ -17,9 +17,9 @@ const opened: Readonly<Record<string, string>> = {
   "packages/control/src/database/check/ControlCopies.ts": "the note of the base",
   "packages/engine/src/host/Ballast.ts": "the ballast",
   "packages/engine/src/log/": "segments of the commit log",
-  "packages/engine/src/store/sqlite/emptyFile.ts": "a file that is made, before it gets its name",
   "packages/engine/src/store/sqlite/filesOpenMax.ts": "limits of the process",
-  "packages/engine/src/store/sqlite/namespaceFiles.ts": "the folder of namespaces",
+  "packages/engine/src/store/sqlite/namespaceFiles.ts":
+    "the folder of namespaces, and a file that is made, before it gets its name",
   "packages/engine/src/store/sqlite/syncCopy.ts": "folders",
   "packages/engine/src/vectors/": "graphs of vectors, and the kernels",
   "packages/models/src/": "files of models",

@@ -10,6 +10,7 @@ import { LogDamaged } from "./LogError.ts"
 import type { LogEntry } from "./CommitLog.ts"
 import { bodyFormat, bodyOf, isBodyWhole, isErased, readHeader, type RecordHeader } from "./logFormat.ts"
 import { segmentPath } from "./segmentFiles.ts"
+import { type LedgerChange, ledgerChangeOf } from "./ledgerRecords.ts"
 
 export interface LogRecord {
   readonly header: RecordHeader
@@ -67,5 +68,25 @@ export class RecordReader {
     const file = openSync(segmentPath(this.#directory, segment), "r")
     this.#files.set(segment, file)
     return file
+  }
+}
+
+/** Changes of the control database, in order, each read when it is asked for. Throws `LogDamaged` at one that is not whole. */
+export const readLedger = function* (
+  directory: string,
+  entries: ReadonlyArray<LogEntry>
+): Generator<LedgerChange, void, void> {
+  for (const { ordinal, place } of entries) {
+    const bytes = Buffer.allocUnsafeSlow(place.length)
+    const file = openSync(segmentPath(directory, place.segment), "r")
+    try {
+      bytes.fill(0, readSync(file, bytes, 0, place.length, place.offset))
+    } finally {
+      closeSync(file)
+    }
+    const header = readHeader(bytes, 0)
+    if (header?.ordinal !== ordinal || !isBodyWhole(bytes, 0, header))
+      throw new LogDamaged({ reason: `record ${ordinal} of the control database is damaged` })
+    yield ledgerChangeOf({ header, bytes })
   }
 }

@@ -10,7 +10,7 @@ import type { NamespaceHost } from "../host/NamespaceHost.ts"
 import type { QueryVectors } from "../namespace/NamespaceQuery.ts"
 import { type PlacedCandidate, SearchCandidate } from "../namespace/SearchCandidate.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { openFrom } from "../vectors/arena/ScoreNoise.ts"
+import { openFrom } from "../vectors/arena/ScoreBounds.ts"
 import { cosinesAt } from "./readNamespaces.ts"
 
 /** Of fewer wanted hits too, as many as this are told apart: some of the best by meaning rank lower. */

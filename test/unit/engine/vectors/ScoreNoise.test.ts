@@ -1,7 +1,7 @@
 /** Where 8-bit scores leave open which vectors are the best: measured errors, and crowds at the last place. */
 import { describe, expect, it } from "vitest"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
-import { openFrom, scoreDeviation } from "@muniment/engine/vectors/arena/ScoreNoise"
+import { openFrom, scoreDeviation } from "@muniment/engine/vectors/arena/ScoreBounds"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import { innerProduct } from "@muniment/engine/namespace/exactCosines"

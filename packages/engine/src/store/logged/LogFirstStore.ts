@@ -35,7 +35,7 @@ import {
 } from "../sqlite/namespaceFiles.ts"
 import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
-import { storedEvents } from "../sqlite/storedEvents.ts"
+import { storedEvents } from "../sqlite/readStored.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncClosedCopy, syncName } from "../sqlite/syncCopy.ts"
 import type { StoreError } from "../StoreError.ts"

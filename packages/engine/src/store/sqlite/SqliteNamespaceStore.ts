@@ -11,7 +11,7 @@ import { openCommitThread, type CommitThread } from "./CommitThread.ts"
 import { NamespaceFile } from "./NamespaceFile.ts"
 import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "./namespaceFiles.ts"
 import { storedBytes, takeCensus } from "./SqliteCensus.ts"
-import { storedEvents } from "./storedEvents.ts"
+import { storedEvents } from "./readStored.ts"
 import { guarded } from "./storeErrorOf.ts"
 import {
   NamespaceStore,

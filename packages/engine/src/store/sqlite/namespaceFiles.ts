@@ -1,14 +1,27 @@
 /** Files of namespaces in their directory: names, removal, the logs of a killed process, and the open with its migrations. */
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, rmSync, statfsSync, statSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  fdatasyncSync,
+  linkSync,
+  writeSync
+} from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
-import { placeEmptyFile } from "./emptyFile.ts"
 import { demandKnownVersion, namespaceMigrations } from "./namespaceMigrations.ts"
 import { registerRowSum } from "./rowSums.ts"
 import { guarded } from "./storeErrorOf.ts"
+import { readClosed } from "@muniment/sqlite/ClosedFile"
+import { classifySqlite } from "@muniment/sqlite/SqliteError"
 
 /** Folder of the files in the data directory. */
 export const namespaceFolder = "namespaces"
@@ -84,5 +97,44 @@ const migrated = (filename: string): Database => {
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+let emptyBytes: Buffer | undefined
+
+/**
+ * A new namespace file, as a copy of an empty one that the migrations made once in this thread: running them for each
+ * takes longer than a commit. `make` writes an empty file of the newest version and closes it. False: the file system
+ * refuses, or the name is taken.
+ *
+ * Invariants: the file gets its name when all of its bytes are synced, and never the name of a file that is there. The
+ * name itself is synced with the first commit, or by `syncName`.
+ */
+export const placeEmptyFile = (filename: string, make: (unfinished: string) => void): boolean => {
+  const unfinished = `${filename}.new`
+  try {
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${unfinished}${suffix}`, { force: true })
+    if (emptyBytes === undefined) {
+      make(unfinished)
+      emptyBytes = readClosed(unfinished)
+    } else writeSynced(unfinished, emptyBytes)
+    linkSync(unfinished, filename)
+    return true
+  } catch (cause) {
+    // A full disk, or one without links: SQLite makes the file, or says what is wrong.
+    if (classifySqlite(cause, "open") === undefined) throw cause
+    return false
+  } finally {
+    rmSync(unfinished, { force: true })
+  }
+}
+
+const writeSynced = (path: string, bytes: Uint8Array): void => {
+  const file = openSync(path, "wx")
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
   }
 }

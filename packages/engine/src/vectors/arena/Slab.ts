@@ -7,6 +7,7 @@
  */
 import type { KernelMemory } from "./KernelModule.ts"
 import type { KernelFactory, Kernels } from "./Kernels.ts"
+import { seededSequence } from "./SeededSequence.ts"
 
 const pageBytes = 65_536
 const pagesMax = 65_536
@@ -118,3 +119,20 @@ export class SlabPool {
 }
 
 const sizeOf = (bytes: number): number => Math.ceil(bytes / alignment) * alignment
+
+const rounds = 4
+const seed = 0x6d756e69
+const uploaded = new WeakMap<Slab, Map<number, number>>()
+
+/** Signs of the rotation: a function of the width alone, so codes of all namespaces and versions compare. */
+export const rotationSigns = (slab: Slab, width: number): number => {
+  const ofSlab = uploaded.get(slab) ?? new Map<number, number>()
+  uploaded.set(slab, ofSlab)
+  const known = ofSlab.get(width)
+  if (known !== undefined) return known
+  const address = slab.allocate(rounds * width * Float32Array.BYTES_PER_ELEMENT)
+  const random = seededSequence(seed)
+  for (let i = 0; i < rounds * width; i++) slab.floats[(address >>> 2) + i] = random() < 0.5 ? -1 : 1
+  ofSlab.set(width, address)
+  return address
+}

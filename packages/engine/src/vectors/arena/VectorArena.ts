@@ -11,9 +11,8 @@
 import { Bitmap, demandSlot } from "../../bitmap/Bitmap.ts"
 import { pairBytes, queryBytes, rowBytes, slotsPerBlock, widthStep } from "./Kernels.ts"
 import { ScoreBounds } from "./ScoreBounds.ts"
-import type { Slab } from "./Slab.ts"
+import { type Slab, rotationSigns } from "./Slab.ts"
 import type { SearchHits } from "../VectorIndex.ts"
-import { rotationSigns } from "./rotationSigns.ts"
 
 const floatBytes = 4
 const wordBytes = 4
