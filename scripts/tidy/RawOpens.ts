@@ -31,7 +31,7 @@ const opened: Readonly<Record<string, string>> = {
   "packages/server/src/console/ConsoleRoutes.ts": "files of the console",
   "packages/server/src/docs/DocsRoutes.ts": "pages",
   "packages/server/src/handbook/HandbookRoutes.ts": "pages",
-  "packages/server/src/jobs/ScrubNotes.ts": "the note of the scrubber",
+  "packages/server/src/jobs/ScrubRounds.ts": "the note of the scrubber",
   "packages/server/src/operator/LastBackup.ts": "the note of the last backup",
   "packages/server/src/operator/series/": "the minutes of the series",
   "packages/trust/src/": "files of keys"

@@ -10,7 +10,6 @@ import { traced } from "@muniment/domain/traced"
 import { Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread } from "@muniment/worker/WorkerThread"
 import { Reranker } from "./Reranker.ts"
-import type { RerankerPlace, RerankReply, RerankRequest, RerankSettings } from "./RerankProtocol.ts"
 
 export interface RerankerOptions {
   /** A folder as transformers.js has it, its `.onnx` file, or `owner/name` on the hub. */
@@ -79,3 +78,32 @@ export const placeOf = (model: string, modelsDir: string): RerankerPlace => {
 /** The quantised network where the folder has one. */
 const networkIn = (folder: string): string =>
   existsSync(join(folder, "onnx", "model_quantized.onnx")) ? "model_quantized.onnx" : "model.onnx"
+
+// Requests to the thread and their replies.
+
+/** A cross-encoder on disk, or its name on the hub. */
+type RerankerPlace =
+  | {
+      readonly _tag: "Files"
+      /** Folder of the folder with the tokenizer's files, and its name. */
+      readonly parent: string
+      readonly folder: string
+      /** The network: its folder below that, and its name without `.onnx`. */
+      readonly subfolder: string
+      readonly network: string
+    }
+  | { readonly _tag: "Hub"; readonly name: string; readonly cache: string }
+
+export interface RerankSettings {
+  readonly place: RerankerPlace
+  readonly intraOpThreads: number
+}
+
+/** Without texts the model is loaded, and nothing more. */
+export interface RerankRequest {
+  readonly query: string
+  readonly texts: ReadonlyArray<string>
+}
+
+/** In the order of the texts, higher is better; the scale is the model's own. */
+export type RerankReply = Float32Array<ArrayBuffer>

@@ -4,7 +4,7 @@
  */
 import { AutoModelForSequenceClassification, AutoTokenizer, env } from "@huggingface/transformers"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
-import type { RerankReply, RerankRequest, RerankSettings } from "./RerankProtocol.ts"
+import type { RerankReply, RerankRequest, RerankSettings } from "./RerankThread.ts"
 
 /** Pairs of a run: more would be padded to the longest of all. */
 const pairsPerRunMax = 8

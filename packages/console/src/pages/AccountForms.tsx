@@ -1,6 +1,5 @@
 /** Forms and questions by which an operator changes accounts and keys; each says first what it does. */
-import type { AccountErasureReport } from "@muniment/domain/AccountErasure"
-import type { Plan } from "@muniment/domain/Account"
+import type { AccountErasureReport, Plan } from "@muniment/domain/Account"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Account, type Key, madeBy, quotaNames, type ShownQuotas } from "../service/operator.ts"

@@ -11,7 +11,6 @@ import {
   systemText,
   versionsOf
 } from "../service/memories.ts"
-import { lastQuestion } from "../service/question.ts"
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment } from "../service/text.ts"
 import { summary } from "../service/words.ts"
@@ -20,6 +19,7 @@ import { Refused, Show } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
 import { DataEditor } from "./DataEditor.tsx"
 import { allOf } from "../service/knowledge.ts"
+import { signal } from "@preact/signals"
 
 export const MemoryPanel = (given: {
   readonly id: string
@@ -251,3 +251,6 @@ const Quote = ({ message: { context, data } }: { readonly message: Memory }) => 
     </footer>
   </blockquote>
 )
+
+/** The question that was asked last: whoever then looks for the memory that it did not find need not type it again. */
+export const lastQuestion = signal("")

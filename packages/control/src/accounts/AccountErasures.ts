@@ -7,8 +7,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { Account } from "@muniment/domain/Account"
-import type { AccountErasureReport, ErasedCounts } from "@muniment/domain/AccountErasure"
+import type { Account, AccountErasureReport, ErasedCounts } from "@muniment/domain/Account"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"

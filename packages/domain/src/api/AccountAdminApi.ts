@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { AccountErasureReport } from "../AccountErasure.ts"
+import { AccountErasureReport } from "../Account.ts"
 import { exactlyOneOf } from "../BodyRules.ts"
 import { CalendarDay } from "../GivenTimes.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"

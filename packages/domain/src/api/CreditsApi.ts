@@ -8,7 +8,7 @@ import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../C
 import { Forbidden, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
-import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
+import { PaymentName, PaymentReceipt } from "../Payment.ts"
 import {
   Authorization,
   BodyLimit,

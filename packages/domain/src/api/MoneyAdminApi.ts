@@ -20,7 +20,7 @@ import {
   RefundRecord,
   PaymentState
 } from "../Operations.ts"
-import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
+import { PaymentName, PaymentReceipt } from "../Payment.ts"
 import { AgentCostQuery, AgentCosts, Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"

@@ -1,14 +1,15 @@
 /**
  * Rounds in which every file is read once, one after the other: what rots unread is found before its last copy is
- * gone.
+ * gone. The position is in `scrub.json` in the data directory, so that a round goes on after a restart.
  *
  * Invariants: a round reads no more than `bytesPerSecond` on average; after a restart it goes on behind the last file
  * that is noted; a file that cannot be read now holds up no other.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import type { FileVerdict, Pace } from "@muniment/engine/store/NamespaceStore"
 import type { StoreError } from "@muniment/engine/store/StoreError"
-import { readScrubNote, type ScrubNote, writeScrubNote } from "./ScrubNotes.ts"
+import { existsSync, readFileSync } from "node:fs"
+import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 
 export interface ScrubbedFile {
   /** In the data directory: `control.db`, `namespaces/<tag>.db`. */
@@ -131,3 +132,29 @@ export class ScrubRounds {
 
 /** Damaged files of a round that are kept. */
 const damagedMax = 100
+
+/** A damaged file that a round has found. `reason` names tables and slots, never content. */
+const DamagedFile = Schema.Struct({ file: Schema.String, reason: Schema.String, isMended: Schema.Boolean })
+
+const ScrubNote = Schema.Struct({
+  /** Milliseconds; null: no round has ended, or none is under way. */
+  finishedAt: Schema.NullOr(Schema.Int),
+  startedAt: Schema.NullOr(Schema.Int),
+  /** The last file that this round has read. */
+  position: Schema.String,
+  /** Of the round under way, or of the last one. */
+  files: Schema.Int,
+  bytes: Schema.Finite,
+  damaged: Schema.Array(DamagedFile)
+})
+export type ScrubNote = typeof ScrubNote.Type
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ScrubNote))
+
+const noRound: ScrubNote = { finishedAt: null, startedAt: null, position: "", files: 0, bytes: 0, damaged: [] }
+
+/** A note that is missing or cannot be read is none: the next round begins at once. */
+const readScrubNote = (path: string): ScrubNote =>
+  existsSync(path) ? Option.getOrElse(decode(readFileSync(path, "utf8")), () => noRound) : noRound
+
+const writeScrubNote = (path: string, note: ScrubNote): void => replacePrivateFile(path, `${JSON.stringify(note)}\n`)

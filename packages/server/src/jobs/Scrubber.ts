@@ -13,8 +13,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StoreFault } from "@muniment/engine/store/StoreError"
 import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../DataDirectory.ts"
-import type { ScrubNote } from "./ScrubNotes.ts"
-import { type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
+import { type ScrubNote, type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
 
 export interface ScrubSettings {
   /** From the end of one round to the start of the next; 0: no rounds. */

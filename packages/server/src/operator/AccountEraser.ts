@@ -6,8 +6,7 @@
  * step can be repeated, and the next start finishes what a kill cut off; a repeated erasure gives the first report.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Account } from "@muniment/domain/Account"
-import type { AccountErasureReport } from "@muniment/domain/AccountErasure"
+import type { Account, AccountErasureReport } from "@muniment/domain/Account"
 import { type InsufficientStorage, NotFound, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"

@@ -7,7 +7,7 @@
  */
 import { existsSync, rmSync, statSync } from "node:fs"
 import { Data, Effect } from "effect"
-import { attempt, Database, type SqliteError } from "@muniment/sqlite/Database"
+import { attempt, Database } from "@muniment/sqlite/Database"
 import type { ChangeLog, ChangeLogUnusable, ControlChange } from "../ChangeLog.ts"
 import { emptyNumber } from "../followChanges.ts"
 import {
@@ -20,9 +20,9 @@ import {
   isAbsent,
   removeComparison
 } from "./ControlCopies.ts"
-import { damageOf } from "./damageOf.ts"
 import { tablesAfter, tablesOf } from "@muniment/sqlite/Tables"
 import { controlMigrations } from "../migrations/controlMigrations.ts"
+import { classifySqlite, SqliteError } from "@muniment/sqlite/SqliteError"
 
 /** `control.db` is damaged, and base and log cannot make it again. */
 export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
@@ -137,3 +137,22 @@ const schemaFault = (database: Database): string | undefined => {
 /** Version that the newest change was made in; a later release that has changed something has its own there. */
 const changesVersion = (database: Database): number =>
   Number(database.value("SELECT version FROM change_record ORDER BY number DESC LIMIT 1"))
+
+/** SQLITE_ERROR. */
+const sqliteError = 1
+
+/**
+ * The error with `corrupt` as its reason; undefined: it says nothing of the file's content. Our statements fit our
+ * tables, and SQLite knows the formats that it writes: one that cannot be prepared, and a format that it does not know,
+ * are damage.
+ */
+export const damageOf = (cause: unknown, operation: string): SqliteError | undefined => {
+  const error = classifySqlite(cause, operation)
+  if (error === undefined || (error.reason !== "corrupt" && error.errcode !== sqliteError)) return undefined
+  return new SqliteError({
+    reason: "corrupt",
+    operation: error.operation,
+    ...(error.errcode !== undefined && { errcode: error.errcode }),
+    cause: error.cause
+  })
+}

@@ -15,9 +15,8 @@ import type { LiveMemories } from "../StorageMeter.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
 import { messageTraits } from "../../text/MessageText.ts"
-import { ExpiryQueue, SlotTimes } from "./SlotTimes.ts"
+import { ExpiryQueue, SlotTimes, SlotSet } from "./Slots.ts"
 import { MessageOrder, placeOf } from "./MessageOrder.ts"
-import { SlotSet } from "./SlotSet.ts"
 import { VersionChain } from "./VersionChain.ts"
 
 /** Outdated entries allowed in the expiry queue, beyond twice the live rows. */

@@ -19,8 +19,7 @@ import { paymentHealth } from "../../credits/PaymentHealth.ts"
 import { DataDirectory } from "../../DataDirectory.ts"
 import { StorageUse } from "../../memories/StorageUse.ts"
 import { CallTally } from "./CallTally.ts"
-import { minuteMillis, SeriesFile } from "./SeriesFile.ts"
-import { inSteps } from "./SeriesRecord.ts"
+import { minuteMillis, SeriesFile, inSteps } from "./SeriesFile.ts"
 
 /** What is measured beside the calls. */
 export interface SeriesGauges {

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest"
 import fc from "fast-check"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { ExpiryQueue } from "@muniment/engine/namespace/table/SlotTimes"
-import { SlotSet } from "@muniment/engine/namespace/table/SlotSet"
+import { ExpiryQueue, SlotSet } from "@muniment/engine/namespace/table/Slots"
 import { VersionChain, type VersionPlace } from "@muniment/engine/namespace/table/VersionChain"
 import { slotsOf } from "./slotsOf.ts"
 
