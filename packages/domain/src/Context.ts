@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { sourceAttestations, unusableGrants } from "./SearchResult.ts"
 import { Conversation } from "./Conversation.ts"
 import { Moment, TimeZone } from "./GivenTimes.ts"
-import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
+import { AgentId, MemoryId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { QueryText } from "./QueryText.ts"
 import { AsOf, AsOfText, Scope } from "./Search.ts"
@@ -94,7 +94,6 @@ export const ContextRequest = Schema.Struct({
   .check(notBoth)
 export type ContextRequest = typeof ContextRequest.Type
 
-const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 const Since = Schema.String.annotate({
   description: "The day since when this is known, in the time zone: of the last message that told it, else of storing."
 })

@@ -28,6 +28,9 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const counterBits = 26n
 const memoryIdPattern = /^mem_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u
 
+/** In answers. */
+export const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
+
 /** The id of a memory that is written under it: of this form. */
 export const WrittenMemoryId = Schema.String.check(Schema.isPattern(memoryIdPattern, { expected: "a memory id" }))
 

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
+import { AgentId, MemoryId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
 import { Conversation, LeftOutMessage } from "./Conversation.ts"
 import { CalendarDay, ExpiresAt, RecordedAt, RecordedExpiry, TimeZone } from "./GivenTimes.ts"
 import { DurationText } from "./Durations.ts"
@@ -314,8 +314,6 @@ export const MemoryChange = Schema.Struct({
   })
   .check(atLeastOneOf("data", "tags", "metadata", "expiresAt"))
 export type MemoryChange = typeof MemoryChange.Type
-
-const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 
 /** Entry of `created` and `updated`. */
 export const MemoryEntry = Schema.Struct({

@@ -10,6 +10,8 @@ export interface ModelSpend {
   readonly costMicroUsd: number
 }
 
+export const noSpend: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
+
 /** Per UTC day; an absent bound does not limit. Of the account, unless it says otherwise. */
 export interface BudgetBounds {
   /** Input and output together. */

@@ -139,12 +139,13 @@ export const RequestRecord = Schema.Struct({
 })
 export type RequestRecord = typeof RequestRecord.Type
 
-const logName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
+/** Of an operation, an action, or of whom it concerned. */
+export const LogName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
 
 export const RequestQuery = {
   before: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a smaller id." })),
-  caller: Schema.optionalKey(logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
-  operation: Schema.optionalKey(logName.annotate({ description: "As `memories.search`, or `memories` for all." })),
+  caller: Schema.optionalKey(LogName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
+  operation: Schema.optionalKey(LogName.annotate({ description: "As `memories.search`, or `memories` for all." })),
   refused: Schema.optionalKey(
     Schema.Boolean.annotate({
       description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others."

@@ -102,3 +102,6 @@ const messageKind: BuiltinKind = {
 }
 
 export const builtinKinds: ReadonlyArray<BuiltinKind> = [...factKinds, messageKind]
+
+/** Their schemas, as texts. */
+export const builtinTexts: ReadonlySet<string> = new Set(builtinKinds.map(({ schema }) => schema))

@@ -9,7 +9,7 @@
  */
 import { createHash } from "node:crypto"
 import { LRUCache } from "lru-cache"
-import { builtinKinds } from "./BuiltinKinds.ts"
+import { builtinTexts } from "./BuiltinKinds.ts"
 
 export const standingLimits = {
   /** Processor time of the whole request. */
@@ -90,8 +90,6 @@ export class SchemaStanding {
     this.#quarantines.set(key, { times, untilMillis: nowMillis + millis })
   }
 }
-
-const builtinTexts: ReadonlySet<string> = new Set(builtinKinds.map(({ schema }) => schema))
 
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64")
 

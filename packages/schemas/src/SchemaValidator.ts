@@ -7,7 +7,7 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import { traced } from "@muniment/domain/traced"
-import { builtinKinds } from "./BuiltinKinds.ts"
+import { builtinKinds, builtinTexts } from "./BuiltinKinds.ts"
 import { type CompiledSchema, compileSchema, type Outcome } from "./CompiledSchemas.ts"
 import { dataBytes, type Issue } from "./DataBounds.ts"
 import { checkSchema } from "./SchemaBounds.ts"
@@ -17,8 +17,6 @@ import type { ValidationRequest } from "./ValidationProtocol.ts"
 
 /** Of a request that is validated at once: a fraction of a millisecond. */
 const builtinBytesMax = 65_536
-
-const builtinSchemas: ReadonlySet<string> = new Set(builtinKinds.map(({ schema }) => schema))
 
 export interface ValidationItem {
   readonly schemaText: string
@@ -88,7 +86,7 @@ interface Measured {
 
 /** Their schemas set no defaults, so that validation in place changes nothing. */
 const isLittleOfBuiltins = (measured: ReadonlyArray<Measured>): boolean =>
-  measured.every(({ item }) => builtinSchemas.has(item.schemaText)) &&
+  measured.every(({ item }) => builtinTexts.has(item.schemaText)) &&
   measured.reduce((sum, { bytes }) => sum + bytes, 0) <= builtinBytesMax
 
 /** Schema text -> bytes of its largest data: a text is looked up by its digest, once a request. */

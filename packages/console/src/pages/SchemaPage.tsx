@@ -1,6 +1,6 @@
 /** One schema: its fields, data tried against it, changes and deletion; and the form of a new one. */
 import { useState } from "preact/hooks"
-import { ApiError } from "../service/api.ts"
+import { ApiError, parsed } from "../service/api.ts"
 import { registerSchema, removeSchema, saveSchema, type Schema, type Tried, tryData } from "../service/knowledge.ts"
 import { asApiError } from "../service/load.ts"
 import { change, linkTo } from "../service/route.ts"
@@ -76,14 +76,6 @@ const listOf = (text: string): ReadonlyArray<string> =>
     .split(",")
     .map((field) => field.trim())
     .filter((field) => field !== "")
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const pretty = (text: string): string => {
   const value = parsed(text)

@@ -1,6 +1,6 @@
 /** Search: a question with its filters, the answer with its sources, the hits (`Hits.tsx`), the same call to copy. */
 import { useEffect, useState } from "preact/hooks"
-import { searched } from "../service/knowledge.ts"
+import { numberNames, searched } from "../service/knowledge.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
 import type { Answered, Found, Hit } from "../service/memories.ts"
 import { lastQuestion } from "./MemoryPanel.tsx"
@@ -246,8 +246,8 @@ const callTexts = (origin: string, request: Readonly<Record<string, string | und
   const given = Object.entries(request).flatMap(([name, value]) =>
     value === undefined || value === "" || (name === "mode" && value === "llm") ? [] : [[name, value] as const]
   )
-  const json = Object.fromEntries(given.map(([name, value]) => [name, numbers.has(name) ? Number(value) : value]))
-  const python = given.map(([name, value]) => `${snake(name)}=${numbers.has(name) ? value : JSON.stringify(value)}`)
+  const json = Object.fromEntries(given.map(([name, value]) => [name, numberNames.has(name) ? Number(value) : value]))
+  const python = given.map(([name, value]) => `${snake(name)}=${numberNames.has(name) ? value : JSON.stringify(value)}`)
   return {
     curl: `curl "${origin}/v1/memories/search?${new URLSearchParams(given.map(([name, value]) => [name, value]))}" \\\n  -H "authorization: Bearer $MUNIMENT_API_KEY"`,
     TypeScript: `import { Muniment } from "@muniment/client/Muniment"\n\nconst memory = new Muniment({ baseUrl: ${JSON.stringify(origin)}, apiKey: process.env.MUNIMENT_API_KEY })\nconst result = await memory.search(${JSON.stringify(json)})`,
@@ -255,7 +255,5 @@ const callTexts = (origin: string, request: Readonly<Record<string, string | und
     MCP: JSON.stringify({ method: "tools/call", params: { name: "memory_search", arguments: json } }, null, 2)
   }
 }
-
-const numbers: ReadonlySet<string> = new Set(["limit", "minRelevance"])
 
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -115,7 +115,8 @@ const failureIn = (text: string): Pick<Failure, "error" | "code" | "details"> =>
   return isFailure(json) ? json : { error: text.slice(0, 500), code: "unknown" }
 }
 
-const parsed = (text: string): unknown => {
+/** JSON as a value; undefined: the text is none. */
+export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -93,10 +93,10 @@ export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly 
 export const searched = <A>(query: Query, signal: AbortSignal): Promise<A> =>
   call("POST", "/v1/memories/search", { body: Object.fromEntries(Object.entries(query).flatMap(inJson)), signal })
 
-const numbers: ReadonlySet<string> = new Set(["limit", "minRelevance"])
+export const numberNames: ReadonlySet<string> = new Set(["limit", "minRelevance"])
 
 const inJson = ([name, value]: readonly [string, QueryValue]) =>
-  value === undefined || value === "" ? [] : [[name, numbers.has(name) ? Number(value) : value]]
+  value === undefined || value === "" ? [] : [[name, numberNames.has(name) ? Number(value) : value]]
 
 export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
   searched({ mode: "map", scope: "own", ...query }, signal)

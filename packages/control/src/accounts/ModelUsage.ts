@@ -8,7 +8,13 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { dayOf } from "@muniment/domain/CalendarDay"
-import type { BudgetBounds, BudgetHold, BudgetShare, ModelSpend } from "@muniment/domain/ModelSpend"
+import {
+  type BudgetBounds,
+  type BudgetHold,
+  type BudgetShare,
+  type ModelSpend,
+  noSpend
+} from "@muniment/domain/ModelSpend"
 import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
@@ -48,7 +54,7 @@ export class ModelUsage extends Context.Service<
         Effect.map(
           sql<ModelSpend>`SELECT input_tokens AS inputTokens, output_tokens AS outputTokens, cost_micro_usd AS costMicroUsd
             FROM model_usage WHERE account = ${account} AND day = ${day}`,
-          ([row]) => row ?? nothing
+          ([row]) => row ?? noSpend
         )
 
       const tokensOn = (day: string) =>
@@ -126,8 +132,6 @@ const addToShare = Effect.fnUntraced(function* (
     ON CONFLICT (share, day) DO UPDATE SET tokens = tokens + excluded.tokens`
   return true
 })
-
-const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 
 const isWithin = (
   used: ModelSpend,

@@ -8,8 +8,7 @@ import { AccountErasureReport } from "../Account.ts"
 import { exactlyOneOf } from "../BodyRules.ts"
 import { CalendarDay } from "../GivenTimes.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
-import { Limits } from "../Limits.ts"
-import { AuditEvent, RequestQuery, RequestRecord } from "../Operations.ts"
+import { AuditEvent, LogName, RequestQuery, RequestRecord } from "../Operations.ts"
 import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
@@ -43,8 +42,6 @@ const ShownQuotas = Schema.Struct({
   ),
   account: Schema.optionalKey(Schema.Struct({ name: Schema.String, tier: QuotaTier, quotas: Schema.Array(QuotaUse) }))
 })
-
-const logName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
 
 const OneAccount = Schema.Struct({ account: AccountName }).annotate({ examples: [{ account: "research" }] })
 
@@ -119,8 +116,8 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.get("audit", "/audit", {
       query: {
         before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),
-        action: Schema.optionalKey(logName.annotate({ description: "As `accounts.suspend`, or `accounts` for all." })),
-        subject: Schema.optionalKey(logName.annotate({ description: "Account, key or wallet." })),
+        action: Schema.optionalKey(LogName.annotate({ description: "As `accounts.suspend`, or `accounts` for all." })),
+        subject: Schema.optionalKey(LogName.annotate({ description: "Account, key or wallet." })),
         from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
         to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),
         limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))

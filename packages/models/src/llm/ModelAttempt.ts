@@ -7,7 +7,7 @@
 import { Clock, Data, Duration, Effect, type Schema } from "effect"
 import type { AiError, LanguageModel, Prompt } from "effect/ai"
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
+import { type BudgetHold, type ModelSpend, noSpend } from "@muniment/domain/ModelSpend"
 import { type LanguageModelConfig, timeoutOf } from "./LanguageModelConfig.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
 import { ModelFailure } from "./ModelFailure.ts"
@@ -85,7 +85,7 @@ const makeHolds = (config: LanguageModelConfig, budget: ModelBudget["Service"]) 
   })
 
   const settle = (hold: BudgetHold, { spent }: ModelCall) => {
-    const used = spent === "nothing" ? nothing : spent === "unknown" ? hold.estimate : priced(spent)
+    const used = spent === "nothing" ? noSpend : spent === "unknown" ? hold.estimate : priced(spent)
     return budget.settle(hold, used).pipe(
       Effect.catch(({ code }) => Effect.logWarning("model use not recorded; the estimate stays", { code })),
       Effect.andThen(countTokens(used))
@@ -145,8 +145,6 @@ const makeAttempt = (config: LanguageModelConfig, model: LanguageModel.LanguageM
     )
   })
 }
-
-const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 
 const exhausted = (nowMillis: number): ModelFailure =>
   new ModelFailure({
