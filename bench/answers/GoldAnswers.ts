@@ -5,7 +5,7 @@
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
-import { datesInText } from "@muniment/insight/prompts/DatesInText"
+import { datesInText } from "@muniment/insight/calendar/CalendarWords"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ChatQuestion } from "./ChatSet.ts"
 

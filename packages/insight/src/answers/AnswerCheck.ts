@@ -8,21 +8,20 @@
 import { isForeign } from "@muniment/engine/text/ForeignText"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
-import { sentencesOf } from "../text/Sentences.ts"
-import type { DateSupport } from "../prompts/DateSupport.ts"
-import { clausesIn, isDenied } from "../prompts/Denial.ts"
+import { sentencesOf } from "../speech/WrittenOut.ts"
+import { type DateSupport, tellsDay } from "../prompts/DateSupport.ts"
+import { clausesIn, inventedWord, isDenied, makeShownText } from "../prompts/Support.ts"
 import { derivedNumbers } from "../prompts/DerivedNumbers.ts"
-import { datesInText } from "../prompts/DatesInText.ts"
-import { numberWords } from "../prompts/NumberWords.ts"
-import { inventedWord, makeShownText } from "../prompts/Support.ts"
-import { tellsDay } from "../prompts/ToldDays.ts"
+import { datesInText, numberWords } from "../calendar/CalendarWords.ts"
 import type { WireAnswer } from "./AnswerPrompt.ts"
 import { type Identities, readIdentities } from "./Identities.ts"
 import type { Question } from "./Question.ts"
 import { asksOnly, type Quote } from "./Quote.ts"
-import { type Source, sourceOf } from "./CitedSource.ts"
-import { whoseElse } from "./WhoseWords.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
+import { speakersDay } from "@muniment/engine/text/SpokenDates"
+import { leafTexts } from "../text/VisibleText.ts"
+import { spokenDates } from "./SpokenDate.ts"
+import type { Clause } from "./Clause.ts"
 
 export interface Checked {
   readonly asked: Question
@@ -164,3 +163,95 @@ const hasNumber = (text: string): boolean =>
 /** The answer is in the language of the question, and the memories are in another. */
 const isTranslated = (question: string, cited: ReadonlyArray<Source>): boolean =>
   cited.every(({ texts }) => texts.some((one) => isForeign(one)) !== isForeign(question))
+
+export interface Source {
+  readonly memory: Evidence
+  /** Undefined where it has no words of its own, or too many others stand before it. */
+  readonly quote: Quote | undefined
+  readonly texts: ReadonlyArray<string>
+  /** On which it was said, `YYYY-MM-DD`. */
+  readonly day: string
+}
+
+export const sourceOf = (memory: Evidence, quotes: ReadonlyArray<Quote>): Source => {
+  const quote = quotes.find((one) => one.memory === memory)
+  const saidOn = quote?.statement.speaker?.saidOn ?? memory.when
+  const own = leafTexts(memory.data)
+  const spoken = own.flatMap((text) => spokenDates(text, saidOn).map(({ resolved }) => resolved))
+  return {
+    memory,
+    quote,
+    texts: [memory.kind, ...own, memory.when ?? "", ...spoken],
+    day: speakersDay(saidOn) ?? new Date(memory.createdAt).toISOString().slice(0, "2026-01-31".length)
+  }
+}
+
+interface Asked {
+  readonly asked: Question
+  readonly identities: Identities
+}
+
+export const whoseElse = (
+  sentence: string,
+  cited: ReadonlyArray<Source>,
+  { asked, identities }: Asked
+): string | undefined => {
+  const named = withRelations(new Set([...tokenize(sentence), ...tokenize(asked.text)]), identities)
+  const own = queryTerms(sentence).filter((term) => !stopWords.has(term) && !asked.names.flat().includes(term))
+  const news = own.filter((term) => !asked.terms.includes(term))
+  const value = news.length > 0 ? news : own
+  const carrying = cited.flatMap(({ quote }) =>
+    (quote?.clauses ?? []).filter(({ terms }) => value.some((term) => terms.has(term)))
+  )
+  const isOfOthers = (clause: Clause): boolean => {
+    const { subject, subjectTerms, text } = clause
+    if ((subject !== "owned" && subject !== "other") || subjectTerms.size === 0) return false
+    if (!subjectTerms.isDisjointFrom(named) || /\b(?:I|me|my|we|us|our)\b(?!\s+\p{L}+\s+(?:is|has|was)\b)/u.test(text))
+      return false
+    return subject === "owned" && !subjectTerms.isDisjointFrom(relatives) && named.isDisjointFrom(relatives)
+  }
+  if (carrying.length > 0 && carrying.every(isOfOthers)) {
+    return `"${carrying[0]!.text}" is said of somebody else, and the sentence does not say so`
+  }
+  const stranger = strangerIn(sentence, cited, asked, identities)
+  return stranger === undefined ? undefined : `no memory that it cites is by ${stranger}, or names ${stranger}`
+}
+
+/** Of several who write by name: one of the sentence whom no citation names or is by. They may have been taken for another. */
+const strangerIn = (
+  sentence: string,
+  cited: ReadonlyArray<Source>,
+  asked: Question,
+  { byRelation, speakers }: Identities
+): string | undefined => {
+  if (cited.some(({ quote }) => quote?.statement.speaker?.name === undefined)) return undefined
+  const texts = cited.flatMap((source) => source.texts)
+  const told = new Set(texts.flatMap((text) => [...tokenize(text)]))
+  const people = new Set([...speakers, ...asked.names.flat()])
+  if (texts.some((text) => /\b(?:he|she|they|him|her|them|his|their)\b/i.test(text))) {
+    for (const name of asked.names.flat()) if (!speakers.has(name)) people.delete(name)
+  }
+  return sentence.match(/\b\p{Lu}[\p{L}-]+/gu)?.find((name) => {
+    const stems = tokenize(name)
+    const relation = [...byRelation].find(([, names]) => stems.some((stem) => names.has(stem)))?.[0]
+    return stems.every((stem) => people.has(stem) && !told.has(stem)) && !(relation !== undefined && told.has(relation))
+  })
+}
+
+/** "My sister" is Anna. */
+const withRelations = (named: ReadonlySet<string>, { byRelation }: Identities): ReadonlySet<string> => {
+  const all = new Set(named)
+  for (const [relation, names] of byRelation) {
+    if (all.has(relation)) for (const name of names) all.add(name)
+    else if ([...names].some((name) => all.has(name))) all.add(relation)
+  }
+  return all
+}
+
+const relatives: ReadonlySet<string> = new Set(
+  tokenize(
+    "spouse sibling parent child kid grandchild sister brother mother father mum mom dad parents wife husband partner girlfriend boyfriend fiancee son daughter aunt uncle " +
+      "cousin niece nephew grandmother grandfather grandma grandpa granny friend flatmate roommate boss colleague neighbour " +
+      "neighbor landlord ex"
+  )
+)

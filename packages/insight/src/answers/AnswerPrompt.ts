@@ -5,8 +5,7 @@
 import { Schema } from "effect"
 import { type Fence, fenceExplained } from "../prompts/Fence.ts"
 import { askedAt, memoryLine, toldAt } from "./MemoryLine.ts"
-import type { Quote } from "./Quote.ts"
-import { byTime, saidAt, type SaidAt } from "./QuoteSource.ts"
+import { byTime, type Quote, saidAt, type SaidAt } from "./Quote.ts"
 import type { AnswerRequest, Evidence } from "./WrittenAnswer.ts"
 
 /** Version of the text below; increase it with every change. */

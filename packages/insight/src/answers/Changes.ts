@@ -11,8 +11,7 @@ import { writtenOut } from "../speech/WrittenOut.ts"
 import { hasPart, hasPlainForm, isPlain } from "./AnswerPart.ts"
 import type { PartName } from "./AnswerPart.ts"
 import type { Question } from "./Question.ts"
-import { asksOnly, type Quote } from "./Quote.ts"
-import { byTime, messagesBehind, saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
+import { asksOnly, byTime, messagesBehind, type Quote, saidAt, saidWith, speakerOf } from "./Quote.ts"
 import { slotNouns } from "./SlotValue.ts"
 
 /** Hits that are compared with a quote; of them, those that may change a thing without naming it. */

@@ -11,8 +11,7 @@ import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { type Gender, genderOf, isRelation } from "../rules/People.ts"
 import { isOver, moodOf, takesItselfBack } from "../speech/Mood.ts"
-import { plainMarks, writtenOut } from "../speech/WrittenOut.ts"
-import { sentencesOf } from "../text/Sentences.ts"
+import { plainMarks, sentencesOf, writtenOut } from "../speech/WrittenOut.ts"
 
 export interface Clause {
   readonly text: string

@@ -4,19 +4,17 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
-import type { AskedAt } from "@muniment/engine/ranking/QuestionDates"
+import { type AskedAt, questionDates, type TimeRange } from "@muniment/engine/ranking/QuestionDates"
 import { mayHaveChanged } from "./Changes.ts"
-import { dateText } from "./DateText.ts"
+import { dateText, daysWritten, onlySpokenDate, spokenDates, withResolvedDates } from "./SpokenDate.ts"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
-import { ofPastTime } from "./PastTime.ts"
-import { type Quote, readQuotes } from "./Quote.ts"
+import { byTime, type Quote, readQuotes, saidAt } from "./Quote.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
-import { byTime, saidAt } from "./QuoteSource.ts"
 import { type Question, readQuestion } from "./Question.ts"
 import { isOfPast, slotStated } from "./SlotValue.ts"
-import { daysWritten, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
@@ -144,3 +142,30 @@ const messageSaid = ({ part }: Question, statement: MemoryStatement, text: strin
 
 const nameOf = ({ speaker }: MemoryStatement): string =>
   speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : speaker?.role === "tool" ? "Tool" : "User")
+
+/** The quotes that can tell of the time that the question names: all of them where it names none that is over. */
+export const ofPastTime = (
+  asked: Question,
+  quotes: ReadonlyArray<Quote>,
+  at: AskedAt | undefined
+): ReadonlyArray<Quote> => {
+  if (at === undefined || asked.slot === undefined || !PAST.test(asked.text)) return quotes
+  const [range, ...others] = questionDates(asked.text, at)
+  if (range === undefined || others.length > 0 || range.to > at.nowMillis) return quotes
+  return quotes.filter((quote) => saidAt(quote, quotes).millis < range.to || namesDayIn(quote, quotes, range))
+}
+
+const PAST = /\b(?:did|was|were|had)\b/i
+
+const namesDayIn = (quote: Quote, quotes: ReadonlyArray<Quote>, range: TimeRange): boolean => {
+  const saidOn = new Date(saidAt(quote, quotes).millis).toISOString()
+  const spoken = spokenDates(quote.text, saidOn).map(({ from, to }) => [from, to] as const)
+  const written = daysWritten(quote.text, saidOn).flatMap((days) => days.map((day) => [day, day] as const))
+  return [...spoken, ...written].some(
+    ([from, to]) => Date.parse(from) < range.to && Date.parse(to) + lengthOf(to) > range.from
+  )
+}
+
+/** At most: of a day, a month or a year, as it is written. */
+const lengthOf = (day: string): number =>
+  (day.length === "2026-01-31".length ? 1 : day.length === "2026-01".length ? 31 : 366) * dayMillis

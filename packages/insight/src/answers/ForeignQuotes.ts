@@ -11,8 +11,7 @@ import { foldWord } from "@muniment/engine/text/foldWord"
 import { isStopWord, languageOf, type TextLanguage } from "@muniment/engine/text/Language"
 import { type ForeignPart, type FrontedForms, frontedForms, type UnmovedForms, unmovedForms } from "./foreignForms.ts"
 import { COMPARED_HITS, type HitList, isAssistant } from "./Gate.ts"
-import type { Quote } from "./Quote.ts"
-import { byTime, saidAt, speakerOf } from "./QuoteSource.ts"
+import { byTime, type Quote, saidAt, speakerOf } from "./Quote.ts"
 
 /** A question in a language that is read here, and how a text answers it. */
 export interface ForeignQuestion {

@@ -1,9 +1,9 @@
 /** A memory as a prompt shows it: what it says, when that was said and by whom; and the moment of a question. */
 import type { JsonObject } from "@muniment/domain/Memory"
-import { clippedJson, clippedText } from "../prompts/ClippedJson.ts"
-import { dayAndTime, dayOnly, spokenMoment } from "../text/LocalMoment.ts"
+import { clippedJson, clippedText } from "../text/VisibleText.ts"
+import { dayAndTime, dayOnly, spokenMoment } from "../calendar/CalendarWords.ts"
 import { readStatement } from "./MemoryStatement.ts"
-import type { SaidAt } from "./QuoteSource.ts"
+import type { SaidAt } from "./Quote.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 export interface LineForm {

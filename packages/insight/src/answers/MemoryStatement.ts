@@ -8,10 +8,10 @@
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
 import type { Evidence } from "./WrittenAnswer.ts"
-import { dateText, isIsoDate } from "./DateText.ts"
-import { datesInText } from "../prompts/DatesInText.ts"
+import { dateText, isIsoDate } from "./SpokenDate.ts"
+import { datesInText } from "../calendar/CalendarWords.ts"
 import { framesOf } from "../speech/Frames.ts"
-import { plainText } from "./PlainText.ts"
+import { plainText } from "../text/VisibleText.ts"
 
 export interface MemoryStatement {
   /** Ends with a full stop or an equivalent mark. */

@@ -8,7 +8,7 @@ import { stopWords } from "@muniment/engine/text/StopWords"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { partAsked, type PartName } from "./AnswerPart.ts"
-import { plainText } from "./PlainText.ts"
+import { plainText } from "../text/VisibleText.ts"
 import { slotAsked } from "./SlotValue.ts"
 
 export interface Question {

@@ -7,7 +7,7 @@
  * and events have no slot: they accumulate. Rows are data: the tests run their questions, examples and counterexamples.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { noTrades, trades } from "../rules/lexicon/trades.ts"
+import { noTrades, trades } from "../rules/lexicon/speech.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 

@@ -4,13 +4,11 @@
  */
 import {
   type DateSide,
+  speakersDay,
   type SpokenDate as FoundDate,
-  spokenDates as datesSpoken,
-  speakersDay
+  spokenDates as datesSpoken
 } from "@muniment/engine/text/SpokenDates"
-import { monthNames } from "../calendar/CalendarWords.ts"
-import { datesInText } from "../prompts/DatesInText.ts"
-import { dateText } from "./DateText.ts"
+import { datesInText, monthNames } from "../calendar/CalendarWords.ts"
 
 /** A relative date of a text, and what it means. */
 export interface SpokenDate extends FoundDate {
@@ -85,3 +83,18 @@ export const daysWritten = (text: string, saidOn: string | undefined): ReadonlyA
 export const hasWrittenDate = (text: string): boolean => datesInText(text, anyYear).dates.length > 0
 
 const anyYear = 2000
+
+const ISO_MOMENT = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
+
+export const isIsoDate = (text: string): boolean => ISO_MOMENT.test(text)
+
+/** Returns any other text unchanged. */
+export const dateText = (iso: string): string => {
+  const [, year, month, day, clock, zone] = ISO_MOMENT.exec(iso) ?? []
+  const name = monthNames[Number(month) - 1]
+  if (name === undefined) return iso
+  const date = `${Number(day)} ${name} ${year}`
+  if (clock === undefined || clock === "00:00") return date
+  const zoneText = zone === undefined ? "" : zone === "Z" ? " UTC" : ` ${zone}`
+  return `${date} at ${clock}${zoneText}`
+}

@@ -9,3 +9,81 @@ export const monthNames: ReadonlyArray<string> =
 
 /** From Monday. */
 export const weekdayNames: ReadonlyArray<string> = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ")
+
+/** Index = number. */
+export const numberWords: ReadonlyArray<string> =
+  "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
+
+export interface DatesInText {
+  /** For each date the days that it may mean, `YYYY-MM-DD`; one of them must be supported. */
+  readonly dates: ReadonlyArray<ReadonlyArray<string>>
+  /** The text without them. */
+  readonly rest: string
+}
+
+const months = monthNames.map((name) => name.toLowerCase())
+const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`
+const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
+const year = "((?:19|20)\\d{2})"
+
+/** Each gives year, month and day of its match; most specific first. */
+const forms: ReadonlyArray<readonly [RegExp, (parts: ReadonlyArray<string | undefined>) => DateParts]> = [
+  [
+    /\b((?:19|20)\d{2})-(\d{2})(?!\d)(?:-(\d{2})(?!\d))?(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
+    ([y, m, d]) => [y, m, d]
+  ],
+  [new RegExp(`\\b${dayOfMonth} (?:of )?${month}\\b,?(?: ${year}\\b)?`, "gi"), ([d, m, y]) => [y, m, d]],
+  [new RegExp(`\\b${month} ${dayOfMonth}\\b,?(?: ${year}\\b)?`, "gi"), ([m, d, y]) => [y, m, d]],
+  [new RegExp(`\\b${month} ${year}\\b`, "gi"), ([m, y]) => [y, m, undefined]],
+  [new RegExp(`(?<![\\d.,])${year}(?![\\d.,]\\d|\\d)`, "g"), ([y]) => [y, undefined, undefined]]
+]
+type DateParts = readonly [year: string | undefined, month: string | undefined, day: string | undefined]
+
+/** `todayYear`: a date without a year belongs to this year or to one beside it. */
+export const datesInText = (text: string, todayYear: number): DatesInText => {
+  const dates: Array<ReadonlyArray<string>> = []
+  let rest = text
+  for (const [pattern, partsOf] of forms) {
+    rest = rest.replaceAll(pattern, (...match: ReadonlyArray<unknown>) => {
+      const groups = match.slice(1, 4).map((group) => (typeof group === "string" ? group : undefined))
+      dates.push(daysOf(partsOf(groups), todayYear))
+      return " "
+    })
+  }
+  return { dates, rest }
+}
+
+const daysOf = ([y, m, d]: DateParts, todayYear: number): ReadonlyArray<string> => {
+  const years = y === undefined ? [todayYear - 1, todayYear, todayYear + 1] : [Number(y)]
+  const number = m === undefined ? 1 : /^\d/.test(m) ? Number(m) : monthNumber(m)
+  return years.map((each) => `${each}-${twoDigits(number)}-${twoDigits(Number(d ?? 1))}`)
+}
+
+const monthNumber = (name: string): number =>
+  months.findIndex((each) => each.startsWith(name.slice(0, 3).toLowerCase())) + 1
+
+const twoDigits = (value: number): string => String(value).padStart(2, "0")
+
+export const dayAndTime = (millis: number, timeZone: string): string => {
+  const parts = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23"
+  }).format(millis)
+  return parts.replaceAll(",", "").replace(" at ", " ")
+}
+
+/** Without the time. */
+export const dayOnly = (moment: string): string => moment.replace(/ \d\d:\d\d$/, "")
+
+/** Of an ISO 8601 date-time, in its own offset; undefined: it is none. */
+export const spokenMoment = (saidOn: string | undefined): string | undefined => {
+  const [local] = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.exec(saidOn ?? "") ?? []
+  const millis = Date.parse(local === undefined ? (saidOn ?? "") : `${local}Z`)
+  return Number.isNaN(millis) ? undefined : dayAndTime(millis, "UTC")
+}

@@ -8,15 +8,17 @@ import { Effect, Layer } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { readStatement } from "../answers/MemoryStatement.ts"
 import { type Consolidated, type ConsolidationRequest, Consolidator, type NearMemory } from "./Consolidator.ts"
-import { clippedText, leafTexts } from "../prompts/ClippedJson.ts"
-import { judgeChange, type ShownMemories, type ShownMemory } from "./ConsolidationChecks.ts"
+import { clippedText, leafTexts } from "../text/VisibleText.ts"
 import {
   consolidationPrompt,
   consolidationPromptVersion,
   consolidationSystem,
   consolidationTokensMax,
+  judgeChange,
+  type ShownMemories,
+  type ShownMemory,
   WireConsolidation
-} from "./ConsolidationPrompt.ts"
+} from "./ConsolidationChecks.ts"
 import { type DateSupport, dateSupport } from "../prompts/DateSupport.ts"
 import { drawFence } from "../prompts/Fence.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"

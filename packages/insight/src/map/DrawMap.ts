@@ -2,14 +2,21 @@
  * Draws a map, as one pure function: canonical order, features, clusters, topics, places, text. It takes up to a second,
  * so the service runs it in a worker (`MapWorker`).
  */
-import { clusterRows, type Clustering, numbered, similaritiesToOwn } from "./Clusters.ts"
+import { type Clustering, clusterRows, numbered, similaritiesToOwn } from "./Clusters.ts"
 import { type Features, featuresOf } from "./Features.ts"
 import { layOut, rounded } from "./Layout.ts"
 import { compare, type MapNode, nodesOf } from "./MapNodes.ts"
-import { markdownOf } from "./MapMarkdown.ts"
-import { type MapMemory, readMemory, type ReadMemory } from "./MapProtocol.ts"
-import type { DrawnMap, MapCluster, MapPoint, MapPosition } from "./DrawnMap.ts"
+import {
+  type DrawnMap,
+  type MapCluster,
+  type MapMemory,
+  type MapPoint,
+  type MapPosition,
+  readMemory,
+  type ReadMemory
+} from "./MapProtocol.ts"
 import { otherTopic, topicsOf } from "./Topics.ts"
+import { visibleLine } from "../text/VisibleText.ts"
 
 /** A memory with less than this share of its cluster's median closeness is an outlier. */
 const closenessShareMin = 0.4
@@ -118,3 +125,39 @@ const meanPlace = (
   }
   return { x: rounded(sum.x / sum.count), y: rounded(sum.y / sum.count) }
 }
+
+export interface MarkdownSection {
+  readonly topic: string
+  readonly count: number
+  readonly nodes: ReadonlyArray<MapNode>
+}
+
+export const summaryLengthMax = 160
+
+export const markdownOf = (sections: ReadonlyArray<MarkdownSection>): string =>
+  sections
+    .map(({ topic, count, nodes }) => {
+      const bullets = nodes.flatMap((node) => {
+        const line = `(${neutral(node.kind)}): ${summaryOf(node)}`
+        return node.ids.map((id) => `- ${neutral(id)} ${line}`)
+      })
+      return `## ${neutral(topic)} (${count})\n\n${bullets.join("\n")}\n`
+    })
+    .join("\n")
+
+const summaryOf = ({ subject, parts }: MapNode): string => {
+  const said = parts.join(", ")
+  const text = visibleLine(subject === "" || said === "" ? subject + said : `${subject}: ${said}`)
+  const characters = [...text]
+  const cut = characters.length > summaryLengthMax ? `${characters.slice(0, summaryLengthMax - 1).join("")}…` : text
+  return cut === "" ? "(no text)" : escaped(cut)
+}
+
+const neutral = (text: string): string => escaped(visibleLine(text))
+
+/** Characters that start markup within a line; an underscore only outside words. */
+const markup = /[\\`*[\]<>~|&#@]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
+/** Many renderers make links of bare addresses. */
+const address = /:(?=\/\/)|(?<=\bwww)\./giu
+
+const escaped = (text: string): string => text.replace(markup, String.raw`\$&`).replace(address, String.raw`\$&`)

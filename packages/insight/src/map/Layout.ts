@@ -7,7 +7,7 @@
  */
 import type { Clustering } from "./Clusters.ts"
 import { centroidsOf } from "./Clusters.ts"
-import type { MapPosition } from "./DrawnMap.ts"
+import type { MapPosition } from "./MapProtocol.ts"
 import { makeMatrix, type Matrix, rowOf } from "./Matrix.ts"
 import { plane } from "./Projection.ts"
 

@@ -4,8 +4,7 @@
  *
  * Invariant: ids order the ids of one node and nothing else; the order of the memories has no effect.
  */
-import type { ReadMemory } from "./MapProtocol.ts"
-import type { MemoryTexts } from "./MemoryTexts.ts"
+import type { MemoryTexts, ReadMemory } from "./MapProtocol.ts"
 
 export interface MapNode extends MemoryTexts {
   readonly kind: string

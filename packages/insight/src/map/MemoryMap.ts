@@ -6,8 +6,7 @@
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
-import type { DrawnMap } from "./DrawnMap.ts"
-import { type MapMemory, type MapRequest, packRequest } from "./MapProtocol.ts"
+import { type DrawnMap, type MapMemory, type MapRequest, packRequest } from "./MapProtocol.ts"
 
 /** The map could not be drawn in time. */
 export class MapUnavailable extends Data.TaggedError("MapUnavailable")<{ readonly reason: string }> {}

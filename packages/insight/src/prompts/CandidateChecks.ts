@@ -12,25 +12,10 @@ import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { isForeign } from "@muniment/engine/text/ForeignText"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
-import { clausesIn, isDenied } from "./Denial.ts"
-import { derivedNumbers } from "./DerivedNumbers.ts"
-import type { Candidate, DroppedCandidate, Turn } from "../extraction/Extractor.ts"
-import { framesOf } from "../speech/Frames.ts"
-import { moodOf, negatorsIn } from "../speech/Mood.ts"
-import { statementsOf } from "../speech/Statements.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
-import { weekdayNames } from "../calendar/CalendarWords.ts"
-import { sentencesOf } from "../text/Sentences.ts"
-import { visibleLine, visibleText } from "../text/VisibleText.ts"
-import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
-import { datesInText } from "./DatesInText.ts"
-import type { DateSupport } from "./DateSupport.ts"
-import { type WireMemory, type WireRecord, withinBounds } from "./ExtractionPrompt.ts"
-import { filledMemory } from "./FlatMemory.ts"
-import { isInstruction } from "./InstructionText.ts"
-import type { PromptKind } from "./PromptKinds.ts"
 import {
   type ClaimedText,
+  clausesIn,
+  isDenied,
   isQuoted,
   isWordingShown,
   shareAmong,
@@ -38,7 +23,17 @@ import {
   strayIn,
   tellingTerms
 } from "./Support.ts"
-import { tellsDay } from "./ToldDays.ts"
+import { derivedNumbers } from "./DerivedNumbers.ts"
+import type { Candidate, DroppedCandidate, Turn } from "../extraction/Extractor.ts"
+import { framesOf } from "../speech/Frames.ts"
+import { moodOf, negatorsIn, statementsOf } from "../speech/Mood.ts"
+import { sentencesOf, writtenOut } from "../speech/WrittenOut.ts"
+import { datesInText, weekdayNames } from "../calendar/CalendarWords.ts"
+import { clippedText, isJsonArray, leafTexts, visibleLine, visibleText } from "../text/VisibleText.ts"
+import { type DateSupport, tellsDay } from "./DateSupport.ts"
+import { filledMemory, type WireMemory, type WireRecord, withinBounds } from "./ExtractionPrompt.ts"
+import { isInstruction } from "./InstructionText.ts"
+import type { PromptKind } from "./PromptKinds.ts"
 
 /** Of what passed the checks; measured through careful readers (README.md). */
 const modelConfidence = 0.9

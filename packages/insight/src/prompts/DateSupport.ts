@@ -9,7 +9,7 @@
  * unsupported unless written in digits.
  */
 import { spokenDates } from "@muniment/engine/text/SpokenDates"
-import { numberWords } from "./NumberWords.ts"
+import { datesInText, numberWords } from "../calendar/CalendarWords.ts"
 
 export interface DateSupport {
   /** Whether `text` states `day`. Both days as `YYYY-MM-DD`; the day of the conversation is no exception. */
@@ -275,3 +275,28 @@ const hasPhrase = (text: string, phrase: string): boolean => {
   }
   return false
 }
+
+/** What was said on a day, `YYYY-MM-DD`. */
+export interface SaidOn {
+  readonly day: string
+  readonly texts: ReadonlyArray<string>
+}
+
+/** "the 24th" */
+const toldReachDays = 62
+
+export const tellsDay = (day: string, { day: saidOn, texts }: SaidOn, dates: DateSupport): boolean => {
+  if (day === saidOn || (day.endsWith("-01") && saidOn.startsWith(prefixOf(day)))) return true
+  const isNear = Math.abs(Date.parse(day) - Date.parse(saidOn)) <= toldReachDays * dayMillis
+  const ordinal = new RegExp(`\\b${Number(day.slice(-2))}(?:st|nd|rd|th)\\b`, "i")
+  return texts.some((text) => {
+    if (dates.isTold(day, text, saidOn) || (isNear && ordinal.test(text))) return true
+    return datesInText(text, Number(saidOn.slice(0, 4)))
+      .dates.flat()
+      .some((told) => told.startsWith(prefixOf(day)))
+  })
+}
+
+/** A month is read as its first day, a year as that of January. */
+export const prefixOf = (day: string): string =>
+  day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day

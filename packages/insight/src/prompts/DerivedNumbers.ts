@@ -1,7 +1,6 @@
 /** Numbers that follow from those of a few texts: sums, differences, counts, and the time between days. */
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { datesInText } from "./DatesInText.ts"
-import { numberWords } from "./NumberWords.ts"
+import { datesInText, numberWords } from "../calendar/CalendarWords.ts"
 
 export interface DerivedFrom {
   readonly nowMillis: number | undefined

@@ -25,7 +25,7 @@ import {
   type Turn
 } from "../extraction/Extractor.ts"
 import { makeRuleExtractor } from "../rules/RuleExtractor.ts"
-import { boundedForm } from "./BoundedForm.ts"
+import { boundedForm, kindGroups, promptKind, type PromptKind } from "./PromptKinds.ts"
 import {
   judgeMemory,
   judgeRecord,
@@ -34,7 +34,7 @@ import {
   type ShownMessage,
   withheldBy
 } from "./CandidateChecks.ts"
-import { clippedText } from "./ClippedJson.ts"
+import { clippedText } from "../text/VisibleText.ts"
 import {
   type ConversationWindow,
   conversationWindows,
@@ -43,20 +43,19 @@ import {
 } from "./ConversationWindows.ts"
 import { type DateSupport, dateSupport } from "./DateSupport.ts"
 import {
+  boundedExtraction,
   extractionPrompt,
   extractionPromptVersion,
   extractionSystem,
   extractionTokensMax,
+  isFlat,
   namesShown,
   repairPrompt,
   WireExtraction,
-  boundedExtraction,
   type WireMemory
 } from "./ExtractionPrompt.ts"
 import { drawFence, type Fence } from "./Fence.ts"
-import { isFlat } from "./FlatMemory.ts"
 import { instructionPieces, isInstruction } from "./InstructionText.ts"
-import { kindGroups, type PromptKind, promptKind } from "./PromptKinds.ts"
 import { makeShownText } from "./Support.ts"
 
 /** Windows x groups of kinds; more would take too long, even in the background. */

@@ -5,14 +5,12 @@
  */
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
-import { ruleConfidence, ruleTopic } from "./Confidence.ts"
+import { type Finding, ruleConfidence, ruleTopic, slotOf, type SourcedFinding } from "./Finding.ts"
 import type { KnownEntity } from "./Entities.ts"
-import type { Finding, SourcedFinding } from "./Finding.ts"
 import { passesGate } from "./OutputGate.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { filledKinds } from "./SchemaFill.ts"
-import { slotOf } from "./SlotKey.ts"
 import type { Word } from "./Words.ts"
 
 export interface Outcome {

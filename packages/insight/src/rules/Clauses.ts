@@ -3,11 +3,10 @@
  * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause with an unknown subject is left out; a
  * pronoun counts only if one person can be meant.
  */
-import { adverbForms, afterthoughts, elidedVerbs, noNames, verbForms } from "./lexicon/speech.ts"
+import { adverbForms, afterthoughts, dependents, elidedVerbs, noNames, pastForms, verbForms } from "./lexicon/speech.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
 import { settings } from "../speech/speechWords.ts"
-import { dependents, pastForms } from "./lexicon/clauses.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 

@@ -10,29 +10,29 @@ import { anywhere } from "./Pattern.ts"
 import { dayOfTurn, type DroppedCandidate, type Extraction, type Turn } from "../extraction/Extractor.ts"
 import { candidatesOf } from "./Candidates.ts"
 import { type Clause, clausesOf } from "./Clauses.ts"
-import type { RuleName } from "./Confidence.ts"
-import { Entities } from "./Entities.ts"
-import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
+import {
+  asSaid,
+  factOf,
+  type Finding,
+  type RuleFamily,
+  type RuleName,
+  type Scene,
+  type SourcedFinding
+} from "./Finding.ts"
+import { contactFindings, Entities, sharesValue } from "./Entities.ts"
+import { bareAnswer, lastQuestion, messageText } from "./MessageText.ts"
 import { type DateSide, eventDates } from "./EventDates.ts"
 import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
-import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
-import { identityRules } from "./IdentityRules.ts"
-import { messageText } from "./MessageText.ts"
+import { correctedName, identityRules, learnNames, nameFragment } from "./IdentityRules.ts"
 import { correctedBy, correctionsIn, denies } from "./Corrections.ts"
-import { asSaid } from "./SlotKey.ts"
-import { contactFindings, sharesValue } from "./ContactFindings.ts"
-import { correctedName, learnNames, nameFragment } from "./Names.ts"
-import { standingInstruction } from "./InstructionRules.ts"
+import { preferenceRules, standingInstruction } from "./PreferenceRules.ts"
 import { passesGate } from "./OutputGate.ts"
-import { People } from "./People.ts"
-import { preferenceRules } from "./PreferenceRules.ts"
+import { nextSummary, People, peopleOfSummary } from "./People.ts"
 import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { barred, gate, type Stop } from "./SentenceGate.ts"
-import { isOver, isWithdrawal, negatorsIn } from "../speech/Mood.ts"
-import { statementsOf } from "../speech/Statements.ts"
-import { nextSummary, peopleOfSummary } from "./Summary.ts"
+import { isOver, isWithdrawal, negatorsIn, statementsOf } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import { type Word, wordsOf } from "./Words.ts"
 

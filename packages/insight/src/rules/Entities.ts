@@ -4,7 +4,7 @@
  * joined over the sentences of a request.
  */
 import { stopWords } from "@muniment/engine/text/StopWords"
-import { type Entity, speakerEntity } from "./Finding.ts"
+import { type Entity, type Finding, speakerEntity } from "./Finding.ts"
 import type { People } from "./People.ts"
 
 /** An entity with its source messages, in order. */
@@ -92,3 +92,25 @@ export const contactsIn = (text: string, people: People): ReadonlyArray<Entity> 
     ? []
     : [{ type: "person", id: name, fields: { name, ...fields, ...(employer === undefined ? {} : { employer }) } }]
 }
+
+const labels = [
+  ["email", "email address"],
+  ["phone", "phone number"]
+] as const
+
+export const contactFindings = (text: string, people: People): ReadonlyArray<Finding> =>
+  contactsIn(text, people).flatMap((entity) => {
+    if (entity.type !== "speaker" && entity.type !== "person") return []
+    const { name } = entity.fields
+    const subject = entity.type === "speaker" ? people.speaker : name
+    const head = entity.type === "speaker" ? people.speakerHead : name
+    if (typeof subject !== "string") return []
+    return labels.flatMap(([key, label]): ReadonlyArray<Finding> => {
+      const value = entity.fields[key]
+      if (typeof value !== "string") return []
+      return [{ rule: "contact", type: "fact", subject, text: `${String(head)}'s ${label} is ${value}`, entity }]
+    })
+  })
+
+/** Whether `told` contains the value that `fact` ends with. */
+export const sharesValue = (told: string, fact: string): boolean => told.includes(fact.split(" is ").at(-1) ?? fact)

@@ -7,6 +7,7 @@ import {
   capitalised,
   type Finding,
   headOf,
+  inThirdPerson,
   type RuleFamily,
   type Scene,
   sentenceOf,
@@ -17,7 +18,6 @@ import { comings, habits, happenings, judged, lasting, occasions, parties, plans
 import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"
 import { withoutAside } from "./FactRules.ts"
-import { inThirdPerson } from "./ThirdPerson.ts"
 import { wordsOf } from "./Words.ts"
 
 const occasion = `(?:${occasions.join("|")})`

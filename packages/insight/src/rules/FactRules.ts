@@ -2,9 +2,8 @@
  * Facts that stay true, found by a closed list of forms (lexicon/facts.ts): who somebody is, where they live, what they do,
  * their family, body, possessions, habits and skills. What no form matches is no fact.
  */
-import { factEnds } from "./lexicon/clauses.ts"
+import { factEnds, noTrades, technical, trades } from "./lexicon/speech.ts"
 import { factForms } from "./lexicon/facts.ts"
-import { noTrades, technical, trades } from "./lexicon/trades.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { entityOf, factOf, type RuleFamily, type Scene } from "./Finding.ts"
 import { anywhere, pattern } from "./Pattern.ts"

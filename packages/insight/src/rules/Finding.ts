@@ -3,11 +3,10 @@
  * of a rule. A finding says which rule made it, since confidence is a property of rules (Confidence.ts).
  */
 import type { Clause } from "./Clauses.ts"
-import type { RuleName } from "./Confidence.ts"
 import type { EventDate } from "./EventDates.ts"
 import type { People, Person } from "./People.ts"
-import { conjugated, inThirdPerson } from "./ThirdPerson.ts"
 import type { Word } from "./Words.ts"
+import type { Slot } from "../extraction/Extractor.ts"
 
 export type PreferenceType = "likes" | "dislikes" | "prefers"
 
@@ -124,3 +123,121 @@ export const attributeName = (text: string): string =>
     .filter((word) => word !== "" && !/^(?:an?|the|my|our|some)$/.test(word))
     .map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""))
     .join(" ")
+
+/** A finding of no attribute has what it said for one, so that its correction replaces it. */
+export const asSaid = ({ eventDate = "", text }: Finding): string => `said ${text} ${eventDate}`.trim()
+
+export const slotOf = (finding: Finding, people: People): Slot => {
+  const { attribute = asSaid(finding), entity, subject } = finding
+  const speaker = people.speakerName
+  const isSpeaker = subject === "user" || subject === speaker || entity?.type === "speaker"
+  const former = [...people.wrongNames].at(-1)
+  return {
+    attribute: attribute.toLowerCase(),
+    ...(isSpeaker ? {} : { person: subject }),
+    ...(speaker === undefined ? {} : { speaker }),
+    ...(former === undefined ? {} : { formerName: former })
+  }
+}
+
+/** `text` with `I`, `me`, `my`, `we`, `our` replaced by the speaker. */
+export const inThirdPerson = (text: string, people: People): string => {
+  const inside = people.speakerInside
+  return text
+    .replace(/\b(?:on|by) (?:my|our) own\b/gi, "alone")
+    .replace(/\b(?:my|our)\b(?: own\b)?/gi, `${inside}'s`)
+    .replace(/\b(?:mine|ours)\b/gi, `${inside}'s`)
+    .replace(/\b(?:myself|ourselves)\b/gi, "themselves")
+    .replace(/\b(?:I|we) am\b/g, `${inside} is`)
+    .replace(/\bwe are\b/g, `${inside} is`)
+    .replace(/\b(?:I|me|us|we|We)\b/g, inside)
+}
+
+/** `live in Rome` -> `lives in Rome`, for one person; past forms and modals stay. */
+export const conjugated = (predicate: string, isPlural: boolean): string => {
+  const lead =
+    /^(?:(?:no longer|never|always|rarely|often|usually|hardly ever|seldom|sometimes|hardly|only|still|also) )+/i.exec(
+      predicate
+    )?.[0] ?? ""
+  const [first = "", ...rest] = predicate.slice(lead.length).split(" ")
+  const mark = /[,;]$/.exec(first)?.[0] ?? ""
+  const lower = first.slice(0, first.length - mark.length).toLowerCase()
+  const form = isPlural ? (irregularPlurals[lower] ?? lower) : (irregulars[lower] ?? thirdForm(lower, rest))
+  return `${lead}${[`${form}${mark}`, ...rest].join(" ")}`
+}
+
+const irregulars: Readonly<Record<string, string>> = {
+  am: "is",
+  are: "is",
+  were: "was",
+  have: "has",
+  do: "does",
+  go: "goes",
+  be: "is"
+}
+const irregularPlurals: Readonly<Record<string, string>> = { am: "are" }
+
+/** Past forms without -ed, and words that never take -s. */
+const fixedForms: ReadonlySet<string> = new Set(
+  (
+    "is was has does did had will would can could may might must shall should not never been got went moved left quit " +
+    "bought sold met married lost won broke began became came ran grew gave took made built wrote drove flew spent " +
+    "taught told thought found felt kept knew led paid said saw sent sat stood swam threw woke wore hurt cut put read " +
+    "let hit ate drank chose fell forgot held laid lent rode sang slept spoke used switched stopped started"
+  ).split(" ")
+)
+
+const thirdForm = (verb: string, rest: ReadonlyArray<string>): string => {
+  if (fixedForms.has(verb)) {
+    const isPresentRead = verb === "read" && !/\b(?:yesterday|last|ago)\b/.test(rest.join(" "))
+    return isPresentRead ? "reads" : verb
+  }
+  if (/(?:ed|[^s]s)$/.test(verb) && !/^(?:need|feed|breed|speed|focus)$/.test(verb)) return verb
+  if (/(?:s|x|z|ch|sh)$/.test(verb)) return `${verb}es`
+  return /[^aeiou]y$/.test(verb) ? `${verb.slice(0, -1)}ies` : `${verb}s`
+}
+
+const rules = {
+  name: [0.95, "identity"],
+  nameFragment: [0.75, "identity"],
+  correction: [0.8, "identity"],
+  age: [0.92, "identity"],
+  birth: [0.9, "identity"],
+  origin: [0.9, "identity"],
+  home: [0.93, "home"],
+  work: [0.9, "work"],
+  role: [0.82],
+  study: [0.88, "education"],
+  language: [0.9, "languages"],
+  status: [0.88, "family"],
+  contact: [0.95, "contact"],
+  attribute: [0.82],
+  relation: [0.88, "family"],
+  family: [0.85, "family"],
+  health: [0.88, "health"],
+  diet: [0.88, "diet"],
+  possession: [0.75, "possessions"],
+  habit: [0.72, "habits"],
+  skill: [0.78, "skills"],
+  undertaking: [0.75],
+  change: [0.85],
+  past: [0.8],
+  plain: [0.7],
+  like: [0.85],
+  favorite: [0.92],
+  dislike: [0.85],
+  preference: [0.9],
+  datedEvent: [0.85],
+  pastEvent: [0.65],
+  eventFragment: [0.65],
+  cancellation: [0.85],
+  shortAnswer: [0.7],
+  asked: [0.8],
+  instruction: [0.9],
+  filledKind: [0.8]
+} as const satisfies Readonly<Record<string, readonly [number, string?]>>
+
+export type RuleName = keyof typeof rules
+
+export const ruleConfidence = (rule: RuleName): number => rules[rule][0]
+export const ruleTopic = (rule: RuleName): string | undefined => rules[rule][1]

@@ -2,14 +2,24 @@
  * Tastes: what somebody likes, dislikes or prefers, by the forms of lexicon/preferences.ts. Wishes and needs pass, so they
  * are none. A list of short objects is one preference each.
  */
-import { attributeName, type Finding, type PreferenceType, type RuleFamily, type Scene, subjectOf } from "./Finding.ts"
-import type { RuleName } from "./Confidence.ts"
+import {
+  attributeName,
+  capitalised,
+  type Finding,
+  inThirdPerson,
+  type PreferenceType,
+  type RuleFamily,
+  type RuleName,
+  type Scene,
+  subjectOf
+} from "./Finding.ts"
 import { domains, objectEnds, pairs, tasteForms } from "./lexicon/preferences.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { negatorsIn } from "../speech/Mood.ts"
-import { inThirdPerson } from "./ThirdPerson.ts"
 import type { Word } from "./Words.ts"
+import { wordSet } from "../text/OneOf.ts"
+import type { People } from "./People.ts"
 
 const rows = tasteForms.map(({ says, type }) => ({ type, lead: pattern(says) }))
 const ruleOf = { likes: "like", dislikes: "dislike", prefers: "preference" } as const
@@ -127,4 +137,52 @@ const isShort = (item: string): boolean => item.split(" ").length <= 4
 const domainOf = (text: string): string | undefined => {
   const words = text.toLowerCase().split(/[^\p{L}-]+/u)
   return Object.entries(domains).find(([, known]) => words.some((word) => known.has(word)))?.[0]
+}
+
+/** What agents do for their users, as an order. */
+const agentVerbs = wordSet(`
+  abbreviate add address answer apologise apologize ask assume be begin call check cite confirm convert default double-check
+  end explain format give greet include keep limit list mention offer open prefer provide put quote recommend refer remind
+  reply respond round show sign skip speak spell start stick suggest summarise summarize talk translate use write
+`)
+
+/** Said of this moment, or of what was said before. */
+const once = /\b(?:this|that|it|those|these|today|tonight|yet|again|here|anymore|right now|for now|just now)\b/i
+
+const lead = String.raw`^(?:(?:please|ok(?:ay)?|so|and|also|but|oh|hey)[\s,]+)*`
+const forms: ReadonlyArray<RegExp> = [
+  // "From now on, (always) answer in French", "In future please do not use emojis".
+  new RegExp(
+    `${lead}(?:from (?:now|here) on|from this point on|going forward|in (?:the )?future)[\\s,:]+(?:please[\\s,]+)?(?<order>(?:always |never |do not (?:ever )?|avoid |stop )?(?<verb>[\\p{L}-]+)(?: .+)?)$`,
+    "iu"
+  ),
+  // "Answer me in French from now on."
+  new RegExp(
+    `${lead}(?<order>(?:do not |avoid |stop )?(?<verb>[\\p{L}-]+) .+?),? (?:from (?:now|here) on|going forward|in (?:the )?future)$`,
+    "iu"
+  ),
+  // "Always answer in metric units", "never call me Bobby", "do not ever use emojis".
+  new RegExp(`${lead}(?<order>(?:always |never |do not ever )(?<verb>[\\p{L}-]+) .+)$`, "iu"),
+  // "Please do not use emojis."
+  new RegExp(`${lead}(?<=please[\\s,]+)(?<order>do not (?<verb>[\\p{L}-]+) .+)$`, "iu")
+]
+
+/** `sentence` has its contractions expanded. */
+export const standingInstruction = (sentence: string, people: People): Finding | undefined => {
+  const said = sentence.trim().replace(/[\s.!]+$/, "")
+  if (said.endsWith("?") || once.test(said)) return undefined
+  for (const form of forms) {
+    const { order, verb } = form.exec(said)?.groups ?? {}
+    if (order === undefined || verb === undefined || !isAgents(verb)) continue
+    const text = `${capitalised(inThirdPerson(order, people))}.`
+    return { rule: "instruction", type: "instruction", subject: people.speaker, text }
+  }
+  return undefined
+}
+
+/** "Stop using", "avoid giving" too. */
+const isAgents = (verb: string): boolean => {
+  const word = verb.toLowerCase()
+  const stem = word.replace(/ing$/, "")
+  return [word, stem, `${stem}e`, stem.replace(/(.)\1$/, "$1")].some((form) => agentVerbs.has(form))
 }

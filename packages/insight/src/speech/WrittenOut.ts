@@ -40,3 +40,6 @@ const contractions: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bfavourite\b/gi, "favorite"],
   [/(^|[^\w'])i(?=[\s,])/g, "$1I"]
 ]
+
+export const sentencesOf = (text: string): ReadonlyArray<string> =>
+  text.split(/(?<=[.!?…]["'”’)]?)\s+/u).filter((sentence) => sentence !== "")

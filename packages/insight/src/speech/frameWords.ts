@@ -1,5 +1,5 @@
 /** Words of frames (Frames.ts): nouns and verbs of texts, and leads before a colon that are the writer's own. */
-import { phrases } from "../text/wordSet.ts"
+import { phrases } from "../text/OneOf.ts"
 
 /** Texts in which somebody speaks, who need not be the writer. */
 export const textNouns = phrases(String.raw`

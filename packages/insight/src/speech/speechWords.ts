@@ -1,5 +1,5 @@
 /** Words by which sentences are cut into statements (Statements.ts) and their mood is recognised (Mood.ts). */
-import { phrases, wordSet } from "../text/wordSet.ts"
+import { phrases, wordSet } from "../text/OneOf.ts"
 
 /** Begin a time or a place that stands before the subject. */
 export const settings = wordSet(`

@@ -9,7 +9,7 @@ import { conversationMessageKind, type JsonObject, MemoryChange, SearchHit } fro
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, DataFilter, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
 import { WhereFilter } from "@muniment/domain/Where"
-import { clippedText } from "@muniment/insight/prompts/ClippedJson"
+import { clippedText } from "@muniment/insight/text/VisibleText"
 import type { MemoryContext } from "../context/MemoryContext.ts"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"

@@ -1,7 +1,6 @@
 /** The whole map as a function: what it depends on, what it does with little, how well it sorts. */
 import { drawMap } from "@muniment/insight/map/DrawMap"
-import type { DrawnMap } from "@muniment/insight/map/DrawnMap"
-import type { MapMemory } from "@muniment/insight/map/MapProtocol"
+import type { DrawnMap, MapMemory } from "@muniment/insight/map/MapProtocol"
 import { denseText } from "@muniment/engine/text/MemoryText"
 import { Embedder } from "@muniment/models/Embedder"
 import { layer } from "@effect/vitest"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
-import { answerByModel } from "@muniment/insight/answers/AnswerByModel"
+import { answerByModel } from "@muniment/insight/answers/ModelAnswers"
 import { evidenceLengthMax } from "@muniment/insight/answers/AnswerPrompt"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { sectionOf } from "../../../support/FencedPrompt.ts"

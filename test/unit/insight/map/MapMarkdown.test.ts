@@ -1,6 +1,5 @@
 /** Memories are written by anybody; the text of the map is read by language models and renderers. */
-import { drawMap } from "@muniment/insight/map/DrawMap"
-import { summaryLengthMax } from "@muniment/insight/map/MapMarkdown"
+import { drawMap, summaryLengthMax } from "@muniment/insight/map/DrawMap"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { memoryOf } from "./mapFixtures.ts"

@@ -1,6 +1,6 @@
 /** Neighbours against the plainest search, and components against data whose plane is known. */
 import { makeMatrix, type Matrix, rowOf } from "@muniment/insight/map/Matrix"
-import { nearestNeighbours, neighbourGraph } from "@muniment/insight/map/NeighbourGraph"
+import { nearestNeighbours, neighbourGraph } from "@muniment/insight/map/Clusters"
 import { plane, project } from "@muniment/insight/map/Projection"
 import { describe, expect, it } from "vitest"
 import { randomMatrix } from "./mapFixtures.ts"

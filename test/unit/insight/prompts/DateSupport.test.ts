@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { datesInText } from "@muniment/insight/prompts/DatesInText"
+import { datesInText } from "@muniment/insight/calendar/CalendarWords"
 import { makeDateSupport } from "@muniment/insight/prompts/DateSupport"
 
 const dates = makeDateSupport()

@@ -31,10 +31,9 @@ import {
   statementStarts,
   technicalWords
 } from "@muniment/insight/rules/lexicon/speech"
-import { paraphrased } from "@muniment/insight/rules/Paraphrases"
+import { gate, paraphrased } from "@muniment/insight/rules/SentenceGate"
 import { anywhere, expanded, type FormRow, pattern } from "@muniment/insight/rules/Pattern"
 import { People } from "@muniment/insight/rules/People"
-import { gate } from "@muniment/insight/rules/SentenceGate"
 import { wordsOf } from "@muniment/insight/rules/Words"
 import {
   handlingVerbs,

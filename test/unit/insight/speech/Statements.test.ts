@@ -1,6 +1,6 @@
 /** Run-on sentences: each statement is judged by itself, as far as the ones before it let it. */
 import { describe, expect, it } from "@effect/vitest"
-import { statementsOf } from "@muniment/insight/speech/Statements"
+import { statementsOf } from "@muniment/insight/speech/Mood"
 import { briefs, type Row } from "../rules/reading.ts"
 
 const rows: ReadonlyArray<Row> = [

@@ -1,5 +1,5 @@
 /** Words and forms of events. */
-import { wordSet } from "../../text/wordSet.ts"
+import { wordSet } from "../../text/OneOf.ts"
 
 /** Verbs of what happens on a day; a dated statement without one is no event. */
 export const happenings = wordSet(`

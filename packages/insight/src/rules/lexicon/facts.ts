@@ -5,8 +5,8 @@
  * pets alone: a boss may be a snake.
  */
 import type { FormRow } from "../Pattern.ts"
-import type { RuleName } from "../Confidence.ts"
-import { rowsOf } from "../../text/wordSet.ts"
+import type { RuleName } from "../Finding.ts"
+import { rowsOf } from "../../text/OneOf.ts"
 
 export interface FactForm extends FormRow {
   readonly rule: RuleName

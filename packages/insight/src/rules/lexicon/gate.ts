@@ -1,5 +1,5 @@
 /** Words by which the output gate decides (OutputGate.ts). */
-import { wordSet } from "../../text/wordSet.ts"
+import { wordSet } from "../../text/OneOf.ts"
 
 /** Point at something outside of the memory. */
 export const pointers = wordSet(`

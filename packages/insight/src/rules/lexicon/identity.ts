@@ -1,5 +1,5 @@
 /** Words of names and attributes. */
-import { wordSet } from "../../text/wordSet.ts"
+import { wordSet } from "../../text/OneOf.ts"
 
 /** With a capital, and no name of the user. */
 export const notNames = wordSet(`

@@ -1,5 +1,5 @@
 /** Alternatives of the patterns by which words, clauses and dates are read: parts of regular expressions. */
-import { phrases } from "../../text/wordSet.ts"
+import { oneOf, phrases, wordSet } from "../../text/OneOf.ts"
 
 export const adverbForms = phrases(String.raw`
   also / really / absolutely / just / currently / now / still / actually / totally / definitely / truly / honestly
@@ -69,4 +69,42 @@ export const technicalWords = phrases(String.raw`
   for loops? / arrays? / functions? / scripts? / datasets? / columns? / variables? / timeouts? / errors? / exceptions?
   endpoints? / api / json / csv / regex / npm / query / queries / commands? / parameters? / log files? / stack ?trace
   pull requests?
+`)
+
+/** Occupations that do not end like one. */
+export const trades = wordSet(`
+  nurse chef student clerk pilot coach judge vet cook midwife surgeon mechanic plumber lawyer doctor ceo cto optician barista
+  secretary executive representative analyst technician intern sister novelist captain stonemason paramedic illustrator carpenter electrician mason
+  monk nun priest imam rabbi pastor soldier sailor athlete coder dev therapist designer astronaut head principal
+`)
+
+/** End like an occupation and are none. */
+export const noTrades = wordSet(`
+  lover hiker expert newbie owner brother mother father beginner member loser believer parent cancer smoker drinker reader eater sleeper
+  person gamer foodie user customer newcomer winner stranger number reminder matter blocker better supporter helper
+  realist optimist pessimist perfectionist factor mirror honor color error elephant giant important significant great
+  challenger wonder disaster master monster partner sister-in-law chapter center order power filter character finisher
+  starter keeper breather teaser killer lifesaver listener riser thinker follower mover contributor survivor fighter vegetarian
+  daughter other after later never offer answer corner summer winter number bummer
+`)
+
+/** About a program or data at hand, not about a person. */
+export const technical = oneOf(technicalWords, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" })
+
+/** Before a subject: what follows belongs to a noun or a question. */
+export const dependents = wordSet(`
+  that which what who whom where how why thing things one time way reason because if unless whether as than like everything something
+  place
+`)
+
+/** Past forms that the tagger takes for others. */
+export const pastForms = wordSet(`
+  was were had did got went came left met put cut read hit hurt let quit sent spent built lost won bought sold ran flew drove ate took
+  saw gave made found told said felt kept broke fell began wrote
+`)
+
+/** Behind a fact: what follows says why or how, or is talk. */
+export const factEnds = phrases(String.raw`
+  because / cause / cuz / for example / although / though / which / so (?!far|that) / but / since I / as I / if / unless / hopefully / obviously
+  apparently / thank god / thankfully / luckily / sadly / not that / in case / I think / I guess / you know / if you / to be honest / honestly
 `)
