@@ -139,7 +139,7 @@ describe("the official clients of MCP", () => {
     expect(seen).toMatchObject({
       version,
       tools: expect.arrayContaining(["memory_search", "memory_create", "write_factual_memory", "memory_get"]),
-      stored: { isError: false, structured: { created: [{ id }] }, text: { memories: [{ id }], created: [id] } },
+      stored: { isError: false, structured: { created: [{ id }] }, text: { created: [{ id }] } },
       found: { isError: false, structured: { memories: [{ id }] }, text: { memories: [{ id }] } },
       read: (await server.call("GET", `/v1/memories/${id}`, { key })).body,
       prompt: [{ type: "text" }, { type: "resource", resource: { uri: `muniment://memories/${id}` } }],

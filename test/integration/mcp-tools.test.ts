@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { mcpCaller, type McpCaller, walletCaller } from "../support/McpCalls.ts"
+import { mcpCaller, type McpCaller, request, walletCaller } from "../support/McpCalls.ts"
 import { toolFaults } from "../support/StrictToolSchemas.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
@@ -42,7 +42,7 @@ const idOf = async (mcp: McpCaller, given: object = {}): Promise<string> =>
   (await mcp.call("write_factual_memory", { agentId: "a", ...seattle, ...given })).json.memories[0].id
 
 describe("memory_context", () => {
-  it("gives a text to read, of all conversations, and the same as REST as structured content", async () => {
+  it("gives a text to read, of all conversations, as REST does", async () => {
     const place = { agentId: "a", subjectId: "bob" }
     const { mcp, rest } = await newCaller({ "x-agent-id": "a", "x-subject-id": "bob", "x-thread-id": "today" })
     await mcp.call("write_instruction_memory", { text: "Answer in metric units." })
@@ -50,8 +50,8 @@ describe("memory_context", () => {
     await rest.post("/v1/memories", { ...place, threadId: "before", conversation })
     const asked = { query: "Which bike do I ride?", now: "2026-03-01T12:00:00Z" }
     const handed = await mcp.call("memory_context", asked)
-    expect(handed.text).toContain("## Standing instructions\n- Answer in metric units")
-    expect(handed.text).toContain("red Ridgeback")
+    expect(handed.json.text).toContain("## Standing instructions\n- Answer in metric units")
+    expect(handed.json.text).toContain("red Ridgeback")
     expect(handed.structured).toEqual((await rest.post("/v1/context", { ...place, ...asked })).body)
     const here = await mcp.call("memory_context", { ...asked, threadId: "today", sections: ["found"] })
     expect(here.text).not.toContain("red Ridgeback")
@@ -61,16 +61,17 @@ describe("memory_context", () => {
 })
 
 describe("the list of tools", () => {
-  it("names the fixed tools and one for each built-in kind, with hints and output schemas", async () => {
-    const { mcp } = await newCaller()
+  it("names the fixed tools and one for each built-in kind, with hints, in less than 16 KB", async () => {
+    const { mcp, rest } = await newCaller()
     const tools = await mcp.tools()
     expect(tools.map(({ name }) => name)).toEqual([...fixedTools, ...builtinTools])
     for (const tool of tools) {
       expect(tool.inputSchema.type).toBe("object")
-      expect(tool.outputSchema).toMatchObject({ type: "object", properties: { success: {} } })
       expect(tool.description.length).toBeGreaterThan(40)
       expect(tool.annotations.title).toBe(tool.title)
     }
+    const { body } = await server.call("POST", "/mcp", { key: rest.key, body: request("tools/list") })
+    expect(JSON.stringify(body).length).toBeLessThan(16_000)
     const readOnly = tools.filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name)
     expect(readOnly).toEqual(["memory_context", "memory_search", "memory_get"])
     const destructive = tools.filter(({ annotations }) => annotations.destructiveHint).map(({ name }) => name)
@@ -135,6 +136,28 @@ describe("the list of tools", () => {
     })
   })
 
+  it("stays what all models take with thirty odd kinds, and grows by no more than they say", async () => {
+    const { mcp, rest } = await newCaller()
+    for (let at = 0; at < 30; at++) {
+      const properties = {
+        [`größe ${at}`]: { type: ["number", "null"], minimum: at },
+        "when?": { anyOf: [{ type: "string", format: "date" }, { $ref: "#/$defs/day" }] },
+        ttl: text
+      }
+      const $defs = { day: { type: "object", properties: { day: { const: at } }, additionalProperties: false } }
+      const schema = schemaText(properties, { $defs, required: ["when?"], oneOf: [{ required: ["ttl"] }] })
+      await rest.post("/v1/schemas", { name: `Odd.kind-${at}`, description: `Odd kind ${at}`, schema })
+    }
+    const tools = await mcp.tools()
+    expect(tools.length).toBe(fixedTools.length + builtinTools.length + 30)
+    expect(tools.flatMap(toolFaults)).toEqual([])
+    const odd = tools.slice(-30).map((tool) => JSON.stringify(tool).length)
+    expect(Math.max(...odd)).toBeLessThan(1_500)
+    // What is the same in all tools that write is described in one.
+    const described = tools.filter(({ inputSchema }) => inputSchema.properties.ttl?.description !== undefined)
+    expect(described.map(({ name }) => name)).toEqual(["memory_create"])
+  })
+
   it("has no tool for a kind that says so, as those of the adapters do", async () => {
     const { mcp, rest } = await newCaller()
     const schema = schemaText({ path: text }, { "x-tool": false })
@@ -178,7 +201,7 @@ describe("the list of tools", () => {
     }
     expect((await other.mcp.call("memory_search", { query: "Seattle" })).json.memories).toEqual([])
     expect((await other.mcp.call("memory_batch_delete", { ids: [id] })).json.deleted).toBe(0)
-    expect((await mine.mcp.call("memory_get", { id })).json.memories[0].data).toEqual(seattle)
+    expect((await mine.mcp.call("memory_get", { id })).json.memory.data).toEqual(seattle)
   })
 })
 
@@ -188,31 +211,27 @@ describe("a call", () => {
     const written = await mcp.call("write_factual_memory", { agentId: "a", subjectId: "u", ttl: "1h", ...seattle })
     expect(written.isError).toBe(false)
     const { id } = written.json.memories[0]
-    expect(written.json).toMatchObject({
-      success: true,
-      memories: [{ id, kind: "factual_memory", data: seattle, metadata: { subjectId: "u" } }],
-      created: [id],
-      updated: []
-    })
+    const entry = { id, kind: "factual_memory", data: seattle, metadata: { subjectId: "u" } }
+    expect(written.json).toMatchObject({ success: true, memories: [entry], created: [entry], updated: [] })
     expect(written.meta["muniment/credits"]).toMatchObject({ charged: 5 })
 
     const found = await mcp.call("memory_search", { query: "where does Alice live", kind: "factual_memory" })
     expect(found.json).toMatchObject({ success: true, memories: [{ id }], searchedAt: expect.any(String) })
 
     const changed = await mcp.call("memory_update", { id, tags: ["home"], expiresAt: null })
-    expect(changed.json.memories[0].context.tags).toEqual(["home"])
+    expect(changed.json.memory.context.tags).toEqual(["home"])
     const tagged = await mcp.call("memory_search", { query: "Alice", tags: ["work", "home"], agentId: "a" })
     expect(tagged.json.memories).toHaveLength(1)
     expect((await mcp.call("memory_search", { query: "Alice", tags: "home, x" })).json.memories).toHaveLength(1)
 
     const data = { subject: "Alice", fact: "Alice lives in Tacoma" }
     const corrected = await mcp.call("memory_update", { id, data })
-    expect(corrected.json.memories).toMatchObject([{ id, data, context: { tags: ["home"] } }])
+    expect(corrected.json.memory).toMatchObject({ id, data, context: { tags: ["home"] } })
     expect(corrected.meta["muniment/credits"]).toMatchObject({ charged: 5 })
 
     const read = await mcp.call("memory_get", { id })
-    expect(read.json.memories).toEqual([await rest.get(id)])
-    expect((await mcp.call("memory_delete", { id })).json).toEqual({ success: true, memories: [], deleted: 1 })
+    expect(read.json.memory).toEqual(await rest.get(id))
+    expect((await mcp.call("memory_delete", { id })).json).toEqual({ success: true, deleted: 1 })
     expect((await mcp.call("memory_get", { id })).json.code).toBe("memory_not_found")
   })
 
@@ -234,7 +253,7 @@ describe("a call", () => {
     const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
     const read = await mcp.call("memory_create", { conversation, wait: "extraction" })
     expect(read.json, JSON.stringify(read.json)).toMatchObject({ success: true })
-    expect(read.json.memories.map(({ data }: { readonly data: object }) => data)).toContainEqual(
+    expect(read.json.created.map(({ data }: { readonly data: object }) => data)).toContainEqual(
       expect.objectContaining({ fact: expect.stringContaining("Seattle") })
     )
     const again = await mcp.call("memory_create", { conversation })
@@ -245,15 +264,16 @@ describe("a call", () => {
     const found = answered.json.memories.map(({ id }: { readonly id: string }) => id)
     expect(found).toEqual(expect.arrayContaining(answered.json.citations))
     const mapped = await mcp.call("memory_search", { query: "Alice", mode: "map" })
-    expect(mapped.json.memoryMap).toContain(read.json.created[0])
+    expect(mapped.json.memoryMap).toContain(read.json.created[0].id)
   })
 
   it("deletes many by ids or by filters, and counts only when asked to", async () => {
     const { mcp } = await newCaller()
     const [first, second] = [await idOf(mcp), await idOf(mcp, { subjectId: "u" })]
-    const rehearsed = await mcp.call("memory_batch_delete", { subjectId: "u", dryRun: true })
+    const rehearsed = await mcp.call("memory_batch_delete", { filters: { subjectId: "u" }, dryRun: true })
     expect(rehearsed.json).toMatchObject({ success: true, deleted: 1, dryRun: true })
     expect(rehearsed.meta["muniment/credits"].charged).toBe(1)
+    // As arguments of their own too.
     expect((await mcp.call("memory_batch_delete", { subjectId: "u", agentId: "a" })).json.deleted).toBe(1)
     expect((await mcp.call("memory_batch_delete", { ids: [first, second, first] })).json.deleted).toBe(1)
   })
@@ -261,12 +281,21 @@ describe("a call", () => {
   it("deletes nothing by what only headers or mistakes say", async () => {
     const { mcp } = await newCaller({ "x-agent-id": "a" })
     const id = await idOf(mcp)
-    for (const given of [{}, { dryRun: true }, { agentId: null }]) {
+    for (const given of [{}, { dryRun: true }, { agentId: null }, { filters: {} }, { filters: { agentId: null } }]) {
       expect((await mcp.call("memory_batch_delete", given)).json.code).toBe("invalid_request")
     }
     expect((await mcp.call("memory_batch_delete", { kinds: "factual_memory" })).json.code).toBe("unknown_parameter")
-    const both = { ids: [id], subjectId: "u" }
-    expect((await mcp.call("memory_batch_delete", both)).json.code).toBe("invalid_filters")
+    for (const filters of [{ subjectId: "u" }, { filters: { subjectId: "u" } }]) {
+      const both = await mcp.call("memory_batch_delete", { ids: [id], ...filters })
+      expect(both.json.code).toBe("invalid_filters")
+    }
+    expect((await mcp.call("memory_batch_delete", { filters: "all" })).json.code).toBe("invalid_filters")
+    // The header narrows filters too, unless they lift it.
+    const ofOther = { subjectId: "s" }
+    const other = await idOf(mcp, { agentId: "b", ...ofOther })
+    expect((await mcp.call("memory_batch_delete", { filters: ofOther })).json.deleted).toBe(0)
+    const lifted = await mcp.call("memory_batch_delete", { filters: { ...ofOther, agentId: null } })
+    expect([lifted.json.deleted, (await mcp.call("memory_get", { id: other })).isError]).toEqual([1, true])
     expect((await mcp.call("memory_get", { id })).isError).toBe(false)
     expect((await mcp.call("memory_batch_delete", { ids: [id] })).json.deleted).toBe(1)
   })

@@ -112,6 +112,6 @@ describe("metadata of a conversation", () => {
     const memories = [fact("Eve", "Eve plays the violin")]
     const stored = await mcp.call("memory_create", { agentId: "b", memories, metadata: { by: "tool" } })
     expect(stored.isError).toBe(false)
-    expect((await calls.get(stored.json.created[0])).context.metadata).toEqual({ by: "tool" })
+    expect((await calls.get(stored.json.created[0].id)).context.metadata).toEqual({ by: "tool" })
   })
 })

@@ -6,6 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
+import { expect } from "vitest"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { type Answer, entry, repository, type ServerCalls } from "./TestServer.ts"
 import { walletHeaders } from "./TrustCalls.ts"
@@ -91,6 +92,9 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
         ...(meta !== undefined && { _meta: meta })
       })
       const { text } = answer.content[0]
+      if (answer.structuredContent !== undefined) {
+        expect([answer.content.length, JSON.parse(text)]).toEqual([1, answer.structuredContent])
+      }
       return {
         isError: answer.isError === true,
         text,

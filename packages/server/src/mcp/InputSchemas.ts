@@ -1,6 +1,6 @@
 /**
- * JSON Schemas of tool arguments. Those of the fixed tools are generated from the schemas of REST. All are plain
- * object schemas, of what all model providers take.
+ * JSON Schemas of tool arguments. Those of the fixed tools are generated from the schemas of REST, with words of their
+ * own. All are plain object schemas, of what all model providers take.
  */
 import { Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
@@ -8,12 +8,40 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import { publishedSchema } from "./PublishedSchema.ts"
 import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
-/** Of arguments. */
-export const inputSchemaOf = (schema: Schema.Top): JsonObject =>
-  publishedSchema(objectSchemaOf(schema), { saysRules: false }).schema
+/** By argument: what an agent is told of it, or its whole schema where REST takes forms that no model writes. */
+export type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
 
-/** Without examples and without keywords that add no rule: an agent pays for every token. */
-export const objectSchemaOf = (schema: Schema.Top): JsonObject => {
+/** Of arguments: REST's names and types. Of REST's descriptions nothing: an agent pays for every token. */
+export const inputSchemaOf = <Fields extends Schema.Struct.Fields>(
+  schema: Schema.Top & { readonly fields: Fields },
+  told: Told<keyof Fields & string>
+): JsonObject => {
+  const { properties, ...root } = publishedSchema(objectSchemaOf(schema), { saysRules: false }).schema
+  return { ...root, properties: toldOf(properties, told) }
+}
+
+const toldOf = (properties: Schema.Json | undefined, told: Told): JsonObject =>
+  Object.fromEntries(
+    Object.entries(isJsonObject(properties) ? properties : {}).map(([name, own]) => {
+      const said = told[name]
+      if (typeof said === "object") return [name, said]
+      const type = withoutTexts(own) as JsonObject
+      return [name, said === undefined ? type : { ...type, description: said }]
+    })
+  )
+
+const withoutTexts = (json: Schema.Json): Schema.Json => {
+  if (Array.isArray(json)) return json.map(withoutTexts)
+  if (!isJsonObject(json)) return json
+  const entries = Object.entries(json).filter(([name, value]) => !isSaying(name) || typeof value !== "string")
+  return Object.fromEntries(entries.map(([name, value]) => [name, withoutTexts(value)]))
+}
+
+/** A property may have one of these names; its value is no text then. */
+const isSaying = (keyword: string): boolean => keyword === "description" || keyword === "pattern"
+
+/** Without examples and without keywords that add no rule. */
+const objectSchemaOf = (schema: Schema.Top): JsonObject => {
   const document: Schema.Json = JSON.parse(JSON.stringify(Schema.toJsonSchemaDocument(schema).schema))
   const {
     additionalProperties: _open,
@@ -25,29 +53,36 @@ export const objectSchemaOf = (schema: Schema.Top): JsonObject => {
   return { ...root, type: "object" }
 }
 
+export const toldOfScopes = {
+  agentId: "Whose memory it is.",
+  subjectId: "Whom it is about.",
+  threadId: "Of which conversation."
+}
+
+export const toldOfWhere =
+  'Conditions on data and metadata: {"data.city": "Oslo", "metadata.score": {"gte": 3}}; tests eq, ne, in, gt, gte, lt, lte, exists; and, or (lists), not.'
+
+/** As models write messages; what SDKs make of them is taken too. */
+export const conversation: JsonObject = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      role: { type: "string", enum: ["user", "assistant", "system", "tool"] },
+      name: { type: "string" },
+      content: { type: "string" },
+      sentAt: { type: "string", description: "ISO 8601." }
+    },
+    required: ["role", "content"]
+  }
+}
+
 /** What a header gives need not be an argument. */
 export const withoutDefaulted = (schema: JsonObject, defaults: ScopeDefaults): JsonObject => {
   const defaulted = new Set<unknown>(scopeNames.filter((name) => defaults[name] !== undefined))
   const required = Array.isArray(schema["required"]) ? schema["required"] : []
   return { ...schema, required: required.filter((name) => !defaulted.has(name)) }
-}
-
-/**
- * Names and types, at the root and below: for a schema of what is given, not of what is asked for. No model is shown what
- * it would say in words, and a client that lists tools waits for every byte.
- */
-export const shapeIn = (schema: JsonObject): JsonObject => pruned(schema) as JsonObject
-
-const pruned = (json: Schema.Json): Schema.Json => {
-  if (Array.isArray(json)) return json.map(pruned)
-  if (!isJsonObject(json)) return json
-  const isObjectSchema = json["type"] === "object"
-  const isText = (name: string, value: Schema.Json) => name === "description" && typeof value === "string"
-  const entries = Object.entries(json).filter(
-    ([name, value]) =>
-      !isText(name, value) && (!isObjectSchema || (name !== "required" && name !== "additionalProperties"))
-  )
-  return Object.fromEntries(entries.map(([name, value]) => [name, pruned(value)]))
 }
 
 /** Keywords that add no rule to those beside them, as our generator writes them. */

@@ -204,8 +204,8 @@ const call = traced("McpTools.call")(function* (
       onFailure: (failure: ToolFailure) => failureResult(failure, news),
       onSuccess: (outcome) =>
         outcome._tag === "First"
-          ? successResult(outcome.value.value, tool.shown, { ...paymentMeta(news), ...creditsMeta(outcome.value) })
-          : successResult(outcome.answer.text, tool.shown, { [metaNames.idempotencyReplayed]: true })
+          ? successResult(outcome.value.value, { ...paymentMeta(news), ...creditsMeta(outcome.value) })
+          : successResult(outcome.answer.text, { [metaNames.idempotencyReplayed]: true })
     })
   )
 })

@@ -23,27 +23,25 @@ export interface MemoryTool {
   readonly description: string
   readonly hints: { readonly isReadOnly: boolean; readonly isDestructive: boolean; readonly isIdempotent: boolean }
   readonly inputSchema: JsonObject
-  /** Of the structured content. */
-  readonly outputSchema: JsonObject
   /** Name of the same operation of REST in the ledger, and its price. */
   readonly operation: string
   readonly price: MicroCredits
   /** REST's answer without `success`. */
   readonly run: (call: PricedCall, input: ToolInput) => Effect.Effect<JsonObject, ToolFailure>
-  /** What an agent reads of the answer: the same in fewer words, with `memories`; or a text. */
-  readonly shown: (answer: JsonObject) => JsonObject | string
 }
 
-/** Entry of `tools/list`. */
+/**
+ * Entry of `tools/list`. Without an output schema, which the protocol leaves to the server: they would be half of a list
+ * that an agent's host loads with every session, and no model is shown them.
+ */
 export const toolListing = (
-  { description, hints, inputSchema, name, outputSchema, title }: MemoryTool,
+  { description, hints, inputSchema, name, title }: MemoryTool,
   defaults: ScopeDefaults
 ): JsonObject => ({
   name,
   title,
   description,
   inputSchema: withoutDefaulted(inputSchema, defaults),
-  outputSchema,
   annotations: {
     title,
     readOnlyHint: hints.isReadOnly,

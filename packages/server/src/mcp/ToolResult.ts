@@ -1,6 +1,5 @@
 /**
- * Result of a tool call (contract: MCP): REST's answer as structured content, and what an agent reads of it as one text
- * item. A failure says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in
+ * Result of a tool call (contract: MCP): REST's answer as structured content, and the same as one text item. A failure says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in
  * the structured content and in the text.
  */
 import type {
@@ -43,20 +42,12 @@ export const metaNames = {
   credits: "muniment/credits"
 } as const
 
-/** `json` is REST's answer. Agents, and clients from before structured content, read the text. */
-export const successResult = (
-  json: string,
-  shown: (answer: JsonObject) => JsonObject | string,
-  meta: JsonObject
-): JsonObject => {
-  const answer: JsonObject = JSON.parse(json)
-  const read = shown(answer)
-  return {
-    content: [{ type: "text", text: typeof read === "string" ? read : JSON.stringify(read) }],
-    structuredContent: answer,
-    ...(Object.keys(meta).length > 0 && { _meta: meta })
-  }
-}
+/** `json` is REST's answer: some hosts show their model the text, others the structured content. */
+export const successResult = (json: string, meta: JsonObject): JsonObject => ({
+  content: [{ type: "text", text: json }],
+  structuredContent: JSON.parse(json),
+  ...(Object.keys(meta).length > 0 && { _meta: meta })
+})
 
 export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   const settled = paymentMeta(news)

@@ -9,11 +9,9 @@ import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { Prices } from "@muniment/domain/Prices"
 import type { MemoryService } from "../memories/MemoryService.ts"
-import { shownCreated } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
-import { createdOutput } from "./OutputSchemas.ts"
 import { publishedSchema, type PublishedSchema, requestNames } from "./PublishedSchema.ts"
 import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
@@ -32,7 +30,6 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
   get inputSchema() {
     return writeInputSchema(kind)
   },
-  outputSchema: createdOutput,
   operation: "create",
   price: Prices.createMemories,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
@@ -43,9 +40,9 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
     yield* refuseLookAlikes(given, schema, taken)
     const memory = { kind: kind.name, data: yield* dataOf(restore(given) as JsonObject, taken) }
     const body = yield* decodeArguments(CreateMemories, { ...request, onDuplicate: "return", memories: [memory] })
-    return { ...(yield* memories.create(call, body)) }
-  }),
-  shown: shownCreated
+    const answer = yield* memories.create(call, body)
+    return { memories: [...answer.created, ...answer.updated, ...(answer.existing ?? [])], ...answer }
+  })
 })
 
 /** `subject_id` would become a property of the memory, which then belongs to no subject. */
@@ -74,7 +71,7 @@ const describe = ({ description, name, uniqueOn = [] }: MemorySchema): string =>
     uniqueOn.length === 0
       ? ""
       : ` A memory with the same ${fields.length === 0 ? "kind" : fields.join(", ")} is superseded, not doubled.`
-  return `Remember one "${name}": ${description}. Call it as soon as you learn something of that kind which will matter in later conversations; one call for each.${rule}`
+  return `Remember one "${name}": ${description}. Call it as soon as you learn one that will matter later; one call for each.${rule}`
 }
 
 /** The arguments of the kind's tool: its schema beside those of every write, whose names are `names`. */
@@ -127,7 +124,7 @@ const withoutClashes = (schema: JsonObject, names: ReadonlyArray<string>): JsonO
 
 /** Arguments of every write, as POST /memories takes them. */
 const requestProperties: JsonObject = (() => {
-  const { properties } = inputSchemaOf(CreateMemories)
+  const { properties } = inputSchemaOf(CreateMemories, {})
   const all = isJsonObject(properties) ? properties : {}
   return Object.fromEntries(requestNames.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])))
 })()
