@@ -58,7 +58,12 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"fact":"The library opens at nine"[^]*"reranked":false/,
     /"fact":"The library opens at nine"/
   ],
-  "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_context"/],
+  "packages/server/docs/mcp.md": [
+    /"result":[^]*mem_/,
+    /"x-subject-id": "user-42"/,
+    /Eve keeps bees/,
+    /"name":"memory_context"/
+  ],
   "packages/server/docs/trust.md": [
     /0x[0-9a-fA-F]{40} 0x[0-9a-fA-F]{40}/,
     /"created":\[\{"id":"mem_/,

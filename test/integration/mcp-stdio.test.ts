@@ -1,11 +1,13 @@
 /** `muniment mcp` between the official client and a real server: what goes in comes out, whatever happens between. */
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { request, stdioCaller } from "../support/McpCalls.ts"
 import { entry, freePort, startServer, type TestServer } from "../support/TestServer.ts"
@@ -139,4 +141,16 @@ it("follows no redirect: what it carries is for the configured address", async (
 it("tells a request why the service refused it", async () => {
   const { lines } = await run(JSON.stringify(request("ping", {}, 7)), { key: "mun_wrong" })
   expect(lines).toMatchObject([{ id: 7, error: { message: expect.stringContaining("status 401") } }])
+})
+
+it("is started by what `mcp config` prints", async () => {
+  const config = [entry, "mcp", "config", "--for", "claude-desktop", "--url", server.url, "--agent-id", "configured"]
+  const { stdout } = spawnSync(process.execPath, config, { encoding: "utf8" })
+  const { args, command } = JSON.parse(stdout).mcpServers.muniment
+  const client = new Client({ name: "desktop", version: "1.0.0" })
+  await client.connect(new StdioClientTransport({ command, args, env: { MUNIMENT_API_KEY: key }, cwd: directory }))
+  await client.callTool({ name: "write_factual_memory", arguments: seattle })
+  const { body } = await server.call("GET", "/v1/memories?agentId=configured", { key })
+  expect(body.memories).toMatchObject([{ data: seattle }])
+  await client.close()
 })

@@ -150,7 +150,7 @@ describe("--json", () => {
     return below.length === 0 ? [words] : below.flatMap((one) => leaves(one, [...words, one.name]))
   }
 
-  it("is a flag of every command but mcp, and completion knows it", async () => {
+  it("is a flag of every command but the bridge of mcp, and completion knows it", async () => {
     const all = leaves(cli, [])
     expect(all.length).toBeGreaterThan(50)
     const without: Array<string> = []
@@ -158,7 +158,7 @@ describe("--json", () => {
       const { out } = await runCli([...words, "--help"], () => undefined)
       if (!/--json\b/.test(out)) without.push(words.join(" "))
     }
-    expect(without).toEqual(["mcp"])
+    expect(without).toEqual([])
     const { out } = await runCli(["--completions", "bash"], () => undefined)
     for (const name of ["sign_request", "serve", "reembed", "export", "import"]) {
       const script = out.slice(out.indexOf(`_muniment_${name}()`))
@@ -251,5 +251,23 @@ describe("an empty name of a file or directory, as an unset variable leaves it,"
     expect(run.out + run.err).toMatch(new RegExp(`${named}.*Expected: a name that is not empty`))
     expect(run.out + run.err).not.toMatch(/ENOENT|mkdir/)
     expect(run.requests).toEqual([])
+  })
+})
+
+describe("a mistake is answered in a sentence:", () => {
+  const missing = ["import --account a --in", "import --account a --from auto --in", "attest verify", "eval --cases"]
+  it.each<readonly [string, string, RegExp]>([
+    ["a command that is nearly one", "acounts list", /Unknown subcommand "acounts"[^]*Did you mean this\?\s+accounts/],
+    ["a command below another", "keys creat", /Unknown subcommand "creat"[^]*create/],
+    ["a flag that is nearly one", "keys create --acount a", /Unrecognized flag: --acount[^]*--account/],
+    ["a negative number", "accounts quotas a --agents -4", /--agents: "-4"\. Expected: a whole number from 0 on, none/],
+    ["a day that is none", "reread --since soon", /--since: "soon"\. Expected: a day, YYYY-MM-DD/],
+    ...[...missing, "credits --key-file", "mcp --key-file"].map(
+      (line) => [`a missing file: ${line}`, `${line} nowhere`, /There is no file(?: or folder)? nowhere\./] as const
+    )
+  ])("%s", async (_, line, expected) => {
+    const run = await runCli(line.split(" "), () => ok({}))
+    expect([run.isSuccess, run.out + run.err]).toEqual([false, expect.stringMatching(expected)])
+    expect(run.out + run.err).not.toMatch(/FileSystem|RegExp/)
   })
 })

@@ -120,6 +120,12 @@ describe("the packed service", () => {
       process.stdout.write(`First search after ${Math.round(performance.now() - startedAt)} ms\n`)
       expect(found.body.memories[0].data.fact).toBe("Alice lives in Seattle")
 
+      const settings = await run(join(folder, "node_modules", ".bin", "muniment"), [
+        ...["mcp", "config", "--for", "claude-desktop", "--url", "http://127.0.0.1:1"]
+      ])
+      const entry = await realpath(join(folder, "node_modules", "muniment", "dist", "installed.js"))
+      expect(JSON.parse(settings.stdout).mcpServers.muniment.args[0]).toBe(entry)
+
       for (const path of ["/docs", "/docs/page.js", "/console", "/docs/handbook/client", "/docs/handbook/install"]) {
         expect((await call("GET", path)).status, path).toBe(200)
       }

@@ -11,10 +11,9 @@ import { McpBridge } from "../McpBridge.ts"
 import { MessageLines } from "../MessageLines.ts"
 import { pathFlag } from "../PathFlag.ts"
 import { setting } from "../Profiles.ts"
-import { servicePlace } from "../ServiceUrl.ts"
 import { optionalText } from "./flags.ts"
-
-const endpointPath = "/mcp"
+import { mcpConfig } from "./mcpConfig.ts"
+import { endpointOf, mcpFlags, scopesOf } from "./mcpFlags.ts"
 
 /** Requests under way at a time; others wait in the pipe. */
 const requestsMax = 16
@@ -22,28 +21,18 @@ const requestsMax = 16
 export const mcp = Command.make(
   "mcp",
   {
-    url: optionalText(
-      "url",
-      `The endpoint; by default ${endpointPath} of MUNIMENT_URL, of the profile, or of the service of MUNIMENT_DATA_DIR`
-    ),
+    ...mcpFlags,
     key: optionalText("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
     keyFile: pathFlag("key-file", "File with a wallet's key, which signs every message instead of an API key").pipe(
       Flag.optional
-    ),
-    agentId: optionalText("agent-id", "Agent whose memories are meant when a tool call names none"),
-    subjectId: optionalText("subject-id", "Subject that is meant when a tool call names none"),
-    threadId: optionalText("thread-id", "Thread that is meant when a tool call names none")
+    )
   },
-  Effect.fn("mcp")(function* ({ agentId, key, keyFile, subjectId, threadId, url }) {
-    const place = Option.isSome(url) ? undefined : yield* servicePlace(url)
+  Effect.fn("mcp")(function* ({ key, keyFile, url: given, ...scopes }) {
+    const { apiKey, url } = yield* endpointOf(given)
     const bridge = new McpBridge({
-      url: yield* endpointOf(Option.getOrElse(url, () => `${place?.url}${endpointPath}`)),
-      credentials: yield* credentialsOf(key, keyFile, place?.apiKey),
-      headers: Object.fromEntries(
-        Object.entries({ "x-agent-id": agentId, "x-subject-id": subjectId, "x-thread-id": threadId }).flatMap(
-          ([name, value]) => (Option.isSome(value) ? [[name, value.value]] : [])
-        )
-      )
+      url,
+      credentials: yield* credentialsOf(key, keyFile, apiKey),
+      headers: Object.fromEntries(scopesOf(scopes).map(([name, value]) => [`x-${name}`, value]))
     })
     const lines = new MessageLines(Limits.requestBodyBytesMax)
     const { stdin } = yield* Stdio.Stdio
@@ -59,6 +48,7 @@ export const mcp = Command.make(
   Command.withDescription(
     "Speak the Model Context Protocol over standard input and output, for desktop agents that start a program"
   ),
+  Command.withSubcommands([mcpConfig]),
   Command.withExamples([
     {
       command: "MUNIMENT_API_KEY=mun_... muniment mcp --agent-id assistant",
@@ -77,13 +67,3 @@ const credentialsOf = Effect.fnUntraced(function* (
   if (apiKey !== undefined) return { apiKey }
   return yield* new CommandFailed({ reason: "No credentials: set MUNIMENT_API_KEY, or give --key or --key-file." })
 }, Effect.mapError(commandFailed))
-
-/** A URL without a path means the service's usual one. */
-const endpointOf = (text: string): Effect.Effect<URL, CommandFailed> => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return Effect.fail(new CommandFailed({ reason: `--url ${text} is no http or https URL.` }))
-  }
-  if (url.pathname === "/") url.pathname = endpointPath
-  return Effect.succeed(url)
-}
