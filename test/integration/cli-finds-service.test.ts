@@ -59,6 +59,17 @@ it("by the port, when the directory is not that of a service", async () => {
   expect(await credits(environment)).toMatchObject({ code: 0, output: expect.stringContaining("balance") })
 })
 
+it("status shows it and writes nothing; doctor writes, and leaves no account", async () => {
+  const environment = { MUNIMENT_DATA_DIR: server.dataDirectory }
+  const shown = await muniment(["status"], environment)
+  expect(shown.output).toMatch(/^ok +service/m)
+  expect((await muniment(["doctor"], environment)).output).toMatch(/^ok +write[^]*^ok +delete/m)
+  const { body } = await server.asOperator("GET", "/admin/accounts")
+  expect(body.accounts.map(({ name }: { readonly name: string }) => name)).not.toContain("doctor")
+  const nowhere = await muniment(["status"], { MUNIMENT_DATA_DIR: empty })
+  expect(nowhere).toEqual({ code: 1, output: expect.stringContaining("No service is running") })
+})
+
 it("by --url before both", async () => {
   const environment = { MUNIMENT_DATA_DIR: empty, MUNIMENT_PORT: String(await freePort()) }
   expect(await credits(environment, "--url", `${server.url}/`)).toMatchObject({ code: 0 })

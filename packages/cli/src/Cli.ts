@@ -11,7 +11,7 @@ import { consolidate } from "./commands/consolidate.ts"
 import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
-import { doctor } from "./commands/doctor.ts"
+import { doctor, status } from "./commands/doctor.ts"
 import { evalCases } from "./commands/eval.ts"
 import { exportMemories } from "./commands/export.ts"
 import { importMemories } from "./commands/import.ts"
@@ -58,6 +58,7 @@ export const cli = Command.make("muniment").pipe(
     audit,
     requests,
     consoleCommand,
+    status,
     doctor,
     backup,
     restore,

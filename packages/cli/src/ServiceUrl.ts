@@ -38,6 +38,13 @@ export const serviceIsRunning = Effect.gen(function* () {
   return note !== undefined && (yield* answers(note.url))
 }).pipe(Effect.mapError(commandFailed))
 
+/** Of commands for which none is started. */
+export const demandService = Effect.filterOrFail(
+  serviceIsRunning,
+  (isRunning) => isRunning,
+  () => new CommandFailed({ reason: "No service is running on this data directory: start it with `npm start`." })
+)
+
 const ownService = Effect.gen(function* () {
   const { localOrigin, ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
   const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))

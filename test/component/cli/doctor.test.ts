@@ -19,6 +19,16 @@ const commitLog = {
   damage: []
 }
 
+const erasure = {
+  account: "acc_1",
+  dryRun: false,
+  startedAt: 0,
+  finishedAt: 1,
+  removed: { agents: 1, memories: 0, keys: 1, wallets: 0, schemas: 0, answers: 0 },
+  files: { removed: [], left: [] },
+  ledger: { closed: [], total: 0 }
+}
+
 /** A service in good health; `overrides` by method and path. */
 const service =
   (overrides: Readonly<Record<string, WireAnswer>> = {}) =>
@@ -26,6 +36,8 @@ const service =
     const route = `${method} ${url.split("?")[0]}`
     const answers: Readonly<Record<string, WireAnswer>> = {
       "GET /admin/status": { status: 200, body: healthy },
+      "GET /admin/accounts": ok({ accounts: [] }),
+      "POST /admin/accounts/erase": ok({ erasure }),
       "POST /admin/keys": ok({ key, secret: "mun_trial" }),
       "DELETE /admin/keys/key_9": ok({ key, alsoRevoked: [] }),
       "POST /v1/memories": ok({ created: [{ id: "mem_9" }], updated: [] }),
@@ -40,21 +52,22 @@ const routesOf = (requests: ReadonlyArray<WireRequest>): ReadonlyArray<string> =
   requests.map(({ method, url }) => `${method} ${url.split("?")[0]}`)
 
 describe("doctor's trial", () => {
-  it("writes, searches and deletes under a temporary key that it revokes", async () => {
+  it("writes, searches and deletes in an account of its own, which it erases", async () => {
     const run = await runCli(["doctor"], service())
     expect(run.isSuccess).toBe(true)
     expect(routesOf(run.requests)).toEqual([
       "GET /admin/status",
+      "GET /admin/accounts",
       "POST /admin/keys",
       "POST /v1/memories",
       "GET /v1/memories/search",
       "POST /v1/memories",
       "POST /v1/memories/batch/delete",
       "DELETE /v1/memories/mem_9",
-      "DELETE /admin/keys/key_9"
+      "POST /admin/accounts/erase"
     ])
     expect(run.out).toContain("rules read 1 memories")
-    expect(run.requests[2]?.headers["authorization"]).toBe("Bearer mun_trial")
+    expect(run.requests[3]?.headers["authorization"]).toBe("Bearer mun_trial")
   })
 
   it("fails when the memory just written is not found, and cleans up all the same", async () => {
@@ -67,13 +80,16 @@ describe("doctor's trial", () => {
       readonly checks: ReadonlyArray<{ readonly name: string; readonly verdict: string }>
     }
     expect(checks.find(({ name }) => name === "search")?.verdict).toBe("fail")
-    expect(routesOf(run.requests).slice(-2)).toEqual(["DELETE /v1/memories/mem_9", "DELETE /admin/keys/key_9"])
+    expect(routesOf(run.requests).slice(-2)).toEqual(["DELETE /v1/memories/mem_9", "POST /admin/accounts/erase"])
   })
 
-  it("revokes its key when the write is refused", async () => {
+  it("revokes its key when the write is refused, where its account was there before", async () => {
     const run = await runCli(
       ["doctor"],
-      service({ "POST /v1/memories": refused(507, "insufficient_storage", "the disk is full") })
+      service({
+        "GET /admin/accounts": ok({ accounts: [{ id: "acc_1", name: "doctor", plan: "free", createdAt: 0 }] }),
+        "POST /v1/memories": refused(507, "insufficient_storage", "the disk is full")
+      })
     )
     expect(run.isSuccess).toBe(false)
     expect(run.out).toContain("the disk is full")
@@ -119,13 +135,13 @@ describe("doctor's trial", () => {
     expect(out).toMatch(/warn +extraction +rules had not read a short conversation after \d+ ms/)
   })
 
-  it("reports a key that could not be revoked", async () => {
+  it("reports an account that could not be erased", async () => {
     const run = await runCli(
       ["doctor"],
-      service({ "DELETE /admin/keys/key_9": refused(404, "key_not_found", "no such key") })
+      service({ "POST /admin/accounts/erase": refused(503, "overloaded", "calls have not ended") })
     )
     expect(run.isSuccess).toBe(false)
-    expect(run.out).toContain("no such key")
+    expect(run.out).toContain("calls have not ended")
   })
 })
 
@@ -185,7 +201,7 @@ it("doctor waits for a model that is being loaded", async () => {
   const run = await runCli(["doctor"], (request, index) =>
     index === 0 ? { status: 200, body: loading } : service()(request)
   )
-  expect(routesOf(run.requests).slice(0, 3)).toEqual(["GET /admin/status", "GET /admin/status", "POST /admin/keys"])
+  expect(routesOf(run.requests).slice(0, 3)).toEqual(["GET /admin/status", "GET /admin/status", "GET /admin/accounts"])
   expect(run.out).not.toContain("warn")
 })
 

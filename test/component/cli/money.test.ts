@@ -94,7 +94,7 @@ describe("ledger", () => {
     ["-2.5", "Took 2.5 credits from alice"]
   ])("adjust by %s says what it did", async (credits, said) => {
     const run = await runCli(
-      ["ledger", "adjust", "alice", "--credits", credits, "--reason", "refund", "--key", "refund-17"],
+      ["ledger", "adjust", "--account", "alice", "--credits", credits, "--reason", "refund", "--key", "refund-17"],
       () => ok({ balance: 10, replayed: false })
     )
     expect(run.requests[0]).toMatchObject({
@@ -105,13 +105,13 @@ describe("ledger", () => {
   })
 
   it("adjust says that a repeated correction changed nothing", async () => {
-    const args = ["ledger", "adjust", "alice", "--credits", "5", "--reason", "r", "--key", "k"]
+    const args = ["ledger", "adjust", "--account", "alice", "--credits", "5", "--reason", "r", "--key", "k"]
     const run = await runCli(args, () => ok({ balance: 10, replayed: true }))
     expect(run.out).toContain("nothing was changed")
   })
 
   it("adjust fails with the service's own words", async () => {
-    const args = ["ledger", "adjust", "alice", "--credits", "-5", "--reason", "r", "--key", "k"]
+    const args = ["ledger", "adjust", "--account", "alice", "--credits", "-5", "--reason", "r", "--key", "k"]
     const run = await runCli(args, () => refused(409, "insufficient_balance", "only 2 credits are free"))
     expect(run.isSuccess).toBe(false)
     expect(run.err).toContain("only 2 credits are free")
@@ -339,7 +339,7 @@ describe("statement", () => {
       : ok({ ...page, entries: [entry], nextCursor: "c2" })
 
   it("shows all pages as one, with the purses before and after", async () => {
-    const run = await runCli(["statement", "alice", "--from", "2026-11-01"], service)
+    const run = await runCli(["statement", "--account", "alice", "--from", "2026-11-01"], service)
     expect(run.requests.map(({ url }) => url.split("?")[0])).toEqual(["/admin/statement", "/admin/statement"])
     expect(run.out).toContain("alice, 2026-11-01 to 2026-11-22")
     expect(run.out.match(/-30/g)).toHaveLength(2)
@@ -347,7 +347,7 @@ describe("statement", () => {
   })
 
   it("prints CSV whose texts are no formulas", async () => {
-    const run = await runCli(["statement", "alice", "--csv"], service)
+    const run = await runCli(["statement", "--account", "alice", "--csv"], service)
     expect(run.out).toContain("at,id,kind,operation,purse,calls,credits,agentId\r\n2026-11-01,,opening,,balance,,65,")
     expect(run.out).toContain(",adjustment,'=1+1,balance,1,-30")
   })

@@ -14,7 +14,10 @@ import { withAccountOperator, withMoneyOperator, withOperator } from "./operator
 
 const limitFlag = (name: string, what: string) =>
   Flag.String(name).pipe(
-    Flag.withSchema(Schema.String.check(Schema.isPattern(/^(?:\d{1,15}|none|default)$/))),
+    Flag.filter(
+      (text) => /^(?:\d{1,15}|none|default)$/.test(text),
+      () => "a whole number from 0 on, none, or default"
+    ),
     Flag.withDescription(`${what}: a number, none, or default`),
     Flag.optional
   )

@@ -1,22 +1,13 @@
 /** `muniment console`: a link that signs one browser in to the console as the operator; its sessions. */
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { CommandFailed } from "../CommandFailed.ts"
-import { serviceIsRunning } from "../ServiceUrl.ts"
+import { demandService } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withConsoleOperator } from "./operator.ts"
 
 const heading = ["ID", "WHO", "SINCE", "LAST USED", "ADDRESS", "BROWSER"]
-
-/** Links and sessions live in the memory of a running service. */
-const requireService = Effect.gen(function* () {
-  if (yield* serviceIsRunning) return
-  return yield* new CommandFailed({
-    reason: "No service is running on this data directory: start it with `npm start`."
-  })
-})
 
 export const consoleCommand = Command.make(
   "console",
@@ -29,7 +20,8 @@ export const consoleCommand = Command.make(
     json: flags.json
   },
   Effect.fn("console")(function* ({ end, json, sessions }) {
-    yield* requireService
+    // Links and sessions live in its memory.
+    yield* demandService
     if (Option.isSome(end)) {
       const { session } = yield* withConsoleOperator((operator) => operator.endSession({ params: { id: end.value } }))
       return yield* Console.log(json ? JSON.stringify({ session }) : `Session ${session.id} has ended.`)

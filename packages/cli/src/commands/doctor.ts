@@ -1,7 +1,6 @@
 /**
  * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does, with a
- * temporary key of a separate account. The memory is deleted and the key revoked in any case. Exit code 1 when a check
- * fails. Where rules read conversations, it looks for a language model on this machine.
+ * temporary key of an account of its own. The account is erased in any case. Exit code 1 when a check fails. Where rules read conversations, it looks for a language model on this machine.
  */
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"
@@ -11,11 +10,12 @@ import { type Check, statusChecks } from "../Checks.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
 import { localModelServers, turningOn } from "../modelTrial/LocalModelServers.ts"
+import { demandService } from "../ServiceUrl.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { type Operator, settledStatus, withOperator } from "./operator.ts"
+import { type Clients, settledStatus, withClients, withOperator } from "./operator.ts"
 
-/** Account and agent of the trial memory; it is empty before and after. */
+/** Account and agent of the trial memory; where there is an account of this name already, it stays. */
 const trialAccount = "doctor"
 const trialAgent = "doctor"
 
@@ -23,13 +23,13 @@ export const doctor = Command.make(
   "doctor",
   { json: flags.json },
   Effect.fn("doctor")(function* ({ json }) {
-    const { checks, languageModels } = yield* withOperator(
-      (operator, endpoint) =>
+    const { checks, languageModels } = yield* withClients(
+      (clients, endpoint) =>
         Effect.gen(function* () {
-          const status = yield* settledStatus(operator)
+          const status = yield* settledStatus(clients.admin)
           const { reader } = status.extraction
           return {
-            checks: [...statusChecks(status), ...(yield* trialChecks(operator, endpoint, reader))],
+            checks: [...statusChecks(status), ...(yield* trialChecks(clients, endpoint, reader))],
             languageModels: reader === "rules" ? yield* localModelServers : []
           }
         }),
@@ -40,17 +40,40 @@ export const doctor = Command.make(
         ? JSON.stringify({ checks, languageModels })
         : [report(checks), ...languageModels.map(turningOn)].join("\n\n")
     )
-    const failed = checks.filter(({ verdict }) => verdict === "fail").map(({ name }) => name)
-    if (failed.length > 0) return yield* new CommandFailed({ reason: `Failed: ${failed.join(", ")}.` })
+    yield* demandNoFailure(checks)
   })
 ).pipe(Command.withDescription("Check the service with a real write and a real search, and say what to do"))
 
+/** The same without the trial: of a service that runs, and nothing is written. */
+export const status = Command.make(
+  "status",
+  { json: flags.json },
+  Effect.fn("status")(function* ({ json }) {
+    yield* demandService
+    const checks = yield* withOperator((operator) => Effect.map(operator.status(), statusChecks))
+    yield* Console.log(json ? JSON.stringify({ checks }) : report(checks))
+    yield* demandNoFailure(checks)
+  })
+).pipe(Command.withDescription("Show how the running service is; exit code 1 when a check fails"))
+
+const demandNoFailure = (checks: ReadonlyArray<Check>) => {
+  const failed = checks.filter(({ verdict }) => verdict === "fail").map(({ name }) => name)
+  return failed.length === 0 ? Effect.void : new CommandFailed({ reason: `Failed: ${failed.join(", ")}.` })
+}
+
 /** One check for the write, one for the search, one for a conversation, one for the clean-up. */
-const trialChecks = (operator: Operator, endpoint: ServerEndpoint, reader: string) =>
+const trialChecks = ({ accounts, admin }: Clients, endpoint: ServerEndpoint, reader: string) =>
   Effect.acquireUseRelease(
-    operator.createKey({ payload: { account: trialAccount, label: "doctor, temporary" } }),
+    Effect.gen(function* () {
+      const before = (yield* admin.listAccounts()).accounts
+      const made = yield* admin.createKey({ payload: { account: trialAccount, label: "doctor, temporary" } })
+      return { ...made, isNew: before.every(({ name }) => name !== trialAccount) }
+    }),
     ({ secret }) => tryOut(new Muniment({ baseUrl: endpoint.url, apiKey: secret }), reader),
-    ({ key }) => operator.revokeKey({ params: { id: key.id }, query: {} })
+    ({ isNew, key }) =>
+      isNew
+        ? accounts.erase({ payload: { account: trialAccount, dryRun: false } })
+        : Effect.asVoid(admin.revokeKey({ params: { id: key.id }, query: {} }))
   ).pipe(
     Effect.catch((cause) =>
       Effect.succeed([failed("key", cause, "the operator routes do not work; read the service's log")])

@@ -1,6 +1,6 @@
 /** `muniment ledger`: proves the balances from their transfers; corrects a balance by hand. */
 import { Console, Effect } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import type { LedgerReport } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
@@ -24,7 +24,7 @@ const check = Command.make(
 const adjust = Command.make(
   "adjust",
   {
-    account: Argument.String("account").pipe(Argument.withDescription("Name of the account")),
+    account: flags.account,
     credits: Flag.Finite("credits").pipe(
       Flag.withDescription("Credits to give, or to take if negative; at most 6 decimals")
     ),
@@ -45,7 +45,7 @@ const adjust = Command.make(
   Command.withDescription("Give or take credits by hand; never below zero"),
   Command.withExamples([
     {
-      command: 'muniment ledger adjust alice --credits 500 --reason "refund of 2026-11-20" --key refund-17',
+      command: 'muniment ledger adjust --account alice --credits 500 --reason "refund of 2026-11-20" --key refund-17',
       description: "500 credits, once, however often it is repeated"
     }
   ])

@@ -34,34 +34,34 @@ export type ConsolidationOperator = HttpApiClient.Client<typeof ConsolidationAdm
 export const withOperator = <A, E, R>(
   program: (operator: Operator, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
   need: ModelNeed = "withoutModel"
-) => withClient(({ admin }, endpoint) => program(admin, endpoint), need)
+) => withClients(({ admin }, endpoint) => program(admin, endpoint), need)
 
 /** The same for the routes about money, none of which needs a model. */
 export const withMoneyOperator = <A, E, R>(program: (operator: MoneyOperator) => Effect.Effect<A, E, R>) =>
-  withClient(({ money }) => program(money), "withoutModel")
+  withClients(({ money }) => program(money), "withoutModel")
 
 /** The same for the routes about what becomes of accounts. */
 export const withAccountOperator = <A, E, R>(program: (operator: AccountOperator) => Effect.Effect<A, E, R>) =>
-  withClient(({ accounts }) => program(accounts), "withoutModel")
+  withClients(({ accounts }) => program(accounts), "withoutModel")
 
 /** The same for the routes about backups. */
 export const withBackupOperator = <A, E, R>(program: (operator: BackupOperator) => Effect.Effect<A, E, R>) =>
-  withClient(({ backups }) => program(backups), "withoutModel")
+  withClients(({ backups }) => program(backups), "withoutModel")
 
 /** The same for the routes about the webhook. */
 export const withWebhookOperator = <A, E, R>(program: (operator: WebhookOperator) => Effect.Effect<A, E, R>) =>
-  withClient(({ webhooks }) => program(webhooks), "withoutModel")
+  withClients(({ webhooks }) => program(webhooks), "withoutModel")
 
 /** The same for the routes about the console's sessions. */
 export const withConsoleOperator = <A, E, R>(program: (operator: ConsoleOperator) => Effect.Effect<A, E, R>) =>
-  withClient(({ sessions }) => program(sessions), "withoutModel")
+  withClients(({ sessions }) => program(sessions), "withoutModel")
 
 /** The same for the routes about consolidation. */
 export const withConsolidationOperator = <A, E, R>(
   program: (operator: ConsolidationOperator) => Effect.Effect<A, E, R>
-) => withClient(({ consolidations }) => program(consolidations), "withoutModel")
+) => withClients(({ consolidations }) => program(consolidations), "withoutModel")
 
-type Clients = {
+export type Clients = {
   readonly admin: Operator
   readonly money: MoneyOperator
   readonly accounts: AccountOperator
@@ -71,7 +71,8 @@ type Clients = {
   readonly consolidations: ConsolidationOperator
 }
 
-const withClient = Effect.fnUntraced(function* <A, E, R>(
+/** The same with all of them. */
+export const withClients = Effect.fnUntraced(function* <A, E, R>(
   program: (clients: Clients, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
   need: ModelNeed
 ) {

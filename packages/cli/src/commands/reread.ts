@@ -16,7 +16,10 @@ export const reread = Command.make(
     account: Flag.optional(flags.account),
     agent: optionalText("agent", "Only this agent's conversations"),
     since: Flag.String("since").pipe(
-      Flag.withSchema(Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))),
+      Flag.filter(
+        (text) => /^\d{4}-\d{2}-\d{2}$/.test(text),
+        () => "a day, YYYY-MM-DD"
+      ),
       Flag.withDescription("Only messages that were said from this day on, YYYY-MM-DD, UTC"),
       Flag.optional
     ),

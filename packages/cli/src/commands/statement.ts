@@ -1,6 +1,6 @@
 /** `muniment statement`: movements of an account's credits in a period, for people, programs and spreadsheets. */
 import { Console, Effect, Option } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Command } from "effect/cli"
 import { csvOf } from "@muniment/domain/Csv"
 import { entryRow, purseRows, type Statement, statementHeading } from "@muniment/domain/Statement"
 import { shownText } from "../ShownText.ts"
@@ -11,7 +11,7 @@ import { withMoneyOperator } from "./operator.ts"
 export const statement = Command.make(
   "statement",
   {
-    account: Argument.String("account").pipe(Argument.withDescription("Name of the account")),
+    account: flags.account,
     from: flags.from,
     to: flags.to,
     csv: flags.csv,
@@ -25,8 +25,8 @@ export const statement = Command.make(
 ).pipe(
   Command.withDescription("Movements of an account's credits, with what stood in its purses before and after"),
   Command.withExamples([
-    { command: "muniment statement alice --from 2026-11-01 --to 2026-11-30", description: "A month" },
-    { command: "muniment statement alice --csv > alice.csv", description: "This month, for a spreadsheet" }
+    { command: "muniment statement --account alice --from 2026-11-01 --to 2026-11-30", description: "A month" },
+    { command: "muniment statement --account alice --csv > alice.csv", description: "This month, for a spreadsheet" }
   ])
 )
 
