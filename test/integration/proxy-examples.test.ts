@@ -1,17 +1,27 @@
 /**
  * Behind a reverse proxy on the same machine (packages/server/docs/security.md): which routes its two examples forward,
- * whose address counts, and that the operator's routes need their token. The proxies are real, and clients have addresses
- * of their own in 127.0.0.0/8. A proxy that forwards too much: `proxied.test.ts`.
+ * whose address counts, and that the operator's routes need their token. The proxies are nginx and Caddy where they are
+ * installed, else proxies that follow the examples; clients have addresses of their own in 127.0.0.0/8. A proxy that
+ * forwards too much: `proxied.test.ts`.
  */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http"
 import { type AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { normalize } from "node:path/posix"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { operatorKey, repository, startServer, type TestServer } from "../support/TestServer.ts"
+import {
+  freePort,
+  operatorKey,
+  patienceMillis,
+  repository,
+  startServer,
+  type TestServer
+} from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
 const page = readFileSync(join(repository, "packages/server/docs/security.md"), "utf8")
@@ -83,13 +93,73 @@ const startProxy = async (target: string, rule: keyof typeof headerRules, isForw
   return proxy
 }
 
-const originOf = (proxy: Server): string => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+interface Proxy {
+  readonly origin: string
+  readonly stop: () => void
+}
+
+const proxyOf = (server: Server): Proxy => ({
+  origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  stop: () => server.close()
+})
+
+/** Debian has nginx where users have no programs. */
+const searchPath = `${process.env["PATH"]}:/usr/sbin`
+const isInstalled = (program: string): boolean =>
+  spawnSync(program, ["-h"], { env: { PATH: searchPath } }).error === undefined
+
+/** The example as it stands on the page, but for addresses and TLS. */
+const realProxy = async (name: string, target: string): Promise<Proxy | undefined> => {
+  const program = name.toLowerCase()
+  if (!isInstalled(program)) return undefined
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), "muniment-proxy-"))
+  const file = join(folder, "settings")
+  const service = new URL(target).host
+  if (program === "nginx") {
+    const block = nginx
+      .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
+      .replace(/^ +ssl_.*\n/gm, "")
+      .replace("127.0.0.1:8787", service)
+    const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((one) => `${one}_temp_path ${folder};`)
+    const http = `http { access_log off; ${paths.join(" ")}\n${block} }`
+    writeFileSync(file, `daemon off; pid ${folder}/pid; error_log ${folder}/log;\nevents {}\n${http}`)
+  } else {
+    const block = caddy
+      .replace("{\n", "{\n  admin off\n")
+      .replace("memory.example.com {", `http://127.0.0.1:${port}, http://memory.example.com:${port} {`)
+      .replace("127.0.0.1:8787", service)
+    writeFileSync(file, block)
+  }
+  const args = program === "nginx" ? ["-c", file] : ["run", "--adapter", "caddyfile", "--config", file]
+  const child: ChildProcess = spawn(program, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { HOME: folder, PATH: searchPath }
+  })
+  let said = ""
+  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()))
+  const origin = `http://127.0.0.1:${port}`
+  await vi.waitFor(
+    async () => {
+      const answer = await fetch(`${origin}/health/live`).catch(() => undefined)
+      if (answer?.ok !== true) throw new Error(`${program} does not answer: ${said}`)
+    },
+    { timeout: patienceMillis, interval: 50 }
+  )
+  return {
+    origin,
+    stop: () => {
+      child.kill("SIGTERM")
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}
 
 /** Decoded, then without dot segments. */
 const pathOf = (url: string): string => normalize(decodeURIComponent(url.split("?", 1)[0]!))
 
 let server: TestServer
-const proxies = new Map<string, Server>()
+const proxies = new Map<string, Proxy>()
 beforeAll(async () => {
   server = await startServer({
     environment: {
@@ -102,12 +172,13 @@ beforeAll(async () => {
     }
   })
   for (const [name, paths] of Object.entries(forwardedBy)) {
-    proxies.set(name, await startProxy(server.url, "replaces", (url) => paths.test(pathOf(url))))
+    const emulated = async () => proxyOf(await startProxy(server.url, "replaces", (url) => paths.test(pathOf(url))))
+    proxies.set(name, (await realProxy(name, server.url)) ?? (await emulated()))
   }
-  proxies.set("appends", await startProxy(server.url, "appends", () => true))
+  proxies.set("appends", proxyOf(await startProxy(server.url, "appends", () => true)))
 })
 afterAll(async () => {
-  for (const proxy of proxies.values()) proxy.close()
+  for (const proxy of proxies.values()) proxy.stop()
   await server.stop()
 })
 
@@ -137,7 +208,7 @@ describe("the address of a client", () => {
     ["Caddy", "127.0.0.3"],
     ["appends", "127.0.0.4"]
   ])("is what the proxy saw, whatever the client forwards itself: %s", async (name, from) => {
-    const origin = originOf(proxies.get(name)!)
+    const { origin } = proxies.get(name)!
     expect(await flood(origin, from, Limits.signUpsPerClientHour + 1)).toEqual(upToTheLimit)
     expect(await flood(origin, `${from}0`, 1)).toEqual([200])
   })
@@ -157,7 +228,7 @@ describe.each(["nginx", "Caddy"])("the example for %s", (name) => {
     expect(text).toMatch(name === "nginx" ? /proxy_set_header X-Forwarded-For \$remote_addr;/ : /reverse_proxy 127/)
     // Caddy replaces the header unless it is told to trust who is before it, or to do something else with it.
     expect(text).not.toMatch(/trusted_proxies|header_up|proxy_add_x_forwarded_for/)
-    expect(text).toMatch(name === "nginx" ? /client_max_body_size 1m;/ : /max_size 1MiB/)
+    expect(text).toMatch(name === "nginx" ? /client_max_body_size 1m;/ : /dial_timeout 2s/)
     expect(text).toMatch(name === "nginx" ? /client_body_timeout 15s;/ : /read_body 15s/)
     expect([Limits.requestBodyBytesMax, Limits.requestTimeoutMillis]).toEqual([2 ** 20, 15_000])
   })
@@ -166,10 +237,10 @@ describe.each(["nginx", "Caddy"])("the example for %s", (name) => {
     const { body } = await server.call("GET", "/openapi.json", { key: null })
     const isOperators = (path: string) => path.startsWith("/admin/") || path === "/metrics"
     for (const path of Object.keys(body.paths)) expect([path, forwards(path)]).toEqual([path, !isOperators(path)])
-    const more = ["/mcp", "/docs", "/docs/handbook/security", "/openapi.json", "/llms.txt", "/health/ready"]
+    const more = ["/mcp", "/console", "/docs", "/docs/handbook/security", "/openapi.json", "/llms.txt", "/health/ready"]
     for (const path of [...more, "/.well-known/muniment-keys.json"]) {
       expect([path, forwards(path)]).toEqual([path, true])
-      const { status } = await send(originOf(proxies.get(name)!), path, { from: "127.0.0.6" })
+      const { status } = await send(proxies.get(name)!.origin, path, { from: "127.0.0.6" })
       expect([path, status]).toEqual([path, path === "/mcp" ? 405 : 200])
     }
   })
@@ -177,11 +248,49 @@ describe.each(["nginx", "Caddy"])("the example for %s", (name) => {
   it.each(["/metrics", "/admin/accounts", "/v1/../metrics", "/v1/%2e%2e/metrics", "/docs/..%2fadmin/accounts", "/"])(
     "does not forward %s",
     async (path) => {
-      const answer = await send(originOf(proxies.get(name)!), path, { from: "127.0.0.6" })
-      expect([answer.status, answer.text]).toEqual([404, ""])
+      const answer = await send(proxies.get(name)!.origin, path, { from: "127.0.0.6" })
+      expect([answer.status, answer.text.includes("success")]).toEqual([404, false])
     }
   )
 })
+
+describe.each(["nginx", "Caddy"].filter((name) => isInstalled(name.toLowerCase())))(
+  "the example in %s itself",
+  (name) => {
+    it("passes events on as they happen", async () => {
+      const { origin } = proxies.get(name)!
+      const key = await server.newAccount(`events ${name}`)
+      const ended = new AbortController()
+      const headers = { authorization: `Bearer ${key}`, accept: "text/event-stream" }
+      const stream = await fetch(`${origin}/v1/events`, { headers, signal: ended.signal })
+      const memories = [{ kind: "factual_memory", data: { subject: "Ann", fact: "Ann rows" } }]
+      await server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories } })
+      let text = ""
+      for await (const chunk of stream.body!) if (/memory\.created/.test((text += Buffer.from(chunk).toString()))) break
+      ended.abort()
+      expect(text).toContain("memory.created")
+    })
+
+    it.each([true, false])("refuses a body above 1 MiB in JSON, with a length %s", async (hasLength) => {
+      const text = JSON.stringify({ agentId: "x".repeat(2 ** 21) })
+      const body = hasLength ? text : new Blob([text]).stream()
+      const init = { method: "POST", body, duplex: "half", headers: { "content-type": "application/json" } }
+      const answer = await fetch(`${proxies.get(name)!.origin}/v1/memories`, init as RequestInit)
+      expect([answer.status, answer.headers.get("content-type")]).toEqual([
+        413,
+        expect.stringMatching(/^application\/json/)
+      ])
+      expect(await answer.json()).toMatchObject({ success: false, code: "payload_too_large" })
+    })
+
+    it("gives the console's page and its files", async () => {
+      const { origin } = proxies.get(name)!
+      const page = await (await fetch(`${origin}/console`)).text()
+      const [, file = ""] = /src="([^"]+\.js)"/.exec(page) ?? []
+      expect((await fetch(new URL(file, `${origin}/console`))).status).toBe(200)
+    })
+  }
+)
 
 describe("the operator's routes", () => {
   it("below /admin want the operator's token on this machine too", async () => {

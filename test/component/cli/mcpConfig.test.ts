@@ -56,7 +56,8 @@ it.skipIf(!hasToml)("codex has TOML for both (with Python from 3.11 on)", async 
 
 it.each(mcpClientNames.filter((name) => name !== "codex"))("%s can start the program", async (client) => {
   const settings = JSON.parse(await settingsOf(client, "--transport", "stdio"))
-  const { args, command, env } = Object.values<{ muniment?: any }>(settings).find(({ muniment }) => muniment)!.muniment
+  const servers = settings.mcpServers ?? settings.servers ?? settings.context_servers
+  const { args, command, env } = servers.muniment
   expect([existsSync(command), existsSync(args[0]), args.slice(1)]).toEqual([
     true,
     true,

@@ -2,7 +2,7 @@
  * `muniment reread`: lets the configured language model read stored conversations that rules have read. Says what it takes,
  * asks, and queues it; the service reads in the background and goes on after a stop.
  */
-import { Console, Effect, Option, Schema } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { RereadAccount } from "@muniment/domain/api/AdminApi"
 import { agreement } from "../Agreement.ts"
