@@ -28,6 +28,25 @@ describe("the manifests in deploy", () => {
     expect([...namesIn(path)]).toEqual(expect.arrayContaining(needed))
   })
 
+  it("one-node.yaml keeps its data in a volume, on a root that is read-only, and forwards public routes alone", () => {
+    const text = textOf("deploy/kubernetes/one-node.yaml")
+    expect(text.match(/^kind: \w+/gm)).toEqual(["kind: StatefulSet", "kind: Service", "kind: Ingress"])
+    for (const line of [
+      "replicas: 1",
+      "readOnlyRootFilesystem: true",
+      "{ name: data, mountPath: /data }",
+      "name: data"
+    ])
+      expect(text).toContain(line)
+    expect(text).toContain(`containerPort: ${defaultOf("MUNIMENT_PORT")} }`)
+    const forwarded = [...text.matchAll(/- \{ path: (\S+), pathType: (\w+)/g)].map(([, path, type]) => [path, type])
+    const isForwarded = (path: string) =>
+      forwarded.some(([of, type]) => path === of || (type === "Prefix" && path.startsWith(`${of}/`)))
+    const [, , globs = ""] = /(@public path) (.+)/.exec(textOf("packages/server/docs/security.md")) ?? []
+    for (const glob of globs.split(" ")) expect([glob, isForwarded(glob.replace("*", "x"))]).toEqual([glob, true])
+    for (const path of ["/admin/accounts", "/metrics", "/"]) expect([path, isForwarded(path)]).toEqual([path, false])
+  })
+
   it("opens the ports that a node listens at", () => {
     const found = [...textOf("deploy/kubernetes/muniment.yaml").matchAll(/containerPort: (\d+)/g)].map(([, port]) =>
       Number(port)
