@@ -18,8 +18,7 @@ export type PackedPlatform = (typeof platforms)[number]
 const assets = [
   "packages/engine/kernels/kernels.wasm",
   "packages/insight/kernels/rowProducts.wasm",
-  "packages/server/src/docs/page.js",
-  "packages/server/src/docs/page.css",
+  ...["page.js", "samples.js", "copy.js", "page.css"].map((name) => `packages/server/src/docs/${name}`),
   ...handbookPages.map(({ file }) => file)
 ]
 

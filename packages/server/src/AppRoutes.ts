@@ -85,14 +85,15 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
     consolidationAdminHandlers
   )
   const records = new PendingRequests()
+  const hasConsole = config.console !== "off"
   const tally = new CallTally()
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes({ publicUrl, host: config.host }),
-    consoleRoutes({ isOn: config.console !== "off" }),
-    signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config), publicUrl }),
+    originRoutes({ publicUrl, host: config.host, hasConsole }),
+    consoleRoutes({ isOn: hasConsole }),
+    signInRoutes({ isOn: hasConsole, proxies, isSecure: hasTls(config), publicUrl }),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
   ).pipe(

@@ -120,9 +120,8 @@ describe("the packed service", () => {
       process.stdout.write(`First search after ${Math.round(performance.now() - startedAt)} ms\n`)
       expect(found.body.memories[0].data.fact).toBe("Alice lives in Seattle")
 
-      const settings = await run(join(folder, "node_modules", ".bin", "muniment"), [
-        ...["mcp", "config", "--for", "claude-desktop", "--url", "http://127.0.0.1:1"]
-      ])
+      const asked = ["mcp", "config", "--for", "claude-desktop", "--url", "http://127.0.0.1:1"]
+      const settings = await run(join(folder, "node_modules", ".bin", "muniment"), asked)
       const entry = await realpath(join(folder, "node_modules", "muniment", "dist", "installed.js"))
       expect(JSON.parse(settings.stdout).mcpServers.muniment.args[0]).toBe(entry)
 

@@ -12,7 +12,7 @@ import { buildConsole } from "../../../scripts/console.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "muniment-console-"))
 const { dispose, handler } = HttpRouter.toWebHandler(
-  Layer.mergeAll(consoleRoutes({ isOn: true, folder: pathToFileURL(`${folder}/`) }), docsRoutes),
+  Layer.mergeAll(consoleRoutes({ isOn: true, folder: pathToFileURL(`${folder}/`) }), docsRoutes(true)),
   { disableLogger: true }
 )
 afterAll(async () => {

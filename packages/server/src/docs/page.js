@@ -1,7 +1,10 @@
 /**
- * The page at `/docs`: the operations of `/openapi.json`, each with a form that sends it. Everything comes from this
- * service, and every text of the document is shown as text. The key stays in the memory of the page.
+ * The page at `/docs`: the operations of `/openapi.json`, each with a form that sends it, filled with the examples of the
+ * document. Everything comes from this service, and every text of the document is shown as text. The key stays in the
+ * memory of the page.
  */
+import { withCopyButton } from "./copy.js"
+import { samples } from "./samples.js"
 
 /** Where the service is: a proxy may serve it below a path. */
 const root = new URL(".", location.href)
@@ -60,9 +63,12 @@ const parameterField = ({ description, in: place, name, required, schema }) => {
       ? element("input", { autocomplete: "off" })
       : element("select", {}, ...["", ...choices].map((choice) => element("option", {}, choice)))
   field.required = required === true
+  const [example] = schema.examples ?? []
+  if (required === true && example !== undefined) field.value = example
   const hint = description ?? schema.description ?? ""
   const note = [isHeader ? "header" : place, required === true ? "required" : ""].filter((word) => word !== "")
-  return { name, place, field, shown: labelled(`${name} (${note.join(", ")}) ${hint}`, field) }
+  const isText = !["integer", "number", "boolean"].includes(schema.type)
+  return { name, place, field, isText, shown: labelled(`${name} (${note.join(", ")}) ${hint}`, field) }
 }
 
 const bodyField = (requestBody) => {
@@ -73,43 +79,40 @@ const bodyField = (requestBody) => {
   field.value = formatted(examples[0])
   const choice = element(
     "select",
-    {},
+    { "aria-label": "Example" },
     ...examples.map((_, at) => element("option", { value: at }, `Example ${at + 1}`))
   )
-  choice.addEventListener("change", () => {
+  // Before the form hears of it, which then shows the sample.
+  choice.addEventListener("input", () => {
     field.value = formatted(examples[Number(choice.value)])
   })
   const shown = examples.length > 1 ? [choice] : []
   return { field, shown: [...shown, labelled("Body (JSON)", field)], schema }
 }
 
-/** The request that a filled form stands for. */
-const requestOf = ({ method, path }, parameters, body, key) => {
-  const given = parameters.filter(({ field, place }) => place === "path" || field.value !== "")
-  const below = given
-    .filter(({ place }) => place === "path")
-    .reduce((text, { field, name }) => text.replace(`{${name}}`, encodeURIComponent(field.value)), path.slice(1))
-  const url = new URL(below, root)
-  for (const { field, name, place } of given) if (place === "query") url.searchParams.set(name, field.value)
+/** The call that a filled form stands for. */
+const callOf = (operation, parameters, body) => {
+  const fields = parameters
+    .map(({ field, isText, name, place }) => ({ name, place, isText, value: field.value }))
+    .filter(({ place, value }) => place === "path" || value !== "")
   const headers = Object.fromEntries(
-    given.filter(({ place }) => place === "header").map(({ field, name }) => [name, field.value])
+    fields.filter(({ place }) => place === "header").map(({ name, value }) => [name, value])
   )
-  if (key !== "") headers.authorization = `Bearer ${key}`
   if (body !== undefined) headers["content-type"] = "application/json"
-  return { url, method: method.toUpperCase(), headers, body: body?.field.value }
+  const below = fields
+    .filter(({ place }) => place === "path")
+    .reduce((text, { name, value }) => text.replace(`{${name}}`, encodeURIComponent(value)), operation.path.slice(1))
+  const url = new URL(below, root)
+  for (const { name, place, value } of fields) if (place === "query") url.searchParams.set(name, value)
+  return { operation, fields, url, method: operation.method.toUpperCase(), headers, body: body?.field.value }
 }
 
-const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`
+/** Ids that answers have named last, by what they begin with: `mem_` and the like. */
+const knownIds = new Map()
+const idPattern = /\b([a-z]+_)[0-9A-Za-z]{20,}/g
 
-/** The same call for a terminal; the key stays out of it. */
-const curlOf = ({ body, headers, method, url }) =>
-  [
-    `curl -X ${method} ${quoted(url.href)}`,
-    ...Object.entries(headers).map(([name, value]) =>
-      name === "authorization" ? '-H "authorization: Bearer $KEY"' : `-H ${quoted(`${name}: ${value}`)}`
-    ),
-    ...(body === undefined ? [] : [`-d ${quoted(body)}`])
-  ].join(" \\\n  ")
+/** The example of an id becomes one that there is, where an answer has named one. */
+const withKnownIds = (text) => text.replace(idPattern, (id, kind) => knownIds.get(kind) ?? id)
 
 const answerText = async (response) => {
   const text = await response.text()
@@ -118,37 +121,79 @@ const answerText = async (response) => {
   return `${response.status} ${response.statusText}\n${headers}\n\n${isJson ? formatted(JSON.parse(text)) : text}`
 }
 
-const folded = (title, text) => element("details", {}, element("summary", {}, title), element("pre", {}, text))
+const folded = (title, ...texts) =>
+  element(
+    "details",
+    {},
+    element("summary", {}, title),
+    ...texts.map((text) => withCopyButton(element("pre", { tabindex: "0" }, text)))
+  )
+
+let language = "curl"
+
+/** The call in the language that was chosen last. */
+const sampleOf = (call) => {
+  const text = element("pre", { tabindex: "0" })
+  const choice = element(
+    "select",
+    { "aria-label": "Language of the sample" },
+    ...Object.keys(samples).map((name) => element("option", {}, name))
+  )
+  const show = () => {
+    choice.value = language
+    text.textContent = samples[language](call())
+  }
+  choice.addEventListener("input", () => {
+    language = choice.value
+  })
+  show()
+  return { show, shown: element("div", { class: "sample" }, choice, withCopyButton(text)) }
+}
+
+/** What the service answers, by status: what it means, an example, the schema. */
+const answersOf = ({ responses }) =>
+  Object.entries(responses).map(([status, { content = {}, description }]) => {
+    const { example, schema } = content["application/json"] ?? {}
+    const texts = [example ?? schema?.examples?.[0], schema].filter((one) => one !== undefined)
+    return folded(`${status} ${description ?? ""}`, ...texts.map(formatted))
+  })
 
 const operationForm = (operation, keyField) => {
   const parameters = (operation.parameters ?? []).map(parameterField)
   const body = bodyField(operation.requestBody)
+  const fields = [...parameters, ...(body === undefined ? [] : [body])].map(({ field }) => field)
+  for (const field of fields) field.value = withKnownIds(field.value)
   const answer = element("pre", { role: "status" })
+  const sample = sampleOf(() => callOf(operation, parameters, body))
   const form = element(
     "form",
     {},
     ...parameters.map(({ shown }) => shown),
     ...(body?.shown ?? []),
     element("button", { type: "submit" }, "Send"),
+    sample.shown,
     answer
   )
+  form.addEventListener("input", sample.show)
   form.addEventListener("submit", (event) => {
     event.preventDefault()
-    const { url, ...request } = requestOf(operation, parameters, body, keyField.value.trim())
+    const key = keyField.value.trim()
+    const { body: text, headers, method, url } = callOf(operation, parameters, body)
     answer.textContent = "Sent ..."
-    fetch(url, request)
+    fetch(url, { method, headers: { ...headers, ...(key !== "" && { authorization: `Bearer ${key}` }) }, body: text })
       .then(answerText)
       .catch((error) => `No answer: ${error.message}`)
-      .then((text) => {
-        answer.textContent = `${curlOf({ url, ...request })}\n\n${text}`
+      .then((shown) => {
+        answer.textContent = shown
+        for (const [id, kind] of shown.matchAll(idPattern)) knownIds.set(kind, id)
       })
   })
-  const success = operation.responses["200"]?.content?.["application/json"]?.schema
   return [
     ...described(operation.description ?? ""),
     form,
-    ...(body === undefined ? [] : [folded("Schema of the body", formatted(body.schema))]),
-    ...(success === undefined ? [] : [folded("Schema of the answer", formatted(success))])
+    element("h3", {}, "Answers"),
+    ...answersOf(operation),
+    ...(body === undefined ? [] : [folded("Schema of the body", formatted(body.schema))])
   ]
 }
 
@@ -178,24 +223,47 @@ const operationsOf = ({ paths }) =>
     methods.filter((method) => item[method] !== undefined).map((method) => ({ ...item[method], method, path }))
   )
 
+const menuOf = (sections) =>
+  sections.map(({ name, operations }) =>
+    element(
+      "details",
+      {},
+      element("summary", {}, name),
+      ...operations.map(({ operationId, summary }) => element("a", { href: `#${operationId}` }, summary))
+    )
+  )
+
+/** Opens the operation that the address names. */
+const openNamed = () => {
+  const entry = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (!(entry instanceof HTMLDetailsElement)) return
+  entry.open = true
+  entry.scrollIntoView()
+}
+
 const showDocument = (contract) => {
   const keyField = document.querySelector("#key")
   document.querySelector("#description").replaceChildren(...described(contract.info.description))
   const operations = operationsOf(contract)
-  const sections = contract.tags.map(({ name }) =>
-    element(
-      "section",
-      {},
-      element("h2", {}, name),
-      ...operations.filter(({ tags }) => tags.includes(name)).map((operation) => operationEntry(operation, keyField))
+  const sections = contract.tags.map(({ name }) => ({
+    name,
+    operations: operations.filter(({ tags }) => tags.includes(name))
+  }))
+  document.querySelector("#menu").replaceChildren(...menuOf(sections))
+  document
+    .querySelector("#operations")
+    .replaceChildren(
+      ...sections.map(({ name, operations: own }) =>
+        element("section", {}, element("h2", {}, name), ...own.map((operation) => operationEntry(operation, keyField)))
+      )
     )
-  )
-  document.querySelector("main").replaceChildren(...sections)
+  openNamed()
+  addEventListener("hashchange", openNamed)
 }
 
 fetch(new URL("openapi.json", root))
   .then((response) => response.json())
   .then((contract) => showDocument(withoutReferences(contract, contract)))
   .catch((error) => {
-    document.querySelector("main").textContent = `The contract could not be shown: ${error.message}`
+    document.querySelector("#operations").textContent = `The contract could not be shown: ${error.message}`
   })

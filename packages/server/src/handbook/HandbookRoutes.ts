@@ -2,7 +2,8 @@
  * The handbook at `/docs/handbook`: an index and its pages, without credentials. A page is read and rendered at its
  * first request and kept: later requests cost no time of the event loop, and a start loads no Markdown.
  *
- * Invariant: a page loads nothing and runs no script; `contentSecurityPolicy` holds browsers to it.
+ * Invariant: a page loads nothing but the script of this service that gives blocks of code a button to copy them, and
+ * can be read without it; `contentSecurityPolicy` holds browsers to it.
  */
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -11,6 +12,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { escapeHtml } from "./escapeHtml.ts"
 import { type HandbookPage, handbookPagePath, handbookPages, handbookPath } from "./HandbookPages.ts"
+import { consolePath } from "../paths.ts"
 import type { HandbookMatch } from "./HandbookSearch.ts"
 
 const style = `
@@ -24,15 +26,23 @@ pre { padding: .75rem 1rem; overflow-x: auto; background: #f4f6f8; border-radius
 code { font: .875em/1.5 ui-monospace, monospace }
 table { display: block; overflow-x: auto; border-collapse: collapse }
 th, td { padding: .35rem .6rem; border: 1px solid #d9dee3; text-align: left; vertical-align: top }
+aside { float: right; max-width: 18rem; margin: 0 0 1rem 1.5rem; padding: .5rem 1rem; border: 1px solid #d9dee3; border-radius: 6px; font-size: .875em }
+aside summary { cursor: pointer }
+aside ul { margin: .25rem 0; padding-left: 1rem }
+aside a { display: inline-block; min-height: 1.6rem }
+.code { position: relative }
+.copy { position: absolute; top: .25rem; right: .25rem; font-size: .8rem }
+@media (max-width: 40rem) { aside { float: none; max-width: none; margin: 0 } }
 @media (prefers-color-scheme: dark) {
   body { color: #e6e9ec; background: #14171a }
   a { color: #7ab0ff }
   pre { background: #1e2328 }
-  th, td, nav { border-color: #363d44 }
+  th, td, nav, aside { border-color: #363d44 }
 }
 `
 const contentSecurityPolicy = [
   "default-src 'none'",
+  "script-src 'self'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
   "base-uri 'none'",
   "form-action 'self'",
@@ -40,43 +50,50 @@ const contentSecurityPolicy = [
 ].join("; ")
 
 /** `title` and `body` are HTML; `question` stands in the search field. */
-const htmlAnswer = (title: string, body: string, question = "") =>
-  HttpServerResponse.text(
-    `<!doctype html>
+type HtmlAnswer = (title: string, body: string, question?: string) => HttpServerResponse.HttpServerResponse
+
+const htmlAnswers =
+  (hasConsole: boolean): HtmlAnswer =>
+  (title, body, question = "") =>
+    HttpServerResponse.text(
+      `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} - Muniment</title>
 <style>${style}</style>
+<script type="module" src="/docs/copy.js"></script>
 </head>
 <body>
-<nav><a href="/docs">API</a> <a href="${handbookPath}">Handbook</a>
+<nav><a href="/docs">API</a> <a href="${handbookPath}">Handbook</a>${hasConsole ? ` <a href="${consolePath}">Console</a>` : ""}
 <form role="search" action="${handbookPath}"><input type="search" name="q" aria-label="Search the handbook" value="${escapeHtml(question)}"><button>Search</button></form></nav>
-<main>
+<main class="handbook">
 ${body}</main>
 </body>
 </html>
 `,
-    { contentType: "text/html; charset=utf-8", headers: { "content-security-policy": contentSecurityPolicy } }
-  )
+      { contentType: "text/html; charset=utf-8", headers: { "content-security-policy": contentSecurityPolicy } }
+    )
 
-const index = htmlAnswer(
-  "Handbook",
-  `<h1>Handbook</h1>
+const indexOf = (html: HtmlAnswer) =>
+  html(
+    "Handbook",
+    `<h1>Handbook</h1>
 <ul>
 ${handbookPages.map((page) => `<li><a href="${handbookPagePath(page)}">${page.title}</a></li>`).join("\n")}
 </ul>
 `
-)
+  )
 
 const repository = new URL("../../../../", import.meta.url)
 
 const readText = ({ file }: HandbookPage): Promise<string> => readFile(new URL(file, repository), "utf8")
 
-const readPage = async (page: HandbookPage) => {
-  const { renderMarkdown } = await import("./MarkdownPage.ts")
-  return htmlAnswer(page.title, renderMarkdown(await readText(page), page.file))
+const readPage = async (html: HtmlAnswer, page: HandbookPage) => {
+  const { contentsOf, renderMarkdown } = await import("./MarkdownPage.ts")
+  const text = await readText(page)
+  return html(page.title, contentsOf(text) + renderMarkdown(text, page.file))
 }
 
 /** All sections of all pages, for the search. */
@@ -86,26 +103,27 @@ const readSections = async () => {
   return pages.flat()
 }
 
-const indexRoute = Layer.unwrap(
-  Effect.map(Effect.cached(Effect.promise(readSections)), (sections) =>
-    HttpRouter.add(
-      "GET",
-      handbookPath,
-      Effect.gen(function* () {
-        const { url } = yield* HttpServerRequest.HttpServerRequest
-        const question = new URLSearchParams(url.split("?")[1] ?? "")
-          .get("q")
-          ?.slice(0, Limits.handbookQuestionLengthMax)
-        if (question === undefined || question.trim() === "") return index
-        const { searchSections } = yield* Effect.promise(() => import("./HandbookSearch.ts"))
-        return matchesAnswer(question, searchSections(yield* sections, question))
-      })
+const indexRoute = (html: HtmlAnswer, index = indexOf(html)) =>
+  Layer.unwrap(
+    Effect.map(Effect.cached(Effect.promise(readSections)), (sections) =>
+      HttpRouter.add(
+        "GET",
+        handbookPath,
+        Effect.gen(function* () {
+          const { url } = yield* HttpServerRequest.HttpServerRequest
+          const question = new URLSearchParams(url.split("?")[1] ?? "")
+            .get("q")
+            ?.slice(0, Limits.handbookQuestionLengthMax)
+          if (question === undefined || question.trim() === "") return index
+          const { searchSections } = yield* Effect.promise(() => import("./HandbookSearch.ts"))
+          return matchesAnswer(html, question, searchSections(yield* sections, question))
+        })
+      )
     )
   )
-)
 
-const matchesAnswer = (question: string, matches: ReadonlyArray<HandbookMatch>) =>
-  htmlAnswer(
+const matchesAnswer = (html: HtmlAnswer, question: string, matches: ReadonlyArray<HandbookMatch>) =>
+  html(
     "Search",
     `<h1>Search</h1>
 <p>${matches.length === 0 ? "Nothing in the handbook has all of these words." : `${matches.length} sections`}</p>
@@ -121,11 +139,14 @@ ${matches
     question
   )
 
-const pageRoute = (page: HandbookPage) =>
+const pageRoute = (html: HtmlAnswer, page: HandbookPage) =>
   Layer.unwrap(
-    Effect.map(Effect.cached(Effect.promise(() => readPage(page))), (answer) =>
+    Effect.map(Effect.cached(Effect.promise(() => readPage(html, page))), (answer) =>
       HttpRouter.add("GET", handbookPagePath(page), answer)
     )
   )
 
-export const handbookRoutes = Layer.mergeAll(indexRoute, ...handbookPages.map(pageRoute))
+export const handbookRoutes = (hasConsole: boolean) => {
+  const html = htmlAnswers(hasConsole)
+  return Layer.mergeAll(indexRoute(html), ...handbookPages.map((page) => pageRoute(html, page)))
+}

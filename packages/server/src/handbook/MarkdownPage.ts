@@ -5,7 +5,7 @@
  * another file of the repository becomes its text and, unless that says it, the file's path; any other becomes its text.
  */
 import { posix } from "node:path"
-import { Marked } from "marked"
+import { marked, Marked, type Tokens } from "marked"
 import { escapeHtml } from "./escapeHtml.ts"
 import { handbookPagePath, handbookPages } from "./HandbookPages.ts"
 
@@ -31,6 +31,16 @@ export const renderMarkdown = (markdown: string, file: string): string =>
     .parse(markdown, { async: false })
     // They scroll sideways, by keyboard too.
     .replace(/<(pre|table)>/g, '<$1 tabindex="0">')
+
+/** Links to the sections of a page that has several, folded. */
+export const contentsOf = (markdown: string): string => {
+  const headings = marked.lexer(markdown).filter((token) => token.type === "heading" && token.depth === 2)
+  if (headings.length < 3) return ""
+  const links = headings.map(
+    ({ text }: Tokens.Generic) => `<li><a href="#${headingId(text)}">${escapeHtml(text.replaceAll("`", ""))}</a></li>`
+  )
+  return `<aside aria-label="Contents"><details open><summary>Contents</summary>\n<ul>\n${links.join("\n")}\n</ul></details></aside>\n`
+}
 
 /** Undefined: a file that the handbook does not have. */
 const linkTarget = (href: string, file: string): string | undefined => {

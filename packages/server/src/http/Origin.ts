@@ -130,5 +130,21 @@ const llms = HttpRouter.add(
   HttpServerResponse.text(llmsText, { contentType: "text/plain; charset=utf-8" })
 )
 
-export const originRoutes = (options: { readonly publicUrl: string | undefined; readonly host: string }) =>
-  Layer.mergeAll(live, ready, metrics(options.host), openApi(options.publicUrl), docsRoutes, llms, handbookRoutes)
+export const originRoutes = ({
+  hasConsole,
+  host,
+  publicUrl
+}: {
+  readonly publicUrl: string | undefined
+  readonly host: string
+  readonly hasConsole: boolean
+}) =>
+  Layer.mergeAll(
+    live,
+    ready,
+    metrics(host),
+    openApi(publicUrl),
+    docsRoutes(hasConsole),
+    llms,
+    handbookRoutes(hasConsole)
+  )

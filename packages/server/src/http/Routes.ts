@@ -13,6 +13,8 @@ const originPaths = [
   "/openapi.json",
   "/docs",
   "/docs/page.js",
+  "/docs/samples.js",
+  "/docs/copy.js",
   "/docs/page.css",
   "/llms.txt",
   "/",
