@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { bundledThreads } from "./test/support/bundledThreads.ts"
 import { oneBoxFiles, testNodes } from "./test/support/OneBox.ts"
 import { clearSettings } from "./test/support/OwnEnvironment.ts"
 import { SlowestFirst } from "./test/support/SlowestFirst.ts"
@@ -42,6 +43,7 @@ export default defineConfig({
       },
       {
         extends: true,
+        plugins: [bundledThreads()],
         test: {
           name: "system",
           // Against a cluster, what speaks to the service.
