@@ -11,20 +11,30 @@ const builds = join(root, "node_modules", ".cache", "service")
 /** A service that runs may still load parts of an earlier one. */
 const buildsKept = 8
 
+/** More entries, which run over the service's modules. */
+export interface OtherEntries {
+  readonly entries: ReadonlyArray<string>
+  /** Files that these consist of, beside the service's. */
+  readonly sources: ReadonlyArray<string>
+}
+
 /** The file that Node runs. */
-export const serviceEntry = async (): Promise<string> => {
-  const folder = join(builds, sourcesDigest())
-  if (!existsSync(folder)) await build(folder)
-  return join(folder, "dist", "bin.js")
+export const serviceEntry = async (): Promise<string> => join(await builtService(), "bin.js")
+
+/** The folder of the built files. */
+export const builtService = async (others: OtherEntries = { entries: [], sources: [] }): Promise<string> => {
+  const folder = join(builds, sourcesDigest(others.sources))
+  if (!existsSync(folder)) await build(folder, others.entries)
+  return join(folder, "dist")
 }
 
 /** Beside its place first: two commands may build at once. */
-const build = async (folder: string): Promise<void> => {
+const build = async (folder: string, others: ReadonlyArray<string>): Promise<void> => {
   const { bundleClone } = await import("./pack/ServiceBundle.ts")
   mkdirSync(builds, { recursive: true })
   const unfinished = mkdtempSync(join(builds, "unfinished-"))
   try {
-    await bundleClone(root, unfinished)
+    await bundleClone(root, unfinished, others)
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
@@ -35,7 +45,7 @@ const build = async (folder: string): Promise<void> => {
   for (const old of oldestLast.slice(buildsKept)) rmSync(old, { recursive: true, force: true })
 }
 
-const sourcesDigest = (): string => {
+const sourcesDigest = (others: ReadonlyArray<string>): string => {
   const hash = createHash("sha256")
   const packages = readdirSync(join(root, "packages"))
     .map((name) => join(root, "packages", name))
@@ -46,7 +56,12 @@ const sourcesDigest = (): string => {
       .filter((name) => name.endsWith(".ts"))
       .map((name) => join(folder, "src", name))
   ])
-  files.push(join(root, "package-lock.json"), join(root, "scripts/pack/ServiceBundle.ts"), import.meta.filename)
+  files.push(
+    join(root, "package-lock.json"),
+    join(root, "scripts/pack/ServiceBundle.ts"),
+    import.meta.filename,
+    ...others
+  )
   for (const file of files.sort()) hash.update(file).update(readFileSync(file))
   return hash.digest("hex")
 }

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline"
 import { recoverLog } from "@muniment/engine/log/LogRecovery"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
+import { bundledProgram } from "../support/BundledService.ts"
 import { logTag } from "../support/CommitLogs.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
@@ -24,7 +25,7 @@ const runUntil = async (
   starts: ReadonlyArray<number>,
   linesMax: number
 ): Promise<ReadonlyArray<Line>> => {
-  const writer = new URL("./CommitLogWriter.ts", import.meta.url).pathname
+  const writer = await bundledProgram("test/crash/CommitLogWriter.ts")
   const child = spawn(process.execPath, [writer, directory, JSON.stringify(starts)])
   const exit = once(child, "exit")
   const lines: Array<Line> = []

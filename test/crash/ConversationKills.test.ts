@@ -64,7 +64,7 @@ describe(`kill -9 during extractions, ${kills} times`, () => {
     try {
       for (let run = 0; run < kills; run++) {
         const first = String(run * messagesPerRun)
-        const lines = await killedWriter("ConversationWriter.ts", [directory, first], runMillis, random)
+        const lines = await killedWriter("test/crash/ConversationWriter.ts", [directory, first], runMillis, random)
         told.push(...lines.map((line) => sourceKeyOf(Number(line))))
         const { marks, memories, summary, turns } = look(directory)
         const marked = new Set(marks)

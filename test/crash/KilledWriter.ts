@@ -1,7 +1,7 @@
-/** A program of this folder that writes until it is killed with SIGKILL. */
+/** A program that writes until it is killed with SIGKILL. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
+import { bundledProgram, type TestModule } from "../support/BundledService.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 
 /** From the writer's first output to the kill, milliseconds. */
@@ -12,12 +12,12 @@ export interface RunMillis {
 
 /** The lines it wrote; the last one may have been cut off and is left out. Throws if it ended by itself. */
 export const killedWriter = async (
-  program: string,
+  program: TestModule,
   args: ReadonlyArray<string>,
   { least, most }: RunMillis,
   random: SeededRandom
 ): Promise<ReadonlyArray<string>> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args], {
+  const child = spawn(process.execPath, [await bundledProgram(program), ...args], {
     stdio: ["ignore", "pipe", "inherit"]
   })
   let output = ""

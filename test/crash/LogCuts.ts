@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
+import { bundledProgram } from "../support/BundledService.ts"
 import type { CutDisk } from "../support/PowerCuts.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 import { logAgents } from "./LogAgents.ts"
@@ -25,8 +26,6 @@ export interface CutReport {
 }
 
 export interface CutOptions {
-  /** What Node runs; default: the source of `LogWriter`. */
-  readonly writer?: string
   /** After each cut whose start found nothing wrong. */
   readonly onCut?: (cut: number) => void
 }
@@ -35,8 +34,9 @@ export const runLogCuts = async (
   disk: CutDisk,
   cuts: number,
   random: SeededRandom,
-  { onCut, writer = join(import.meta.dirname, "LogWriter.ts") }: CutOptions = {}
+  { onCut }: CutOptions = {}
 ): Promise<CutReport> => {
+  const writer = await bundledProgram("test/crash/LogWriter.ts")
   const told = nothingTold()
   const faults: Array<unknown> = []
   let done = 0

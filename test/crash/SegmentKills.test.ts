@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
+import { bundledProgram } from "../support/BundledService.ts"
 import { namespaceKey } from "../support/EngineFixtures.ts"
 import { segmentFaults } from "../support/FileAudit.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
@@ -18,7 +19,7 @@ const kills = 5
 const runMillis = { least: 1, most: 120 }
 
 const killedRun = async (directory: string, random: SeededRandom): Promise<void> => {
-  const writer = join(import.meta.dirname, "SegmentWriter.ts")
+  const writer = await bundledProgram("test/crash/SegmentWriter.ts")
   const seed = String(random.between(0, 1_000_000))
   const child = spawn(process.execPath, [writer, directory, seed], { stdio: ["ignore", "pipe", "inherit"] })
   const closed = once(child, "close")
