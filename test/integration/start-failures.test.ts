@@ -7,7 +7,11 @@ import { tmpdir } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { layer as nodeServices } from "@effect/platform-node/NodeServices"
+import { ConfigProvider, Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { withStartFailure } from "@muniment/cli/StartFailure"
+import { checkStart } from "@muniment/server/StartChecks"
 import { failingStart } from "../support/FailingStart.ts"
 import { repository, startServer } from "../support/TestServer.ts"
 
@@ -30,6 +34,20 @@ const sentenceOf = async (
   return output.trim().split("\n")[1]!.trim()
 }
 
+/** The same sentence without a process: the first thing that `serve` does, which the tests of the service see as a process. */
+const refusalOf = async (environment: Readonly<Record<string, string>>): Promise<string> => {
+  const settings = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_DATA_DIR: join(directory, "data"), ...environment }
+  const refused = checkStart.pipe(
+    Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))),
+    Effect.provide(nodeServices),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(settings)),
+    Effect.flip
+  )
+  const { message } = (await Effect.runPromise(refused)) as Error
+  expect(message).toMatch(/^[^\n]+[.?]$/)
+  return message
+}
+
 describe("a wrong setting", () => {
   it.each([
     ["MUNIMENT_PORT", "http", "expected a port, 1 to 65535"],
@@ -44,14 +62,20 @@ describe("a wrong setting", () => {
     ["MUNIMENT_CORS_ORIGINS", "https://app.example.com/", "expected * or origins without a path"],
     ["MUNIMENT_SERVICE_NAME", "My Service", "expected lower-case letters"],
     ["MUNIMENT_LLM_PROVIDER", "openai", 'expected "none" | "openai-compatible"'],
-    ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
     ["MUNIMENT_REQUIRE_AUDIENCE", "yes", 'expected "off" | "requests"'],
-    ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
     ["MUNIMENT_TRUSTED_PROXIES", "10.0.0.0/33", "expected addresses or ranges such as 10.0.0.0/8"],
     ["MUNIMENT_BOOTSTRAP_KEY", "short", "expected 22 to 256 characters of A-Z a-z 0-9"],
     ["MUNIMENT_WEBHOOK_URL", "http://hooks.example.com/x", "expected an https URL without credentials"],
+    ["MUNIMENT_WEBHOOK_SECRET", "whsec_c2hvcnQ=", "expected whsec_ and 24 to 64 bytes in Base64"]
+  ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
+    expect(await refusalOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)
+  })
+
+  /** Where the service itself finds it out. */
+  it.each([
+    ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
+    ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
     ["MUNIMENT_WEBHOOK_URL", "https://hooks.example.com/x", "it needs MUNIMENT_WEBHOOK_SECRET"],
-    ["MUNIMENT_WEBHOOK_SECRET", "whsec_c2hvcnQ=", "expected whsec_ and 24 to 64 bytes in Base64"],
     ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
   ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
     expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)
@@ -59,7 +83,7 @@ describe("a wrong setting", () => {
 
   it("is named where it depends on another: a language model without a name", async () => {
     const environment = { MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:1/v1" }
-    expect(await sentenceOf(environment)).toContain("A setting is wrong: MUNIMENT_LLM_MODEL: name the model")
+    expect(await refusalOf(environment)).toContain("A setting is wrong: MUNIMENT_LLM_MODEL: name the model")
   })
 
   it("is named when the operator's key is one of somebody else", async () => {
@@ -80,7 +104,7 @@ describe("a wrong setting", () => {
   })
 
   it("is not shown, as it may hold a secret", async () => {
-    const sentence = await sentenceOf({ MUNIMENT_EVM_RPC_URL: "wss://node.example/secret-key" })
+    const sentence = await refusalOf({ MUNIMENT_EVM_RPC_URL: "wss://node.example/secret-key" })
     expect(sentence).toBe("A setting is wrong: MUNIMENT_EVM_RPC_URL: expected an http or https URL.")
   })
 })
