@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { directoryToFlip, erasedFiles, runFlips } from "./Flips.ts"
 
-const flips = 30
+const flips = 10
 
 it.live.each([["logs and files"], ["files whose records are erased"]])(
   `%s: ${flips} flipped bits leave every agent whole, or named`,

@@ -10,7 +10,7 @@ import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { patienceMillis, repository } from "../support/TestServer.ts"
 import { runLogCuts } from "./LogCuts.ts"
 
-const cuts = 3
+const cuts = 2
 
 describe(`${cuts} power cuts while agents write`, () => {
   const holds = async (disk: Parameters<typeof runLogCuts>[0]) => {

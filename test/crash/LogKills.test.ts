@@ -7,7 +7,7 @@ import { memoryRecord } from "../support/EngineFixtures.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { runLogKills } from "./LogKills.ts"
 
-const kills = 6
+const kills = 4
 
 describe(`kill -9 while files follow the log, ${kills} times`, () => {
   it("loses nothing that was acknowledged, doubles nothing and brings nothing back", async () => {
