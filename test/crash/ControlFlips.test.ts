@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { controlToFlip, flipControl } from "./ControlFlips.ts"
 
-const flips = 12
+const flips = 6
 
 it.live(
   `${flips} flipped bits in control.db, its base and the logs are mended or named`,
