@@ -52,7 +52,7 @@ const tooOften = async () => {
   return ask().finally(() => own.stop())
 }
 
-const asNewcomer = async (own: TestServer, name: string) =>
+const asNewcomer = async (own: ServerCalls, name: string) =>
   own.call("GET", "/v1/memories", { key: null, headers: await walletHeaders(evmWallet(name), "GET", "/v1/memories") })
 
 const beyondQuota = async () => {
@@ -82,15 +82,12 @@ const changeByForeignPage = async () => {
   return server.call("POST", "/admin/accounts", { key: null, headers: { cookie }, body: { name: "never" } })
 }
 
-const consoleOff = async () => {
-  const own = await startServer({ environment: { ...environment, MUNIMENT_CONSOLE: "off" } })
-  return own.call("POST", "/console/session", { key: null, body: { link: "x" } }).finally(() => own.stop())
-}
+/** Neither a console nor a sign-up. */
+const closed = () => sharedServer({ ...environment, MUNIMENT_CONSOLE: "off", MUNIMENT_WALLET_SIGNUP: "off" })
 
-const signUpClosed = async () => {
-  const own = await startServer({ environment: { ...environment, MUNIMENT_WALLET_SIGNUP: "off" } })
-  return asNewcomer(own, "newcomer").finally(() => own.stop())
-}
+const consoleOff = async () => (await closed()).call("POST", "/console/session", { key: null, body: { link: "x" } })
+
+const signUpClosed = async () => asNewcomer(await closed(), "newcomer")
 
 const signUpLimited = async () => {
   const own = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
