@@ -88,6 +88,24 @@ const answer = Effect.fnUntraced(function* (request: AnswerRequest, reply: Reply
   return { written, seen }
 })
 
+/** What the model is shown without an attack; it does not depend on the one that it is compared with. */
+const plainly = <K extends string, E, R>(seenWith: (place: K) => Effect.Effect<ReadonlyArray<SeenRequest>, E, R>) => {
+  const seen = new Map<K, ReadonlyArray<SeenRequest>>()
+  return (place: K): Effect.Effect<ReadonlyArray<SeenRequest>, E, R> => {
+    const known = seen.get(place)
+    if (known !== undefined) return Effect.succeed(known)
+    return Effect.tap(seenWith(place), (requests) => Effect.sync(() => seen.set(place, requests)))
+  }
+}
+const nothing = () => ({ memories: [] })
+const silent = () => ({ known: "no", sentences: [] })
+const plainExtraction = plainly((place: Place) =>
+  Effect.map(extract(extractionOf(place, harmless), nothing), ({ seen }) => seen)
+)
+const plainAnswer = plainly((place: "memory" | "question") =>
+  Effect.map(answer(answerOf(place, harmless), silent), ({ seen }) => seen)
+)
+
 const honestTurn = { n: 1, by: "user", on: "Sat 21 Nov 2026", text: honestText }
 
 /** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
@@ -105,14 +123,14 @@ layer(extractorLayer)("the frame of a prompt", (it) => {
   it.effect.each(injections)("$id leaves the instructions of extraction and the fences as they are", (attack) =>
     Effect.gen(function* () {
       for (const place of places) {
-        const plain = yield* extract(extractionOf(place, harmless), () => ({ memories: [] }))
-        const { seen } = yield* extract(extractionOf(place, attack.text), () => ({ memories: [] }))
+        const [plain] = yield* plainExtraction(place)
+        const { seen } = yield* extract(extractionOf(place, attack.text), nothing)
         for (const request of seen) {
-          expect(request.system).toBe(plain.seen[0]?.system)
+          expect(request.system).toBe(plain?.system)
           const isNamed = sectionOf(request.prompt, "PERSON").length > 0
           const withoutName = (text: string) =>
             isNamed ? text : text.replace(/BEGIN PERSON [^]*?END PERSON \S+\n\n/, "")
-          expect(outsideOf(request.prompt)).toBe(withoutName(outsideOf(plain.seen[0]?.prompt ?? "")))
+          expect(outsideOf(request.prompt)).toBe(withoutName(outsideOf(plain?.prompt ?? "")))
           for (const word of attack.forbidden) expect(outsideOf(request.prompt)).not.toContain(word)
           expect(request.prompt).not.toMatch(/<|\[\/?INST\]|[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e0fff}]/u)
         }
@@ -124,11 +142,10 @@ layer(extractorLayer)("the frame of a prompt", (it) => {
   it.effect.each(injections)("$id leaves the instructions of an answer and the fences as they are", (attack) =>
     Effect.gen(function* () {
       for (const place of ["memory", "question"] as const) {
-        const silent = () => ({ known: "no", sentences: [] })
-        const plain = yield* answer(answerOf(place, harmless), silent)
+        const [plain] = yield* plainAnswer(place)
         const { seen } = yield* answer(answerOf(place, attack.text), silent)
-        expect(seen[0]?.system).toBe(plain.seen[0]?.system)
-        expect(outsideOf(seen[0]?.prompt ?? "")).toBe(outsideOf(plain.seen[0]?.prompt ?? ""))
+        expect(seen[0]?.system).toBe(plain?.system)
+        expect(outsideOf(seen[0]?.prompt ?? "")).toBe(outsideOf(plain?.prompt ?? ""))
         expect(seen[0]?.prompt.split(codeOf(seen[0]?.prompt ?? ""))).toHaveLength(6)
         expect(sectionOf(seen[0]?.prompt ?? "", "MEMORIES")).toHaveLength(2)
         expect(sectionOf(seen[0]?.prompt ?? "", "QUESTION")).toHaveLength(1)
