@@ -61,7 +61,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 
 /** What a page has against WCAG 2.2 AA, by axe: rule and elements. */
 export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<string>> => {
-  await page.evaluate(axeSource)
+  // Once for a document: the console changes its pages within one.
+  if (await page.evaluate(`typeof axe === "undefined"`)) await page.evaluate(axeSource)
   return page.evaluate(
     `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
       .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))`
