@@ -102,7 +102,7 @@ describe("re-embedding", () => {
     async () => {
       const [older, newer] = twoModels()
       const directory = temporaryDirectory()
-      const count = 1_000
+      const count = 400
 
       const first = await serverOf(directory, older)
       await store(first, 0, count)
