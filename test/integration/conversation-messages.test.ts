@@ -185,18 +185,20 @@ describe("a conversation", () => {
     expect(await drawn("all")).toContain("My brother Ben")
   })
 
-  it("is shown to an agent as lines of at most 300 characters, which memory_get completes", async () => {
-    const long = `${"The bassoon is old. ".repeat(60)}`
+  it("is shown to an agent of MCP as REST shows it, also by memory_get", async () => {
+    const long = "The bassoon is old. ".repeat(60)
     await remember("lines", [talk[0]!, { role: "assistant", content: long, sentAt: "2026-01-05T08:00:00Z" }])
     const mcp = await mcpCaller(server, alice.key)
     const search = async (include: string) =>
       (await mcp.call("memory_search", { query: "bassoon", agentId: "lines", include })).json.memories
-    const lines = await search("messages")
-    const messages: ReadonlyArray<string> = lines.map(({ message }: Json) => message)
-    expect(messages).toContain("Alice (2026-01-02): My brother Ben plays the bassoon.")
-    const cut = lines.find(({ message }: Json) => message.startsWith("assistant (2026-01-05): "))
-    expect([cut.message.length, cut.data]).toEqual([300, undefined])
-    expect((await mcp.call("memory_get", { id: cut.id })).json.memories[0].data.text).toBe(long)
+    const found: ReadonlyArray<Json> = await search("messages")
+    expect(found.map(({ data }) => [data.name, data.text])).toContainEqual([
+      "Alice",
+      "My brother Ben plays the bassoon."
+    ])
+    const ofAssistant = found.find(({ data }) => data.role === "assistant")
+    expect(ofAssistant?.data.text).toBe(long)
+    expect((await mcp.call("memory_get", { id: ofAssistant?.id })).json.memory.data.text).toBe(long)
     for (const { kind } of await search("extracted")) expect(kind).not.toBe("conversation_message")
   })
 

@@ -114,11 +114,7 @@ describe("the turns around a message", () => {
     expect(hitOf(answered.body.hits, turns[2]!.content).context.around).toEqual(around)
     const called = await (await mcpCaller(server, ann.key)).call("memory_search", asked)
     expect(hitOf(called.structured.memories, turns[2]!.content).context.around).toEqual(around)
-    expect(called.json.memories.find((hit: Json) => hit.message?.includes("Bergen"))).toMatchObject({
-      before: ["assistant (2026-01-05): What shall we plan?"],
-      message: "Ann (2026-01-05): A trip to Bergen.",
-      after: ["assistant (2026-01-05): By train or by ship?"]
-    })
+    expect(called.json).toEqual(called.structured)
   })
 
   it("are cut where they are long, between characters", async () => {
