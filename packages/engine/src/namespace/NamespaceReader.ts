@@ -344,14 +344,21 @@ export class NamespaceReader {
   }
 
   said(messages: Said["messages"], nowMillis: number): Effect.Effect<ReadonlyArray<string | undefined>, StoreError> {
-    return Effect.forEach(messages, ({ key, scope }) =>
-      Effect.flatMap(this.storedMessages(scope, [key]), (stored) => {
-        const id = stored.get(key)
+    const scopeOf = ({ scope: { subjectId, threadId } }: Said["messages"][number]) =>
+      JSON.stringify([subjectId, threadId])
+    return Effect.gen({ self: this }, function* () {
+      const stored = new Map<string, StoredMessages>()
+      for (const [scope, same] of Map.groupBy(messages, scopeOf)) {
+        const keys = new Set(same.map(({ key }) => key))
+        stored.set(scope, yield* this.storedMessages(same[0]!.scope, [...keys]))
+      }
+      return yield* Effect.forEach(messages, (message) => {
+        const id = stored.get(scopeOf(message))?.get(message.key)
         return id === undefined
           ? Effect.succeed(undefined)
-          : Effect.map(this.find(id, nowMillis), (message) => message?.when)
+          : Effect.map(this.find(id, nowMillis), (found) => found?.when)
       })
-    )
+    })
   }
 
   extractedFrom(

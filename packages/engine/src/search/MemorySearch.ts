@@ -212,18 +212,18 @@ const search = traced("MemorySearch.search")(function* (
   const isReordered = query.newerFirst === true && traits.isPresent
   const present = isReordered ? Math.max(query.limit, LATER_FIRST_HITS) : query.limit
   const wanted = Math.max(present, query.reordered?.hits ?? 0)
+  // Only what stands beside messages can repeat them.
+  const mayRepeat = query.oncePerMessage === true && areMixed(candidates)
   const fused = yield* timed(
     "fusion",
     fuseInTurns(candidates, fusion, {
-      limit: query.oncePerMessage === true ? 2 * wanted : wanted,
+      limit: mayRepeat ? 2 * wanted : wanted,
       minRelevance: query.minRelevance,
       candidatesMax: Infinity
     })
   )
   const page = fused.slice(0, wanted)
-  // Only what stands beside messages can repeat them.
-  const isMixed = new Set(page.map(({ candidate }) => candidate.message === undefined)).size === 2
-  const shown = isMixed ? fused : page
+  const shown = mayRepeat && areMixed(page.map(({ candidate }) => candidate)) ? fused : page
   const places = shown.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places, query.filter.asOf))
   if (isLarge) yield* Effect.yieldNow
@@ -237,10 +237,16 @@ const search = traced("MemorySearch.search")(function* (
   const ordered = isReordered
     ? (yield* presentFirst(host, namespaces, ranked, asked, read)).slice(0, query.limit)
     : ranked
+  const hasMessages = ordered.some(({ ranked: { candidate } }) => candidate.message !== undefined)
   const hits =
-    query.namesCorrections === true ? yield* correctedFirst(host, namespaces, ordered, asked.filterFor) : ordered
+    query.namesCorrections === true && hasMessages
+      ? yield* correctedFirst(host, namespaces, ordered, asked.filterFor)
+      : ordered
   return { hits, plans }
 })
+
+const areMixed = (candidates: ReadonlyArray<PlacedCandidate>): boolean =>
+  new Set(candidates.map(({ message }) => message === undefined)).size === 2
 
 const reorderedBy = ({ by, hits }: Reordering, found: ReadonlyArray<MemoryHit>) =>
   Effect.map(by(found.slice(0, hits)), (first) => [...first, ...found.slice(hits)])
@@ -248,12 +254,16 @@ const reorderedBy = ({ by, hits }: Reordering, found: ReadonlyArray<MemoryHit>) 
 /** Candidates ranked in one turn: more than any search but a map has. */
 const rankedPerTurn = 500
 
-const fuseInTurns = Effect.fnUntraced(function* (
+const fuseInTurns = (candidates: ReadonlyArray<PlacedCandidate>, query: ScoredQuery, page: Page) =>
+  candidates.length <= rankedPerTurn
+    ? Effect.sync(() => fuse(candidates, query, page))
+    : fusePortions(candidates, query, page)
+
+const fusePortions = Effect.fnUntraced(function* (
   candidates: ReadonlyArray<PlacedCandidate>,
   query: ScoredQuery,
   page: Page
 ) {
-  if (candidates.length <= rankedPerTurn) return fuse(candidates, query, page)
   const { listed, pageOf, scoreOf } = fusionOf(candidates, query, page)
   const scored: Array<Scored<PlacedCandidate>> = []
   for (let at = 0; at < listed.length; at += rankedPerTurn) {
@@ -301,21 +311,21 @@ const list = traced("MemorySearch.list")(function* (
 })
 
 /** By agent and subject alone: a name that was told in another thread is theirs here. */
-const people = traced("MemorySearch.people")(function* (
+const people = (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   { filter: { asOf, hasNoSubject, subjectId }, scopeOf }: Pick<MemoryQuery, "filter" | "scopeOf">
-) {
-  const parts = yield* askAll(host, namespaces, (key) => ({
+) => {
+  const found = askAll(host, namespaces, (key) => ({
     _tag: "Names",
     filter: { asOf, hasNoSubject, subjectId, anyOf: scopeOf?.(key) }
   }))
-  if (new Set(parts.flatMap(({ subjects }) => subjects)).size !== 1) return nobody
-  return peopleOf(
-    parts.flatMap(({ namings }) => namings),
-    [...new Set(parts.flatMap(({ speaking }) => speaking))]
-  )
-})
+  return Effect.map(found, (parts) => {
+    if (new Set(parts.flatMap(({ subjects }) => subjects)).size !== 1) return nobody
+    const namings = parts.flatMap((part) => part.namings)
+    return peopleOf(namings, [...new Set(parts.flatMap(({ speaking }) => speaking))])
+  })
+}
 
 /** Values of several agents are summed; each agent gives those of its own that come first. */
 const facet = traced("MemorySearch.facet")(function* (

@@ -24,14 +24,26 @@ export const recordsPerTurn = 250
  * Asks all namespaces, `Limits.namespaceFanOutMax` at a time. Leaves out those that cannot be read, and fails
  * only if none can.
  */
-export const askAll = Effect.fnUntraced(function* <Q extends NamespaceQuery>(
+export const askAll = <Q extends NamespaceQuery>(
+  host: Host,
+  namespaces: ReadonlyArray<NamespaceKey>,
+  queryFor: (key: NamespaceKey) => Q
+): Effect.Effect<ReadonlyArray<AnswerOf<Q>>, ReadError> => {
+  const [first] = namespaces
+  return first !== undefined && namespaces.length === 1
+    ? Effect.map(
+        Effect.suspend(() => host.answer(first, queryFor(first))),
+        (answer) => [answer]
+      )
+    : askEach(host, namespaces, queryFor)
+}
+
+const askEach = Effect.fnUntraced(function* <Q extends NamespaceQuery>(
   host: Host,
   namespaces: ReadonlyArray<NamespaceKey>,
   queryFor: (key: NamespaceKey) => Q
 ): Effect.fn.Return<ReadonlyArray<AnswerOf<Q>>, ReadError> {
-  const ask = (key: NamespaceKey) => host.answer(key, queryFor(key))
-  if (namespaces.length === 1) return [yield* ask(namespaces[0]!)]
-  const results = yield* Effect.forEach(namespaces, (key) => Effect.result(ask(key)), {
+  const results = yield* Effect.forEach(namespaces, (key) => Effect.result(host.answer(key, queryFor(key))), {
     concurrency: Limits.namespaceFanOutMax
   })
   const failures = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))

@@ -17,20 +17,21 @@ import { cosinesAt } from "./readNamespaces.ts"
 const placesMin = 10
 
 /** The candidates, with exact cosines where those of codes leave one of the `limit` best open. */
-export const scoredAgain = Effect.fnUntraced(function* (
+export const scoredAgain = (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   candidates: ReadonlyArray<PlacedCandidate>,
   { limit, vectors }: { readonly limit: number; readonly vectors: QueryVectors }
-) {
+) => {
   const open = [...vectors].flatMap(([model, vector]) => inQuestion(candidates, model, limit, vector.length))
-  if (open.length === 0) return candidates
-  const exact = yield* cosinesAt(host, namespaces, open, vectors)
-  return candidates.map((candidate) => {
-    const cosine = exact.get(candidate.namespace)?.get(candidate.unit)
-    return cosine === undefined ? candidate : SearchCandidate.withCosine(candidate, cosine)
-  })
-})
+  if (open.length === 0) return Effect.succeed(candidates)
+  return Effect.map(cosinesAt(host, namespaces, open, vectors), (exact) =>
+    candidates.map((candidate) => {
+      const cosine = exact.get(candidate.namespace)?.get(candidate.unit)
+      return cosine === undefined ? candidate : SearchCandidate.withCosine(candidate, cosine)
+    })
+  )
+}
 
 const inQuestion = (
   candidates: ReadonlyArray<PlacedCandidate>,

@@ -28,8 +28,8 @@ export interface FoundOptions {
   readonly isKnown: (memory: MemoryVersion) => boolean
   /** Kinds of own memories that are for agents. */
   readonly kinds: ReadonlySet<string>
-  /** Day since when an own fact is known. */
-  readonly since: (memory: MemoryVersion) => Effect.Effect<number>
+  /** By id, when own facts were said; milliseconds. */
+  readonly saidTimes: (memories: ReadonlyArray<MemoryVersion>) => Effect.Effect<ReadonlyMap<string, number>>
 }
 
 /** Each entry is taken as a whole or not. */
@@ -42,13 +42,15 @@ export const foundLines = Effect.fnUntraced(function* (found: FoundHits, options
   )
   const messages = hits.filter(({ memory }) => isMessage(memory))
   const turns = yield* found.around(messages.slice(0, aroundHits), eachSide)
+  const facts = hits.filter((hit) => !isMessage(hit.memory) && found.grantorOf(placeOf(hit).namespace) === undefined)
+  const saidAt = yield* options.saidTimes(facts.map(({ memory }) => memory))
   const conversations = new Set(messages.map((hit) => conversationOf(placeOf(hit))))
   const messageLine = messageLines(options, conversations.size > 1, found.grantorOf)
   const ofHits: Array<ReadonlyArray<ContextLine>> = []
   const beside: Array<ReadonlyArray<ContextLine>> = []
   for (const hit of hits) {
     const place = placeOf(hit)
-    ofHits.push([isMessage(hit.memory) ? messageLine(place, hit) : yield* knownLine(place, options, found.grantorOf)])
+    ofHits.push([isMessage(hit.memory) ? messageLine(place, hit) : knownLine(place, options, saidAt, found.grantorOf)])
     const { after = [], before = [] } = turns.get(hit.memory.id) ?? {}
     for (const memory of [...before, ...after]) {
       if (!options.isKnown(memory)) beside.push([messageLine({ ...place, memory }, undefined)])
@@ -63,15 +65,16 @@ const placeOf = ({ memory, ranked }: MemoryHit): PlacedMemory => ({ memory, name
 const conversationOf = ({ memory: { subjectId, threadId }, namespace }: PlacedMemory): string =>
   JSON.stringify([namespace, subjectId, threadId])
 
-const knownLine = Effect.fnUntraced(function* (
+const knownLine = (
   placed: PlacedMemory,
-  { days, since }: FoundOptions,
+  { days }: FoundOptions,
+  saidAt: ReadonlyMap<string, number>,
   grantorOf: FoundHits["grantorOf"]
-) {
+): ContextLine => {
   const { memory } = placed
   const grantor = grantorOf(placed.namespace)
   const text = lineOf(memory)
-  const day = days.of(grantor === undefined ? yield* since(memory) : memory.createdAt)
+  const day = days.of(saidAt.get(memory.id) ?? memory.createdAt)
   return {
     key: memory.id,
     placed,
@@ -81,8 +84,8 @@ const knownLine = Effect.fnUntraced(function* (
     text: `- ${text} (since ${days.shown(day)}${sharedBy(grantor)})`,
     isNumbered: true,
     item: { id: memory.id, kind: memory.kind, text, since: day, ...(grantor !== undefined && { grantor }) }
-  } satisfies ContextLine
-})
+  }
+}
 
 const sharedBy = (grantor: string | undefined): string => (grantor === undefined ? "" : `, shared by ${grantor}`)
 

@@ -103,7 +103,7 @@ const contextFor = traced("MemoryContext.context")(function* (
             call.caller,
             found.hits.map(({ memory }) => memory)
           ),
-          since: (memory) => subjects.since(call.caller, memory)
+          saidTimes: (memories) => subjects.saidTimes(call.caller, memories)
         })
   const spoken = yield* fitting(bearing, { ...frame, tokensMax: room - profile.tokens })
   const lines = [...profile.lines, ...spoken.lines]

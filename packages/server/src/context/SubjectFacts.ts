@@ -80,8 +80,8 @@ export const makeSubjectFacts = Effect.gen(function* () {
       Effect.map(parts.people(caller, scope), ({ user }) => (user === undefined ? [] : namesOf(user))),
     /** What a memory has taken the place of, newest first. */
     before: (caller: Identity, memory: MemoryVersion, max: number) => before(parts, caller, memory, max),
-    /** When the last message was sent that told a memory, else when it was stored; milliseconds. */
-    since: (caller: Identity, memory: MemoryVersion) => since(parts, caller, memory)
+    /** By id, when the last message was sent that told a memory; milliseconds. Absent: no message is known. */
+    saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) => timesOf(parts, caller, memories)
   }
 })
 
@@ -208,9 +208,6 @@ const timesOf = Effect.fnUntraced(function* (
   }
   return times
 })
-
-const since = (parts: Parts, caller: Identity, memory: MemoryVersion) =>
-  Effect.map(timesOf(parts, caller, [memory]), (times) => times.get(memory.id) ?? memory.createdAt)
 
 const before = Effect.fnUntraced(function* (
   { directory, host }: Parts,

@@ -122,13 +122,12 @@ const profileFact = Effect.fnUntraced(function* (
   const { about, memory, sinceMillis, text } = fact
   const { agentId, id, kind, sources } = memory
   const older = yield* facts.before(caller, memory, versionsMax)
-  const versions = yield* Effect.forEach(older, (version) =>
-    Effect.map(facts.since(caller, version), (millis) => ({
-      id: version.id,
-      text: lineOf(version),
-      since: days.of(millis)
-    }))
-  )
+  const saidAt = yield* facts.saidTimes(caller, older)
+  const versions = older.map((version) => ({
+    id: version.id,
+    text: lineOf(version),
+    since: days.of(saidAt.get(version.id) ?? version.createdAt)
+  }))
   return {
     id,
     agentId,

@@ -250,7 +250,8 @@ const find = Effect.fnUntraced(function* (
     isMeaningful: vectors.size === 0 || embedding.understands(text),
     scopeOf
   })
-  const { hits, plans } = yield* forAgent(parts, caller, query, found)
+  // Only what puts hits in another order may use tokens.
+  const { hits, plans } = yield* reordered === undefined ? found : forAgent(parts, caller, query, found)
   const { explain: rerank, ...reranking } = reordered?.told() ?? {}
   const explain = { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) }
   return { hits, owners, around, reranking, explain }
