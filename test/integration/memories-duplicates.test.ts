@@ -115,10 +115,10 @@ describe("a write of an MCP tool", () => {
     const write = async () => (await mcp.call("write_factual_memory", { agentId: "mcp", ...figs.data })).json
     const first = await write()
     const { id } = first.memories[0]
-    expect(first).toMatchObject({ created: [id], existing: [] })
-    expect(await write()).toMatchObject({ memories: [{ id }], created: [], existing: [id] })
+    expect(first).toMatchObject({ created: [{ id }], existing: [] })
+    expect(await write()).toMatchObject({ memories: [{ id }], created: [], existing: [{ id }] })
     const several = { agentId: "mcp", memories: [figs] }
-    expect((await mcp.call("memory_create", several)).json).toMatchObject({ created: [], existing: [id] })
+    expect((await mcp.call("memory_create", several)).json).toMatchObject({ created: [], existing: [{ id }] })
     const stored = (await mcp.call("memory_create", { ...several, onDuplicate: "store" })).json
     expect(stored.created).toHaveLength(1)
     expect(await count("mcp")).toBe(2)

@@ -109,7 +109,7 @@ describe("a service without a public URL", () => {
       server.call("POST", "/mcp", { key: null, headers: { ...headers, "x-agent-id": agent }, rawBody: body })
     expect((await write("bank")).status).toBe(401)
     const { body: told } = await write("studio")
-    const [id] = JSON.parse(told.result.content[0].text).created
+    const [{ id }] = JSON.parse(told.result.content[0].text).created
     const at = `/v1/memories/${id}`
     const read = await server.call("GET", at, {
       key: null,
