@@ -1,6 +1,7 @@
 /**
  * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does, with a
- * temporary key of an account of its own. The account is erased in any case. Exit code 1 when a check fails. Where rules read conversations, it looks for a language model on this machine.
+ * temporary key of an account of its own. In any case the account is erased, or, if there was one of that name before, the
+ * key revoked. Exit code 1 when a check fails. Where rules read conversations, it looks for a language model on this machine.
  */
 import { Clock, Console, Effect } from "effect"
 import { Command } from "effect/cli"

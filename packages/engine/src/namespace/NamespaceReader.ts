@@ -52,12 +52,13 @@ import { recallTarget } from "../vectors/lists/ProbeTuning.ts"
 import { cutsOf } from "../text/Passages.ts"
 import type { EventPage } from "../store/MemoryEvents.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
-import type {
-  ConversationContext,
-  ConversationScope,
-  PendingCount,
-  ScopedReading,
-  StoredMessages
+import {
+  scopeText,
+  type ConversationContext,
+  type ConversationScope,
+  type PendingCount,
+  type ScopedReading,
+  type StoredMessages
 } from "../store/Conversations.ts"
 import { DataMatches, readsData } from "./DataMatches.ts"
 import type { TableFilter } from "./table/MemoryTable.ts"
@@ -344,16 +345,14 @@ export class NamespaceReader {
   }
 
   said(messages: Said["messages"], nowMillis: number): Effect.Effect<ReadonlyArray<string | undefined>, StoreError> {
-    const scopeOf = ({ scope: { subjectId, threadId } }: Said["messages"][number]) =>
-      JSON.stringify([subjectId, threadId])
     return Effect.gen({ self: this }, function* () {
       const stored = new Map<string, StoredMessages>()
-      for (const [scope, same] of Map.groupBy(messages, scopeOf)) {
+      for (const [scope, same] of Map.groupBy(messages, (message) => scopeText(message.scope))) {
         const keys = new Set(same.map(({ key }) => key))
         stored.set(scope, yield* this.storedMessages(same[0]!.scope, [...keys]))
       }
       return yield* Effect.forEach(messages, (message) => {
-        const id = stored.get(scopeOf(message))?.get(message.key)
+        const id = stored.get(scopeText(message.scope))?.get(message.key)
         return id === undefined
           ? Effect.succeed(undefined)
           : Effect.map(this.find(id, nowMillis), (found) => found?.when)

@@ -110,8 +110,8 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
 const isForAll = (status: number | undefined): boolean => status === 401 || status === 404
 
 /**
- * For the shared circuit: beside `isForAll` only a server that is not reached opens it. An exhausted budget says nothing about the server,
- * and neither does a time-out: what an account asks may take too long while others are answered.
+ * For the shared circuit: beside `isForAll` only a server that is not reached opens it. An exhausted budget says nothing
+ * about the server, and neither does a time-out: what an account asks may take too long while others are answered.
  */
 const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   unreachable: "down",

@@ -8,7 +8,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import { publishedSchema } from "./PublishedSchema.ts"
 import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
-/** By argument: what an agent is told of it, or its whole schema where REST takes forms that no model writes. */
+/** Description of each argument; a whole schema replaces REST's, where that also takes forms that no model writes. */
 export type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
 
 /** Of arguments: REST's names and types. Of REST's descriptions nothing: an agent pays for every token. */

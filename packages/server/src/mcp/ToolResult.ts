@@ -1,6 +1,7 @@
 /**
- * Result of a tool call (contract: MCP): REST's answer as structured content, and the same as one text item. A failure says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in
- * the structured content and in the text.
+ * Result of a tool call (contract: MCP): REST's answer as structured content, and the same as one text item. A failure
+ * says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in the structured
+ * content and in the text.
  */
 import type {
   Conflict,
