@@ -24,6 +24,8 @@ const cases = join(import.meta.dirname, "../cases/open")
 const scope = { agentId: "bench", subjectId: "person" }
 const asked = `agentId=${scope.agentId}&subjectId=${scope.subjectId}&limit=${Limits.contextHits}`
 const perThread = 50
+/** Rounds before the first that counts: until then the code is still being compiled. */
+const warmRounds = 10
 
 const measured = async (messages: number, rounds: number, requests: number): Promise<void> => {
   const root = mkdtempSync(join(tmpdir(), "muniment-bench-context-"))
@@ -52,7 +54,7 @@ const measured = async (messages: number, rounds: number, requests: number): Pro
       for (let at = 0; at < requests; at++) await call(questions[(at * 7) % questions.length]!.question)
       return (server.processorMillis() - before) / requests
     }
-    for (const call of Object.values(calls)) await millisOf(call)
+    for (let round = 0; round < warmRounds; round++) for (const call of Object.values(calls)) await millisOf(call)
     const beyond: Array<number> = []
     const searches: Array<number> = []
     for (let round = 0; round < rounds; round++) {

@@ -17,6 +17,7 @@ import type { MemoryVector } from "../store/Commit.ts"
 import type {
   ConversationContext,
   ConversationScope,
+  MessagePlace,
   PendingCount,
   ScopedReading,
   StoredMessages
@@ -352,7 +353,7 @@ export interface Stored {
 /** When messages of conversations were said, ISO 8601, in their order; undefined: it is not stored. */
 export interface Said {
   readonly _tag: "Said"
-  readonly messages: ReadonlyArray<{ readonly scope: ConversationScope; readonly key: string }>
+  readonly messages: ReadonlyArray<MessagePlace>
 }
 
 /** Latest live memories that were extracted from messages of a conversation, by the keys of these; at most `limit`. */

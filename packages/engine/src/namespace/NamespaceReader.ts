@@ -53,7 +53,6 @@ import { cutsOf } from "../text/Passages.ts"
 import type { EventPage } from "../store/MemoryEvents.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import {
-  scopeText,
   type ConversationContext,
   type ConversationScope,
   type PendingCount,
@@ -346,17 +345,14 @@ export class NamespaceReader {
 
   said(messages: Said["messages"], nowMillis: number): Effect.Effect<ReadonlyArray<string | undefined>, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      const stored = new Map<string, StoredMessages>()
-      for (const [scope, same] of Map.groupBy(messages, (message) => scopeText(message.scope))) {
-        const keys = new Set(same.map(({ key }) => key))
-        stored.set(scope, yield* this.storedMessages(same[0]!.scope, [...keys]))
-      }
-      return yield* Effect.forEach(messages, (message) => {
-        const id = stored.get(scopeText(message.scope))?.get(message.key)
-        return id === undefined
-          ? Effect.succeed(undefined)
-          : Effect.map(this.find(id, nowMillis), (found) => found?.when)
+      const slots = yield* this.#store.conversations.slots(messages)
+      const table = this.#at(nowMillis)
+      const places = slots.flatMap((slot) => {
+        const row = slot === undefined || !table.isLive(slot) ? undefined : table.row(slot)
+        return row === undefined ? [] : [{ id: row.id, slot: row.slot }]
       })
+      const found = new Map((yield* this.versions(places)).map(({ id, when }) => [id, when]))
+      return slots.map((slot) => found.get(table.row(slot ?? -1)?.id ?? ""))
     })
   }
 

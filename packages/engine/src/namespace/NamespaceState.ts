@@ -157,53 +157,61 @@ export class NamespaceState {
 
 const isOfRecord = ({ _tag }: MemoryChange): boolean => _tag === "Put" || _tag === "Patch" || _tag === "Remove"
 
-interface Entry {
-  readonly row: MemoryRow
-  readonly namings: ReadonlyArray<Naming>
-  /** One text for each naming, the same for the same. */
-  readonly keys: ReadonlyArray<string>
+/** One naming, and the memories that tell it, in the order of `inOrder`. */
+interface Told {
+  readonly naming: Naming
+  readonly rows: Array<MemoryRow>
 }
 
 /** Which memories tell names, by subject: derived from the records as they are read and committed, and never stored. */
 class NamingTable {
-  readonly #subjects = new Map<string | undefined, Map<number, Entry>>()
-  readonly #subjectAt = new Map<number, string | undefined>()
+  readonly #subjects = new Map<string | undefined, Map<string, Told>>()
+  readonly #told = new Map<number, { readonly row: MemoryRow; readonly keys: ReadonlyArray<string> }>()
 
   put(row: MemoryRow, namings: ReadonlyArray<Naming>): void {
     this.remove(row.slot)
     if (namings.length === 0) return
-    const entries = this.#subjects.get(row.subjectId) ?? new Map<number, Entry>()
-    const keys = namings.map(({ isAlias, name, of, relation }) => JSON.stringify([name, relation, of, isAlias]))
-    this.#subjects.set(row.subjectId, entries.set(row.slot, { row, namings, keys }))
-    this.#subjectAt.set(row.slot, row.subjectId)
+    const subject = this.#subjects.get(row.subjectId) ?? new Map<string, Told>()
+    this.#subjects.set(row.subjectId, subject)
+    const byKey = new Map(namings.map((naming) => [keyOf(naming), naming]))
+    this.#told.set(row.slot, { row, keys: [...byKey.keys()] })
+    for (const [key, naming] of byKey) {
+      const { rows } = subject.get(key) ?? { rows: [] }
+      if (rows.length === 0) subject.set(key, { naming, rows })
+      const before = rows.findLastIndex((other) => inOrder(timesOf(other), timesOf(row)) <= 0)
+      rows.splice(before + 1, 0, row)
+    }
   }
 
   remove(slot: number): void {
-    if (!this.#subjectAt.has(slot)) return
-    const subject = this.#subjectAt.get(slot)
-    const entries = this.#subjects.get(subject)
-    entries?.delete(slot)
-    if (entries?.size === 0) this.#subjects.delete(subject)
-    this.#subjectAt.delete(slot)
+    const told = this.#told.get(slot)
+    if (told === undefined) return
+    this.#told.delete(slot)
+    const subject = this.#subjects.get(told.row.subjectId)!
+    for (const key of told.keys) {
+      const { rows } = subject.get(key)!
+      rows.splice(rows.indexOf(told.row), 1)
+      if (rows.length === 0) subject.delete(key)
+    }
+    if (subject.size === 0) this.#subjects.delete(told.row.subjectId)
   }
 
   /** What the visible memories of a subject tell, in no order; of what is told again and again the first time and the last. */
   of(subjectId: string | undefined, isVisible: (slot: number) => boolean): ReadonlyArray<ToldNaming> {
-    const found = new Map<string, { first: ToldNaming; last: ToldNaming }>()
-    for (const { keys, namings, row } of this.#subjects.get(subjectId)?.values() ?? []) {
-      if (!isVisible(row.slot)) continue
-      const times = timesOf(row)
-      for (const [index, key] of keys.entries()) {
-        const known = found.get(key)
-        const told = { ...namings[index]!, ...times }
-        if (known === undefined) found.set(key, { first: told, last: told })
-        else if (inOrder(told, known.first) < 0) known.first = told
-        else if (inOrder(told, known.last) > 0) known.last = told
-      }
+    const found: Array<ToldNaming> = []
+    for (const { naming, rows } of this.#subjects.get(subjectId)?.values() ?? []) {
+      const first = rows.find(({ slot }) => isVisible(slot))
+      if (first === undefined) continue
+      found.push({ ...naming, ...timesOf(first) })
+      const last = rows.findLast(({ slot }) => isVisible(slot))!
+      if (last !== first) found.push({ ...naming, ...timesOf(last) })
     }
-    return Array.from(found.values(), ({ first, last }) => (first === last ? [first] : [first, last])).flat()
+    return found
   }
 }
+
+/** The same for the same naming. */
+const keyOf = ({ isAlias, name, of, relation }: Naming): string => JSON.stringify([name, relation, of, isAlias])
 
 /** Facts come first: of a name that has changed or was corrected the latest version alone is visible. */
 const timesOf = ({ createdAt, createdSeq, eventAt, message }: MemoryRow) => ({

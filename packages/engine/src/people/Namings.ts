@@ -18,14 +18,15 @@ export interface Naming {
   readonly isAlias?: boolean | undefined
 }
 
-/** A naming, and its place: milliseconds, and the order of insertion. */
-export interface ToldNaming extends Naming {
+/** A place: milliseconds, and the order of insertion. */
+interface SaidAt {
   readonly at: number
   readonly seq: number
 }
 
-/** By their places. */
-export const inOrder = (one: ToldNaming, other: ToldNaming): number => one.at - other.at || one.seq - other.seq
+export interface ToldNaming extends Naming, SaidAt {}
+
+export const inOrder = (one: SaidAt, other: SaidAt): number => one.at - other.at || one.seq - other.seq
 
 interface Told {
   readonly kind: string

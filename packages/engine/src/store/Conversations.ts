@@ -115,6 +115,11 @@ export type ConversationChange = ConversationAdvance | ConversationErasure
 /** By key of the message: the id of its memory, undefined if that is gone. */
 export type StoredMessages = ReadonlyMap<string, string | undefined>
 
+export interface MessagePlace {
+  readonly scope: ConversationScope
+  readonly key: string
+}
+
 export interface Conversations {
   /** Lower bound of the next expiry of a turn or a summary; undefined when none expires. */
   readonly nextExpiry: number | undefined
@@ -128,6 +133,8 @@ export interface Conversations {
   ) => Effect.Effect<ReadonlySet<string>, StoreError>
   /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
   readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
+  /** Slots of the memories that these messages were stored as, in their order. */
+  readonly slots: (messages: ReadonlyArray<MessagePlace>) => Effect.Effect<ReadonlyArray<number | undefined>, StoreError>
   /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
   /** Extractions that are to follow, oldest first and then those that read again, beginning behind a place. */

@@ -273,6 +273,7 @@ const conversationsOver = (stored: SqliteConversations, line: CopyLine): Convers
   isErasedSince: (scope, mark) => stored.isErasedSince(scope, mark),
   processed: (scope, keys) => stored.processed(scope, keys),
   stored: (scope, keys) => stored.stored(scope, keys),
+  slots: (messages) => stored.slots(messages),
   nextPosition: (scope) => stored.nextPosition(scope),
   pendingReadings: (limit, after) => stored.pendingReadings(limit, after),
   finds: (erasure) => stored.finds(erasure),

@@ -16,6 +16,7 @@ import {
   type Conversations,
   type ConversationScope,
   type KeptTurn,
+  type MessagePlace,
   type PendingCount,
   type ScopedReading,
   type StoredMessages
@@ -99,6 +100,15 @@ export class SqliteConversations implements Conversations {
           return mark === undefined ? [] : [[key, textOf(mark["id"])] as const]
         })
       )
+    })
+  }
+
+  slots(messages: ReadonlyArray<MessagePlace>): Effect.Effect<ReadonlyArray<number | undefined>, StoreError> {
+    return guarded(() => {
+      const asked = JSON.stringify(messages.map(({ key, scope }) => [scopeText(scope), key]))
+      const rows = this.#database.prepare(slotsSql).allArrays(asked)
+      const slots = new Map(rows.map(([at, slot]) => [Number(at), Number(slot)]))
+      return messages.map((_, at) => slots.get(at))
     })
   }
 
@@ -319,6 +329,10 @@ const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read
 const countPositionSql = `UPDATE conversation SET ${setColumns({ next_position: "?1" })} WHERE id = ?2 AND next_position < ?1`
 const storedSql = `SELECT memory.id AS id FROM conversation_mark LEFT JOIN memory ON memory.id = conversation_mark.memory
   WHERE conversation = ? AND key = ? AND conversation_mark.memory IS NOT NULL`
+const slotsSql = `SELECT asked.key, memory.slot FROM json_each(?1) AS asked
+  JOIN conversation ON conversation.scope = asked.value ->> 0
+  JOIN conversation_mark AS mark ON mark.conversation = conversation.id AND mark.key = asked.value ->> 1
+  JOIN memory ON memory.id = mark.memory`
 const turnsSql = `SELECT key, role, name, content, sent_at, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`
