@@ -43,7 +43,10 @@ const search = (
   const query = weighQuery(terms, sumStatistics(open.map(({ index, allowed }) => index.statistics(terms, allowed))))
   const candidates = open.flatMap(({ memories, index, allowed }) => {
     const scores = index.score(query, allowed)
-    const lexical = scores.top(listLength, (left, right) => newerFirst(memories[left]!, memories[right]!))
+    const lexical = scores.top(listLength, {
+      timeOf: (slot) => memories[slot]!.createdAt,
+      before: (left, right) => newerFirst(memories[left]!, memories[right]!)
+    })
     const dense = memories
       .flatMap((memory, slot) =>
         memory.isVisible && memory.cosine !== undefined ? [{ slot, memory, cosine: memory.cosine }] : []

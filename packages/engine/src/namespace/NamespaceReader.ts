@@ -138,7 +138,7 @@ export class NamespaceReader {
       candidates.push(...this.#candidates(hits.slots, hits.scores, scores, queryVectors))
       plans.push({ namespace: this.#store.key.tag, model, ...plan })
     }
-    const others = scores.top(candidatesMax, table.newestFirst).filter((slot) => !found.has(slot))
+    const others = scores.top(candidatesMax, table.newerFirst).filter((slot) => !found.has(slot))
     candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
     this.#addAround(candidates, allowed, queryVectors)
     if (this.#indexBacklog > 0) this.#learnDue()
@@ -153,7 +153,7 @@ export class NamespaceReader {
       const allowed = table.searchable(filter)
       const scores = this.#state.lexical.score(query, allowed, this.#sharing(filter))
       const plans: Array<NamespacePlan> = []
-      const slots = new Set(scores.top(candidatesMax, table.newestFirst))
+      const slots = new Set(scores.top(candidatesMax, table.newerFirst))
       for (const [model, vector] of vectors) {
         const sizes = { certain, kept: candidatesMax }
         const found = this.#state.vectors.index(model)?.searchStrict(vector, sizes, allowed)

@@ -7,7 +7,7 @@
 import { Limits } from "@muniment/domain/Limits"
 import type { Passage } from "../text/Passages.ts"
 import { comparableCosine, evidenceOf, orderOf, relevanceOf, scoreTermsOf } from "./Evidence.ts"
-import { best, first } from "./TopSlots.ts"
+import { best, type TieOrder } from "./TopSlots.ts"
 import type { CosineSpread, Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
 export interface Candidate extends ScoredCandidate {
@@ -66,9 +66,10 @@ export const fusionOf = <C extends Candidate>(
       const inOrder = (left: Scored<C>, right: Scored<C>): number =>
         right.order - left.order || newerFirst(left.candidate, right.candidate)
       const judge = (one: Scored<C>) => judged(one, asked)
-      if (minRelevance === 0) return first(memories, limit, inOrder).map(judge)
-      const relevant = memories.map(judge).filter(({ relevance }) => relevance >= minRelevance)
-      return first(relevant, limit, inOrder)
+      const pageOf = <S extends Scored<C>>(all: ReadonlyArray<S>) =>
+        best(all, limit, ({ order }) => order, newerScored).toSorted(inOrder)
+      if (minRelevance === 0) return pageOf(memories).map(judge)
+      return pageOf(memories.map(judge).filter(({ relevance }) => relevance >= minRelevance))
     }
   }
 }
@@ -140,8 +141,8 @@ export const shortlist = <C extends Candidate>(
   const byModel = Map.groupBy(candidates.filter(isComparable), (candidate) => candidate.modelId ?? modelId)
   return [
     ...new Set([
-      ...best(matched, candidatesMax, ({ lexicalScore }) => lexicalScore, newerFirst),
-      ...[...byModel.values()].flatMap((same) => best(same, candidatesMax, ({ cosine }) => cosine ?? -1, newerFirst))
+      ...best(matched, candidatesMax, ({ lexicalScore }) => lexicalScore, newer),
+      ...[...byModel.values()].flatMap((same) => best(same, candidatesMax, ({ cosine }) => cosine ?? -1, newer))
     ])
   ]
 }
@@ -175,5 +176,11 @@ export const newerFirst = (
   left: Pick<Candidate, "id" | "createdAt">,
   right: Pick<Candidate, "id" | "createdAt">
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
+
+const newer: TieOrder<Candidate> = { timeOf: ({ createdAt }) => createdAt, before: newerFirst }
+const newerScored: TieOrder<Scored<Candidate>> = {
+  timeOf: ({ candidate }) => candidate.createdAt,
+  before: (left, right) => newerFirst(left.candidate, right.candidate)
+}
 
 export const olderFirst: typeof newerFirst = (left, right) => newerFirst(right, left)

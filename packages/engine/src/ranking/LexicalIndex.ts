@@ -15,7 +15,7 @@ import { latinMarks } from "../text/LanguageStems.ts"
 import { VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
 import { COLUMNS, columnsLength, type MemoryColumns } from "../text/MemoryText.ts"
 import { PostingCache, POSTINGS_CACHED_MIN, POSTINGS_CACHED_PER_DOCUMENT, PostingList } from "./PostingCache.ts"
-import { topSlots } from "./TopSlots.ts"
+import { topSlots, type TieOrder } from "./TopSlots.ts"
 
 export interface LexicalHit {
   /** BM25F; 0 if no term of the query occurs. */
@@ -26,11 +26,8 @@ export interface LexicalHit {
 /** Scores of one query, in scratch arrays of the index: valid until its next `score`, `put` or `remove`. */
 export interface LexicalScores {
   readonly of: (slot: number) => LexicalHit
-  /**
-   * The best `limit` slots that match at least one term, in no order. Equal scores are told apart by `before(a, b) < 0`,
-   * a total order that must not depend on slots.
-   */
-  readonly top: (limit: number, before: (left: number, right: number) => number) => ReadonlyArray<number>
+  /** The best `limit` slots that match at least one term, in no order. The order of ties must not depend on slots. */
+  readonly top: (limit: number, ties: TieOrder<number>) => ReadonlyArray<number>
 }
 
 /**
@@ -163,9 +160,9 @@ export class LexicalIndex {
         guard()
         return { score: this.#scores[slot] ?? 0, matchedTerms: this.#matches[slot] ?? 0 }
       },
-      top: (limit, before) => {
+      top: (limit, ties) => {
         guard()
-        return topSlots(this.#touched.subarray(0, this.#touchedCount), this.#scores, limit, before)
+        return topSlots(this.#touched.subarray(0, this.#touchedCount), this.#scores, limit, ties)
       }
     }
   }

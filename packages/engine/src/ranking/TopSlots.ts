@@ -3,60 +3,54 @@
  * cut at the k-th score.
  */
 
-/** In no order; of equal scores those with `before(a, b) < 0` come before others. Scores are not negative. */
+/** Which of equal scores come first: those with the greater `timeOf`, then those with `before(a, b) < 0`. */
+export interface TieOrder<A> {
+  readonly timeOf: (item: A) => number
+  readonly before: (left: A, right: A) => number
+}
+
+/** In no order. Scores are not negative. */
 export const topSlots = (
   slots: Uint32Array,
   scores: Float64Array,
   limit: number,
-  before: (left: number, right: number) => number
+  ties: TieOrder<number>
 ): ReadonlyArray<number> => {
   if (slots.length <= limit) return Array.from(slots)
   const floor = floorOf(slots.subarray(0, floorSlotsMax), scores, limit)
   const near: Array<number> = []
   for (let at = 0; at < slots.length; at++) if (scores[slots[at]!]! >= floor) near.push(slots[at]!)
-  return best(near, limit, (slot) => scores[slot]!, before)
+  return best(near, limit, (slot) => scores[slot]!, ties)
 }
 
-/** The best in no order: they are sorted by something else later, so only the score at the cut is needed. */
+/** In no order: the score at the cut is found, so that only what is equal there is compared. */
 export const best = <A>(
   items: ReadonlyArray<A>,
   limit: number,
   scoreOf: (item: A) => number,
-  compare: (left: A, right: A) => number
+  { before, timeOf }: TieOrder<A>
 ): ReadonlyArray<A> => {
-  if (items.length <= limit) return items
-  const scores = new Float64Array(items.length)
-  for (let at = 0; at < scores.length; at++) scores[at] = scoreOf(items[at]!)
-  const cut = scores.toSorted()[items.length - limit] ?? Infinity
+  const byScore = cut(items, limit, scoreOf)
+  const byTime = cut(byScore.equals, limit - byScore.kept.length, timeOf)
+  const room = limit - byScore.kept.length - byTime.kept.length
+  const { equals } = byTime
+  return [...byScore.kept, ...byTime.kept, ...(equals.length > room ? equals.toSorted(before).slice(0, room) : equals)]
+}
+
+/** Those above the value that the last of `limit` has, and those that have it. */
+const cut = <A>(items: ReadonlyArray<A>, limit: number, valueOf: (item: A) => number) => {
   const kept: Array<A> = []
   const equals: Array<A> = []
-  for (let at = 0; at < scores.length; at++) {
-    if (scores[at]! > cut) kept.push(items[at]!)
-    else if (scores[at] === cut) equals.push(items[at]!)
+  const values = new Float64Array(items.length)
+  for (let at = 0; at < values.length; at++) values[at] = valueOf(items[at]!)
+  const least = items.length > limit ? values.toSorted()[items.length - limit] : -Infinity
+  if (least === undefined) return { kept, equals }
+  for (let at = 0; at < values.length; at++) {
+    if (values[at]! > least) kept.push(items[at]!)
+    else if (values[at] === least) equals.push(items[at]!)
   }
-  return kept.concat(first(equals, limit - kept.length, compare))
+  return { kept, equals }
 }
-
-/** The first `limit` in the order of `compare`; does not sort all of 200 candidates for a page of 10. */
-export const first = <A>(
-  items: ReadonlyArray<A>,
-  limit: number,
-  compare: (left: A, right: A) => number
-): ReadonlyArray<A> => {
-  if (limit * insertionShare > items.length) return items.toSorted(compare).slice(0, limit)
-  const kept: Array<A> = []
-  for (const item of items) {
-    if (kept.length === limit && (limit === 0 || compare(kept[limit - 1]!, item) <= 0)) continue
-    let at = kept.length
-    while (at > 0 && compare(kept[at - 1]!, item) > 0) at--
-    kept.splice(at, 0, item)
-    if (kept.length > limit) kept.pop()
-  }
-  return kept
-}
-
-/** If `limit` is at most this fraction of the items (1/8), insertion is cheaper than sorting. */
-const insertionShare = 8
 
 /** Slots sampled for the floor; more would cost more than they save. */
 const floorSlotsMax = 4_096

@@ -13,8 +13,11 @@ describe("the best of scored slots", () => {
         (steps, limit) => {
           const scores = Float64Array.from(steps, (step) => step / 7)
           const slots = Uint32Array.from(steps, (_, at) => at)
-          const best = [...slots].sort((left, right) => scores[right]! - scores[left]! || oldestFirst(left, right))
-          const found = [...topSlots(slots, scores, limit, oldestFirst)].sort(oldestFirst)
+          const timeOf = (slot: number) => (slot * 7) % 11
+          const best = [...slots].sort(
+            (left, right) => scores[right]! - scores[left]! || timeOf(right) - timeOf(left) || oldestFirst(left, right)
+          )
+          const found = [...topSlots(slots, scores, limit, { timeOf, before: oldestFirst })].sort(oldestFirst)
           expect(found).toEqual(best.slice(0, limit).sort(oldestFirst))
         }
       ),
