@@ -8,7 +8,7 @@
 import { parseArgs } from "node:util"
 import { barChart, lineChart } from "../kit/Chart.ts"
 import { machineFacts } from "../kit/Machine.ts"
-import { reportText, type Goal, type ReportTable, type SuiteOptions, type SuiteReport } from "../kit/Report.ts"
+import { figure, reportText, type Goal, type ReportTable, type SuiteOptions, type SuiteReport } from "../kit/Report.ts"
 import { answerHelp } from "../Usage.ts"
 import { measureMixed, type MixedResult } from "./mixed.ts"
 import { measureNamespaces, type NamespacesResult } from "./namespaces.ts"
@@ -167,25 +167,36 @@ const ratiosOf = (writes: ReadonlyArray<WriteResult>, mixed: MixedResult | undef
   return ratios
 }
 
-const writesTable = (writes: ReadonlyArray<WriteResult>): ReportTable => ({
-  title: "Durable writes",
-  columns: ["", "store", "memories a second", "until in the files", "syncs a write", "p50 ms", "p99 ms"],
-  rows: writes.map((write) => [
-    write.name,
-    write.store,
-    write.memoriesPerSecond,
-    write.sustainedPerSecond,
-    write.syncs ?? "",
-    write.p50Millis,
-    write.p99Millis
-  ])
-})
+const writesTable = (writes: ReadonlyArray<WriteResult>): ReportTable => {
+  const others = [...new Set(writes.map(({ store }) => store))].filter((store) => store !== writes[0]?.store)
+  return {
+    title: "Durable writes: memories a second",
+    columns: [writes[0]?.store ?? "", "acknowledged", "until in the files", "syncs a write", "p50, p99 ms", ...others],
+    rows: [...Map.groupBy(writes, ({ name }) => name)].map(([name, [own, ...rest]]) => [
+      name,
+      own!.memoriesPerSecond,
+      own!.sustainedPerSecond,
+      own!.syncs ?? "",
+      `${figure(own!.p50Millis)}, ${figure(own!.p99Millis)}`,
+      ...others.map((store) => rest.find((write) => write.store === store)?.sustainedPerSecond ?? "")
+    ])
+  }
+}
 
-const searchesTable = (searches: ReadonlyArray<SearchResult>): ReportTable => ({
-  title: "Searches, the encoder left out",
-  columns: ["memories", "filter", "p50 ms", "p99 ms", "CPU ms"],
-  rows: searches.map((search) => [search.memories, search.name, search.p50Millis, search.p99Millis, search.cpuMillis])
-})
+const searchesTable = (searches: ReadonlyArray<SearchResult>): ReportTable => {
+  const filters = [...new Set(searches.map(({ name }) => name))]
+  return {
+    title: "Searches, the encoder left out: p50, p99 and CPU ms",
+    columns: ["memories", ...filters.map((name) => `filter: ${name}`)],
+    rows: [...Map.groupBy(searches, ({ memories }) => memories)].map(([memories, rows]) => [
+      memories,
+      ...filters.map((filter) => {
+        const row = rows.find(({ name }) => name === filter)
+        return row === undefined ? "" : [row.p50Millis, row.p99Millis, row.cpuMillis].map(figure).join(", ")
+      })
+    ])
+  }
+}
 
 const mixedTable = ({ idle, importedPerSecond, importing, memories }: MixedResult): ReportTable => ({
   title: `Searches in ${memories.toLocaleString("en-US")} memories during an import into the same namespace`,

@@ -9,7 +9,6 @@ import type { Job, Sample } from "./Jobs.ts"
 export interface Figures {
   readonly p50Millis: number
   readonly p99Millis: number
-  readonly p999Millis: number
   /** Memories or searches, median of the rounds. */
   readonly perSecond: number
   /** Of the server, for one memory or search. */
@@ -26,7 +25,6 @@ export const figuresOf = (samples: ReadonlyArray<Sample>, perRequest: number): F
   return {
     p50Millis: quantile(all, 0.5),
     p99Millis: quantile(all, 0.99),
-    p999Millis: quantile(all, 0.999),
     perSecond: median(samples.map(({ millis, seconds }) => (millis.length * perRequest) / seconds)),
     processorMillis: processorMillis / (all.length * perRequest),
     count: all.length
@@ -50,22 +48,26 @@ export const ratio = (ours: ReadonlyArray<Sample>, peer: ReadonlyArray<Sample>, 
   )
 }
 
-export const jobTable = (job: Job, samples: ReadonlyMap<string, ReadonlyArray<Sample>>, ours: string): ReportTable => {
-  const own = samples.get(ours) ?? []
+/** A row for each job: our figures, and how many times faster we are than each peer, at p50 and in throughput. */
+export const jobsTable = (
+  jobs: ReadonlyArray<Job>,
+  samples: Samples,
+  ours: string
+): Pick<ReportTable, "columns" | "rows"> => {
+  const peers = [...new Set(jobs.flatMap(({ id }) => [...(samples.get(id)?.keys() ?? [])]))].filter(
+    (name) => name !== ours
+  )
   return {
-    title: `${job.title[0]!.toUpperCase()}${job.title.slice(1)}`,
-    columns: ["", "p50 ms", "p99 ms", "p99.9 ms", "a second", "processor ms", "ours faster at p50", "ours, throughput"],
-    rows: [...samples].map(([name, rounds]) => {
-      const { p50Millis, p99Millis, p999Millis, perSecond, processorMillis, count } = figuresOf(rounds, job.perRequest)
-      return [
-        name,
-        p50Millis,
-        count < p99CountMin ? "" : p99Millis,
-        count < p999CountMin ? "" : p999Millis,
-        perSecond,
-        processorMillis,
-        ...(name === ours ? ["", ""] : [`${times(own, rounds, "latency")} x`, `${times(own, rounds, "throughput")} x`])
-      ]
+    columns: ["", "p50 ms", "p99 ms", "a second", "processor ms", ...peers.map((name) => `against ${name}`)],
+    rows: jobs.map(({ id, perRequest, title }) => {
+      const rounds = samples.get(id)
+      const own = rounds?.get(ours) ?? []
+      const { p50Millis, p99Millis, perSecond, processorMillis, count } = figuresOf(own, perRequest)
+      const ratios = peers.map((name) => {
+        const peer = rounds?.get(name)
+        return peer === undefined ? "" : `${times(own, peer, "latency")}, ${times(own, peer, "throughput")}`
+      })
+      return [title, p50Millis, count < p99CountMin ? "" : p99Millis, perSecond, processorMillis, ...ratios]
     })
   }
 }
@@ -94,7 +96,6 @@ export const leadColumns = ["", "ahead of us", "p50", "p99", "throughput", "proc
 
 /** Fewer samples have no such quantile. */
 const p99CountMin = 100
-const p999CountMin = 1_000
 
 const rate = ({ millis, seconds }: Sample): number => millis.length / seconds
 const times = (ours: ReadonlyArray<Sample>, peer: ReadonlyArray<Sample>, measure: Measure): string =>

@@ -5,7 +5,7 @@ import { figure, type Goal, type ReportTable, type SuiteReport } from "../kit/Re
 import type { Contestant } from "./Contestant.ts"
 import { muniment } from "./contestants/Muniment.ts"
 import { batchSize, subjectCount, type Corpus } from "./Corpus.ts"
-import { figuresOf, jobTable, leadColumns, peerLeads, ratio, type Measure } from "./Figures.ts"
+import { figuresOf, jobsTable, leadColumns, peerLeads, ratio, type Measure } from "./Figures.ts"
 import type { Outcome } from "./Outcome.ts"
 import { passagesOf, type Sizes } from "./Plan.ts"
 import { requestStage, stageMeans } from "./Stages.ts"
@@ -45,18 +45,18 @@ export const reportOf = (findings: SuiteFindings): SuiteReport => {
     pictures: [pictureOf(given)],
     tables: [
       traitsTable(findings),
-      ...given.jobs.map((job) => jobTable(job, given.samples.get(job.id)!, ours)),
-      stagesTable(given),
-      ...model.jobs.map((job) => {
-        const table = jobTable(job, model.samples.get(job.id)!, ours)
-        return { ...table, title: `With the model: ${job.title}` }
-      }),
-      leadsTable(given)
+      { title: "Vectors given", ...jobsTable(given.jobs, given.samples, ours), note: ratiosNote },
+      { title: "With the model", ...jobsTable(model.jobs, model.samples, ours) },
+      leadsTable(given),
+      stagesTable(given)
     ],
     ratios: Object.fromEntries(watchedRatios(given)),
     unavailable: given.missing.map(({ name, reason }) => ({ part: `against ${name}`, reason }))
   }
 }
+
+const ratiosNote =
+  "Figures are Muniment's. Against a peer: how many times faster Muniment is at p50, and how many times more it does a second."
 
 const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
   `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions.`,

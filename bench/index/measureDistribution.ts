@@ -24,9 +24,6 @@ export interface StrictRow {
   readonly autoRecall: number
   readonly strictRecall: number
   readonly certifiedShare: number
-  /** Vectors read from the file: median, and most. */
-  readonly read: number
-  readonly readMost: number
   readonly autoMicros: number
   readonly strictMicros: number
   /** Strict by auto, in the same round. */
@@ -139,16 +136,13 @@ const verified = (set: VectorSet, strict: StrictIndex, k: number, allowed: Bitma
   const truth = truthOf(set, k, allowed)
   const answers = queriesOf(set).map((query) => strict.search(query, k, allowed))
   const auto = queriesOf(set).map((query) => strict.searchByDefault(query, k, allowed))
-  const read = answers.map((answer) => answer.read)
   return {
     autoRecall: recallOf(truth, auto),
     strictRecall: recallOf(
       truth,
       answers.map(({ slots }) => slots)
     ),
-    certifiedShare: answers.filter(({ isCertified }) => isCertified).length / answers.length,
-    read: median(read),
-    readMost: Math.max(...read)
+    certifiedShare: answers.filter(({ isCertified }) => isCertified).length / answers.length
   }
 }
 

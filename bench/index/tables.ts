@@ -16,8 +16,11 @@ export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
   const dimension = `${dims} dimensions, local intrinsic dimension ${figures.intrinsicDimension.toFixed(1)}`
   return [
     { ...searchTable(figures), title: `${label}: search, k 10`, note: dimension },
-    { ...curveTable(figures), title: `${label}: recall against latency` },
-    { ...filterTable(figures), title: `${label}: filters (p50 us, recall)` },
+    {
+      ...filterTable(figures),
+      title: `${label}: filters, p50 us`,
+      note: `In brackets recall, where it is below ${recallGoal}.`
+    },
     { ...writeTable(figures), title: `${label}: writes, memory, opening` }
   ]
 }
@@ -76,17 +79,6 @@ const searchTable = ({ curves }: SetFigures): Columns => ({
   })
 })
 
-const curveTable = ({ curves }: SetFigures): Columns => ({
-  columns: ["engine", "knob", "knob value: recall@10 at p50 us"],
-  rows: curves
-    .filter(({ points }) => points.length > 1)
-    .map(({ name, knob, points }) => [
-      name,
-      knob,
-      points.map(({ width, recall, p50Micros }) => `${width}: ${recall.toFixed(4)} at ${figure(p50Micros)}`).join("; ")
-    ])
-})
-
 const filterTable = ({ filters }: SetFigures): Columns => {
   const kinds = [...new Set(filters.map(({ filter }) => filterText(filter)))]
   const engines = [...Map.groupBy(filters, ({ name, filterKind }) => `${name} (${filterKind})`)]
@@ -96,7 +88,8 @@ const filterTable = ({ filters }: SetFigures): Columns => {
       engine,
       ...kinds.map((kind) => {
         const row = rows.find(({ filter }) => filterText(filter) === kind)
-        return row === undefined ? "" : `${figure(row.p50Micros)}, ${row.recall.toFixed(3)}`
+        if (row === undefined) return ""
+        return `${figure(row.p50Micros)}${row.recall < recallGoal ? ` (${row.recall.toFixed(3)})` : ""}`
       })
     ])
   }
@@ -113,8 +106,7 @@ const writeTable = ({ set, curves, builds, adds, replacements, churns, cold, mem
       "build s",
       "upserts /s",
       "replacements /s",
-      `churn of ${share * 100} %: recall`,
-      "p50 us",
+      `recall after churn of ${share * 100} %`,
       "bytes a vector",
       "cold open ms",
       "file, bytes a vector"
@@ -129,8 +121,7 @@ const writeTable = ({ set, curves, builds, adds, replacements, churns, cold, mem
         number(of(builds)?.millis, 1 / 1_000),
         number(of(adds)?.perSecond),
         number(of(replacements)?.perSecond),
-        churned === undefined ? "" : `${churned.recallBefore.toFixed(4)} to ${churned.recallAfter.toFixed(4)}`,
-        churned === undefined ? "" : `${figure(churned.microsBefore)} to ${figure(churned.microsAfter)}`,
+        churned?.recallAfter.toFixed(4) ?? "",
         number(of(memory)?.bytesPerVector),
         number(opened?.millis),
         number(opened?.bytes, 1 / set.count)

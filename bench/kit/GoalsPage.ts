@@ -14,7 +14,7 @@ export interface SuiteRuns {
 export const goalsPage = (suites: ReadonlyArray<SuiteRuns>): string =>
   [
     "# Where the goals of speed stand",
-    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, and the least and the most of them. What each figure is made of, and where a peer is better, is in the report of its suite.",
+    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, the least and the most of them.",
     ...suites.map(section)
   ].join("\n\n") + "\n"
 

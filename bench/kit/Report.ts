@@ -98,7 +98,7 @@ export const reportText = (report: SuiteReport, when: Date, links: ReadonlyArray
     `# ${report.title}`,
     `\`${report.command}\`, ${when.toISOString().slice(0, 10)}. ${machineText(report.machine)}.`,
     ...(report.notes.length === 0 ? [] : [report.notes.map((note) => `- ${note}`).join("\n")]),
-    ...(report.goals.length === 0 ? [] : [`## Goals\n\n${goalsText(report.goals)}`]),
+    ...(report.goals.length === 0 ? [] : [`## Goals\n\n${measuredGoals(report.goals)}`]),
     ...(links.length === 0 ? [] : [links.join("\n\n")]),
     ...report.tables.map(tableSection)
   ].join("\n\n") + "\n"
@@ -106,13 +106,23 @@ export const reportText = (report: SuiteReport, when: Date, links: ReadonlyArray
 const tableSection = ({ title, columns, rows, note }: ReportTable): string =>
   `## ${title}\n\n${tableText(columns, rows)}${note === undefined ? "" : `\n\n${note}`}`
 
+/** A report covers some sizes of a suite: goals of the others are only counted, unless their note says why. */
+const measuredGoals = (goals: ReadonlyArray<Goal>): string => {
+  const shown = goals.filter((goal) => verdictOf(goal) !== "not measured" || (goal.note ?? "") !== "")
+  const left = goals.length - shown.length
+  return [
+    ...(shown.length === 0 ? [] : [goalsText(shown)]),
+    ...(left === 0 ? [] : [`Not measured in this run: ${left} other goals of the suite.`])
+  ].join("\n\n")
+}
+
 export const goalsText = (goals: ReadonlyArray<Goal>): string =>
   tableText(
     ["goal", "wanted", "found", "", "note"],
     goals.map((goal) => [
       goal.name,
-      `${goal.bound} ${goal.wanted} ${goal.unit}`,
-      goal.found === undefined ? "" : `${figure(goal.found)} ${goal.unit}`,
+      `${goal.bound} ${goal.wanted} ${goal.unit}`.trimEnd(),
+      goal.found === undefined ? "" : `${figure(goal.found)} ${goal.unit}`.trimEnd(),
       verdictOf(goal),
       goal.note ?? ""
     ])
@@ -121,10 +131,10 @@ export const goalsText = (goals: ReadonlyArray<Goal>): string =>
 export const tableText = (
   columns: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string | number>>
-): string =>
-  [columns, columns.map(() => "---"), ...rows]
-    .map((row) => `| ${row.map((cell) => (typeof cell === "number" ? figure(cell) : cell)).join(" | ")} |`)
-    .join("\n")
+): string => [tableLine(columns), `|${"---|".repeat(columns.length)}`, ...rows.map(tableLine)].join("\n")
+
+const tableLine = (row: ReadonlyArray<string | number>): string =>
+  `| ${row.map((cell) => (typeof cell === "number" ? figure(cell) : cell)).join(" | ")} |`
 
 /** Three significant digits, thousands set apart: 0.0512, 12.3, 48,200. */
 export const figure = (value: number): string => {

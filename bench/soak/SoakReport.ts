@@ -153,14 +153,7 @@ export const soakReport = (options: {
     command,
     machine,
     notes: [`Verdict: ${runVerdict(samples, findings)}.`, ...notes],
-    tables: [
-      { title: "What changed over the run", columns: findingColumns, rows: findingRows(findings) },
-      {
-        title: "Every sample",
-        columns: Object.keys(samples[0] ?? {}),
-        rows: samples.map((sample) => Object.values(sample))
-      }
-    ],
+    tables: [{ title: "What changed over the run", columns: findingColumns, rows: findingRows(findings) }],
     goals: [],
     pictures: [
       lineChart({
