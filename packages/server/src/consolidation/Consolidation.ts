@@ -80,15 +80,7 @@ export interface RunReport extends Omit<ConsolidationRun, "done"> {
 
 const make = Effect.gen(function* () {
   const { consolidate } = yield* Consolidator
-  const parts: Parts = {
-    host: yield* NamespaceHost,
-    directory: yield* NamespaceDirectory,
-    log: yield* ConsolidationLog,
-    embedding: yield* TextEmbedding,
-    clock: yield* JobClock,
-    groupsOf: yield* makeNearGroups,
-    ids: new MemoryIds()
-  }
+  const parts = yield* makeParts
   const turns = yield* Semaphore.make(1)
   const due = new Map<NamespaceTag, number>()
   const service = {
@@ -147,15 +139,17 @@ const off = new Conflict({
   error: "memories are not consolidated: set MUNIMENT_CONSOLIDATE to on, with a language model"
 })
 
-interface Parts {
-  readonly host: NamespaceHost["Service"]
-  readonly directory: NamespaceDirectory["Service"]
-  readonly log: ConsolidationLog["Service"]
-  readonly embedding: TextEmbedding["Service"]
-  readonly clock: JobClock["Service"]
-  readonly groupsOf: Effect.Success<typeof makeNearGroups>
-  readonly ids: MemoryIds
-}
+const makeParts = Effect.all({
+  host: NamespaceHost,
+  directory: NamespaceDirectory,
+  log: ConsolidationLog,
+  embedding: TextEmbedding,
+  clock: JobClock,
+  groupsOf: makeNearGroups,
+  ids: Effect.sync(() => new MemoryIds())
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 type ModelParts = Parts & { readonly consolidate: NonNullable<Consolidator["Service"]["consolidate"]> }
 

@@ -59,13 +59,7 @@ export interface KnownFacts {
 export type SubjectFacts = Effect.Success<typeof makeSubjectFacts>
 
 export const makeSubjectFacts = Effect.gen(function* () {
-  const parts: Parts = {
-    host: yield* NamespaceHost,
-    searcher: yield* MemorySearch,
-    directory: yield* NamespaceDirectory,
-    registry: yield* SchemaRegistry,
-    people: yield* makePeople
-  }
+  const parts = yield* makeParts
   return {
     /** The newest `limit` of them. */
     newest: (caller: Identity, scope: SubjectScope, limit: number) => newest(parts, caller, scope, limit),
@@ -85,13 +79,15 @@ export const makeSubjectFacts = Effect.gen(function* () {
   }
 })
 
-interface Parts {
-  readonly host: NamespaceHost["Service"]
-  readonly searcher: MemorySearch["Service"]
-  readonly directory: NamespaceDirectory["Service"]
-  readonly registry: SchemaRegistry["Service"]
-  readonly people: Effect.Success<typeof makePeople>
-}
+const makeParts = Effect.all({
+  host: NamespaceHost,
+  searcher: MemorySearch,
+  directory: NamespaceDirectory,
+  registry: SchemaRegistry,
+  people: makePeople
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const newest = Effect.fnUntraced(function* (parts: Parts, caller: Identity, scope: SubjectScope, limit: number) {
   const page = yield* listed(parts, caller, scope, {}, limit)

@@ -61,20 +61,17 @@ export class ChargedCalls extends Context.Service<
   )
 }
 
-interface Parts {
-  readonly ledger: Ledger["Service"]
-  readonly desk: PaymentDesk["Service"]
-  readonly directory: NamespaceDirectory["Service"]
-  readonly host: NamespaceHost["Service"]
-}
+const makeParts = Effect.all({
+  ledger: Ledger,
+  desk: PaymentDesk,
+  directory: NamespaceDirectory,
+  host: NamespaceHost
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const make = Effect.gen(function* () {
-  const parts: Parts = {
-    ledger: yield* Ledger,
-    desk: yield* PaymentDesk,
-    directory: yield* NamespaceDirectory,
-    host: yield* NamespaceHost
-  }
+  const parts = yield* makeParts
   const tokens = new TokenSource((yield* WebCrypto.WebCrypto).randomUUID())
 
   // No spans: this surrounds every priced call, and a span would cost as much as the charge.

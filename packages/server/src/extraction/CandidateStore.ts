@@ -32,25 +32,20 @@ const comparedMax = 5
 export type CandidateStore = Effect.Success<typeof makeCandidateStore>
 
 export const makeCandidateStore = Effect.gen(function* () {
-  const parts: Parts = {
-    host: yield* NamespaceHost,
-    searcher: yield* MemorySearch,
-    kinds: yield* KnownKinds,
-    embedding: yield* TextEmbedding,
-    validator: yield* SchemaValidator,
-    ids: new MemoryIds()
-  }
+  const parts = yield* makeParts
   return (scope: ExtractionScope, extraction: Extraction) => storeCandidates(parts, scope, extraction)
 })
 
-interface Parts {
-  readonly host: NamespaceHost["Service"]
-  readonly searcher: MemorySearch["Service"]
-  readonly kinds: KnownKinds["Service"]
-  readonly embedding: TextEmbedding["Service"]
-  readonly validator: SchemaValidator["Service"]
-  readonly ids: MemoryIds
-}
+const makeParts = Effect.all({
+  host: NamespaceHost,
+  searcher: MemorySearch,
+  kinds: KnownKinds,
+  embedding: TextEmbedding,
+  validator: SchemaValidator,
+  ids: Effect.sync(() => new MemoryIds())
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   parts: Parts,

@@ -33,7 +33,7 @@ export class McpResources extends Context.Service<
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const parts: Parts = { calls: yield* ChargedCalls, memories: yield* MemoryService, subjects: yield* Subjects }
+      const parts = yield* makeParts
       return {
         list: (caller, params, headers) => list(parts, caller, params, headers),
         read: (caller, params, headers) => Effect.mapError(read(parts, caller, params, headers), withUri(params))
@@ -42,11 +42,13 @@ export class McpResources extends Context.Service<
   )
 }
 
-interface Parts {
-  readonly calls: ChargedCalls["Service"]
-  readonly memories: MemoryService["Service"]
-  readonly subjects: Subjects["Service"]
-}
+const makeParts = Effect.all({
+  calls: ChargedCalls,
+  memories: MemoryService,
+  subjects: Subjects
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const mimeType = "application/json"
 const memoryPrefix = "muniment://memories/"

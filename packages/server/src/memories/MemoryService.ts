@@ -140,15 +140,7 @@ export class MemoryService extends Context.Service<
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const parts: Parts = {
-        host: yield* NamespaceHost,
-        searcher: yield* MemorySearch,
-        directory: yield* NamespaceDirectory,
-        kinds: yield* KnownKinds,
-        embedding: yield* TextEmbedding,
-        validator: yield* SchemaValidator,
-        ids: new MemoryIds()
-      }
+      const parts = yield* makeParts
       return {
         create: (call, request) => create(parts, call, request),
         get: (call, id) => get(parts, call, id),
@@ -175,15 +167,17 @@ export class MemoryService extends Context.Service<
   )
 }
 
-interface Parts {
-  readonly host: NamespaceHost["Service"]
-  readonly searcher: MemorySearch["Service"]
-  readonly directory: NamespaceDirectory["Service"]
-  readonly kinds: KnownKinds["Service"]
-  readonly embedding: TextEmbedding["Service"]
-  readonly validator: SchemaValidator["Service"]
-  readonly ids: MemoryIds
-}
+const makeParts = Effect.all({
+  host: NamespaceHost,
+  searcher: MemorySearch,
+  directory: NamespaceDirectory,
+  kinds: KnownKinds,
+  embedding: TextEmbedding,
+  validator: SchemaValidator,
+  ids: Effect.sync(() => new MemoryIds())
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const create = traced("MemoryService.create")(function* (parts: Parts, call: PricedCall, request: CreateMemories) {
   const { directory, embedding, host, ids, kinds, validator } = parts

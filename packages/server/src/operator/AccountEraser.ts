@@ -34,26 +34,20 @@ export class AccountEraser extends Context.Service<
   )
 }
 
-interface Parts {
-  readonly accounts: Accounts["Service"]
-  readonly erasures: AccountErasures["Service"]
-  readonly directory: NamespaceDirectory["Service"]
-  readonly host: NamespaceHost["Service"]
-  readonly ledger: Ledger["Service"]
-  readonly calls: CallsUnderWay["Service"]
-  readonly quotas: Quotas["Service"]
-}
+const makeParts = Effect.all({
+  accounts: Accounts,
+  erasures: AccountErasures,
+  directory: NamespaceDirectory,
+  host: NamespaceHost,
+  ledger: Ledger,
+  calls: CallsUnderWay,
+  quotas: Quotas
+})
+
+type Parts = Effect.Success<typeof makeParts>
 
 const make = Effect.gen(function* () {
-  const parts: Parts = {
-    accounts: yield* Accounts,
-    erasures: yield* AccountErasures,
-    directory: yield* NamespaceDirectory,
-    host: yield* NamespaceHost,
-    ledger: yield* Ledger,
-    calls: yield* CallsUnderWay,
-    quotas: yield* Quotas
-  }
+  const parts = yield* makeParts
   for (const erasure of yield* parts.erasures.open) {
     yield* finish(parts, erasure).pipe(
       Effect.andThen(Effect.logInfo("an erasure that a stop cut off is finished")),
