@@ -1,7 +1,7 @@
 /** Token buckets: bursts up to the limit, refill at its rate, nothing taken by a refusal, bounded memory. */
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { TokenBuckets } from "@muniment/server/http/TokenBuckets"
+import { TokenBuckets } from "@muniment/server/http/RateLimits"
 
 const rate = { minute: 10, hour: 300, day: 5_000 }
 

@@ -4,7 +4,8 @@
  */
 import { Clock, Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { type MemoryRecord, type RejectedCandidate, waitsFor } from "@muniment/domain/Memory"
+import { type MemoryRecord, type RejectedCandidate, waitsFor, type JsonObject } from "@muniment/domain/Memory"
+import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { ConversationCommit, ReadContext } from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -13,17 +14,24 @@ import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
-import type { Extraction } from "@muniment/insight/extraction/Extractor"
+import type { Extraction, Candidate, Slot } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { MemoryIds } from "../memories/MemoryIds.ts"
 import { contentKey, expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
-import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
-import { isOfTool, turnOf } from "./ConversationMessages.ts"
+import {
+  extractedRecords,
+  judgeCandidates,
+  rejection,
+  type ExtractionScope,
+  type ValidCandidate,
+  type VersionPlace
+} from "./CandidateJudge.ts"
+import { isOfTool, turnOf, type KeyedMessage } from "./ConversationMessages.ts"
 import { saidLater } from "./KnownMemories.ts"
 import { meaningOf } from "./SameMeaning.ts"
-import { versionPlaces } from "./SlotKeys.ts"
 
 /** Memories that a new one is compared with. */
 const comparedMax = 5
@@ -166,3 +174,101 @@ const readContextOf = ({ readAt, summaryExpiresAt, turns }: ConversationContext)
   const ends = [summaryExpiresAt, ...turns.map(({ expiresAt }) => expiresAt)].filter((time) => time !== undefined)
   return { readAt, expiresAt: ends.length === 0 ? undefined : Math.min(...ends) }
 }
+
+/** Whose namespace and subject. */
+interface SlotScope {
+  readonly namespace: NamespaceKey
+  readonly subjectId: string | undefined
+}
+
+const user = "user"
+
+const keyOf = ({ subjectId }: Pick<SlotScope, "subjectId">, person: string, attribute: string): string =>
+  sha256Hex(canonicalJson({ subject: subjectId ?? null, slot: attribute, person: person.toLowerCase() }))
+
+/** The user's name, as the scope's latest memory tells it. */
+const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
+  const key = keyOf(scope, user, "name")
+  const latest = yield* host.answer(scope.namespace, { _tag: "LatestOf", uniqueKey: key })
+  return latest === undefined ? undefined : nameIn(latest.data)
+})
+
+/**
+ * Unique keys of extracted memories of built-in kinds: one for each subject, person and attribute, so that `I moved to
+ * Porto` supersedes the home of the person who said so.
+ *
+ * The speaker is the request's subject. Without one, an agent has one user until somebody with another name speaks:
+ * that person's attributes have keys of their own. Messages that name their speaker decide by that name, which is the
+ * user's if the user told it.
+ *
+ * The place of each candidate, in their order: that of what it replaces, else of its slot, else of its own content, so
+ * that a later one can take its place.
+ */
+const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
+  host: NamespaceHost["Service"],
+  scope: SlotScope,
+  accepted: ReadonlyArray<ValidCandidate>,
+  messages: ReadonlyArray<KeyedMessage>
+) {
+  const candidates = accepted.map(({ candidate }) => candidate)
+  const slots = yield* slotKeys(host, scope, candidates, messages)
+  const places = new Map<Candidate, VersionPlace>()
+  const taken = new Set<string | Candidate>()
+  for (const [at, { candidate, data }] of accepted.entries()) {
+    const { kind, supersedes } = candidate
+    const replaced =
+      typeof supersedes === "string"
+        ? yield* host.answer(scope.namespace, { _tag: "Find", id: supersedes })
+        : supersedes && places.get(supersedes)
+    // Of two that replace the same one the second would end the first.
+    const isFirst = supersedes !== undefined && !taken.has(supersedes)
+    if (supersedes !== undefined) taken.add(supersedes)
+    const key = (isFirst ? replaced?.uniqueKey : undefined) ?? slots[at]
+    places.set(candidate, {
+      uniqueKey: isFactKind(kind) ? (key ?? (yield* ownKey(host, scope, kind, data))) : undefined,
+      carries: replaced && supersedes,
+      endsAt: replaced && ("endsAt" in replaced ? replaced.endsAt : replaced.expiresAt)
+    })
+  }
+  return candidates.map((candidate) => places.get(candidate)!)
+})
+
+/** Under the key of its content there may be a newer version, or what a caller has corrected: neither is superseded by it. */
+const ownKey = Effect.fnUntraced(function* (
+  host: NamespaceHost["Service"],
+  { namespace, subjectId }: SlotScope,
+  kind: string,
+  data: JsonObject
+) {
+  const key = contentKey(subjectId, kind, data)
+  const latest = yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey: key })
+  return latest === undefined || contentKey(subjectId, latest.kind, latest.data) === key
+    ? key
+    : sha256Hex(`${key} beside ${latest.id}`)
+})
+
+const nameIn = (data: JsonObject): string | undefined => / name is (.+)$/.exec(String(data["fact"]))?.[1]
+
+/** The key of each candidate with a slot, in their order. */
+const slotKeys = Effect.fn("SlotKeys.keys")(function* (
+  host: NamespaceHost["Service"],
+  scope: SlotScope,
+  candidates: ReadonlyArray<Candidate>,
+  messages: ReadonlyArray<KeyedMessage>
+) {
+  let name = candidates.some(({ slot }) => slot !== undefined) ? yield* knownName(host, scope) : undefined
+  return candidates.map(({ slot, sources }) => {
+    if (slot === undefined) return undefined
+    const said = messages[sources[0] ?? -1]?.name
+    const isUser = said === undefined ? isKnownUser(slot, name, scope) : said.toLowerCase() === name?.toLowerCase()
+    if (isUser && slot.person === undefined && slot.attribute === "name") name = slot.speaker
+    const speaker = isUser ? user : (said ?? slot.speaker ?? user)
+    return keyOf(scope, slot.person === undefined ? speaker : `${speaker} ${slot.person}`, slot.attribute)
+  })
+})
+
+const isKnownUser = ({ formerName, speaker }: Slot, known: string | undefined, { subjectId }: SlotScope): boolean =>
+  subjectId !== undefined ||
+  speaker === undefined ||
+  known === undefined ||
+  [speaker, formerName].some((name) => name?.toLowerCase() === known.toLowerCase())

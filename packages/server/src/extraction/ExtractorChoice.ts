@@ -2,18 +2,21 @@
  * Choice of the extractor and the answer writer: the configured language model, or rules and quoted memories when
  * none is configured; and of what is a model or none: the ranker of hits, the consolidator.
  */
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Context } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { credits, type MicroCredits } from "@muniment/domain/Money"
+import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
-import type { Extractor } from "@muniment/insight/extraction/Extractor"
+import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { ModelRanker } from "@muniment/insight/ranking/ModelRanker"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
-import type { Accounts } from "@muniment/control/accounts/Accounts"
-import type { ModelUsage } from "@muniment/control/accounts/ModelUsage"
-import type { Ledger } from "@muniment/control/credits/Ledger"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
 import { timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
-import { chargedTokens } from "./ChargedTokens.ts"
+import { ModelBudget } from "@muniment/models/llm/ModelBudget"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import {
   type ConsolidationSettings,
   demandConsolidator,
@@ -21,7 +24,7 @@ import {
   languageModelOf,
   type LlmSettings
 } from "./LanguageModelSettings.ts"
-import { modelForPaidAccounts } from "./ModelAccounts.ts"
+import { TokenCosts, TokenNamespace } from "../credits/TokenCosts.ts"
 
 type Chosen = Extractor | AnswerWriter | ModelRanker | Consolidator
 
@@ -64,3 +67,119 @@ export const extractionDeadline = ({ provider, timeoutMillis }: LlmSettings): nu
   provider === "none"
     ? Limits.extractionDeadlineMillis
     : roundsMax * timeoutOf({ timeoutMillis: Option.getOrUndefined(timeoutMillis) }, "extraction")
+
+/** Credits for 1,000 tokens. */
+interface TokenPrices {
+  readonly input: number
+  readonly output: number
+}
+
+const tokensPriced = 1_000
+
+/**
+ * The price of the language model's tokens beyond the price of a call (contract: Credits): held for the estimate before
+ * the model is asked, charged for what was used, also if the call failed. Without prices nothing is held.
+ *
+ * The budget of tokens, with their price.
+ */
+const chargedTokens = (prices: TokenPrices) =>
+  Layer.effect(
+    ModelBudget,
+    Effect.gen(function* () {
+      const usage = yield* ModelUsage
+      if (prices.input === 0 && prices.output === 0) return usage
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const held = new WeakMap<BudgetHold, Reservation>()
+      const priceOf = ({ inputTokens, outputTokens }: ModelSpend): MicroCredits =>
+        Math.ceil(credits(inputTokens * prices.input + outputTokens * prices.output) / tokensPriced)
+
+      const reserve: ModelBudget["Service"]["reserve"] = Effect.fnUntraced(function* (accountId, estimate, bounds) {
+        const account = yield* accounts.byId(accountId)
+        if (account === undefined) return yield* usage.reserve(accountId, estimate, bounds)
+        const namespace = yield* TokenNamespace
+        const priced = { account, operation: nameOf(estimate), price: priceOf(estimate), namespace }
+        const reserved = ledger.reserve(priced)
+        const reservation = yield* Effect.catchTag(reserved, "InsufficientCredits", () => Effect.succeed(undefined))
+        if (reservation === undefined) return "unpaid"
+        const hold = yield* Effect.onError(usage.reserve(accountId, estimate, bounds), () => ledger.void(reservation))
+        if (hold === undefined) yield* ledger.void(reservation)
+        else held.set(hold, reservation)
+        return hold
+      }, Effect.uninterruptible)
+
+      const charge = Effect.fnUntraced(function* (hold: BudgetHold, used: ModelSpend) {
+        const reservation = held.get(hold)
+        if (reservation === undefined) return
+        held.delete(hold)
+        // The estimate is high; an account never pays more than was held for it.
+        const price = Math.min(priceOf(used), reservation.charge + reservation.ownUse)
+        const { charged } = yield* ledger.settle(reservation, { operation: nameOf(used), price })
+        const costs = yield* TokenCosts
+        costs.micro += charged + reservation.ownUse
+      })
+
+      return ModelBudget.of({
+        reserve,
+        settle: (hold, used) => Effect.uninterruptible(Effect.andThen(usage.settle(hold, used), charge(hold, used)))
+      })
+    })
+  )
+
+const nameOf = ({ inputTokens, outputTokens }: ModelSpend): string =>
+  `model: ${inputTokens} input and ${outputTokens} output tokens`
+
+const unpaid = new ModelFailure({ reason: "unpaid", message: "the language model serves accounts that paid" })
+
+/**
+ * Which accounts the configured language model serves. Its calls cost the operator money, so with `paid` a free account
+ * has it only while credits that were paid for are left; conversations and answers of others are read by the rules.
+ *
+ * By the model for accounts that paid; the others have rules and quotes, and neither re-ranking nor consolidation.
+ */
+const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Chosen, E, R>) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const model = yield* Layer.build(byModel)
+      const rules = yield* Layer.build(Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive))
+
+      const hasPaid = Effect.fnUntraced(function* (id: string) {
+        const account = yield* accounts.byId(id)
+        if (account === undefined) return false
+        return account.plan !== "free" || (yield* ledger.purses(account)).paid > 0
+      })
+      const chosen = (account: string) => Effect.map(hasPaid(account), (paid) => (paid ? model : rules))
+      const extractorOf = (account: string) => Effect.map(chosen(account), (context) => Context.get(context, Extractor))
+
+      const ranker = Context.get(model, ModelRanker)
+      const { consolidate } = Context.get(model, Consolidator)
+      /** Fails for accounts that have not paid. */
+      const paidOnly =
+        <Q extends { readonly account: string }, A>(ask: (request: Q) => Effect.Effect<A, ModelFailure>) =>
+        (request: Q) =>
+          Effect.flatMap(hasPaid(request.account), (paid) => (paid ? ask(request) : Effect.fail(unpaid)))
+
+      return Context.make(Extractor, {
+        name: Context.get(model, Extractor).name,
+        extract: (request) => Effect.flatMap(extractorOf(request.account), ({ extract }) => extract(request)),
+        extractAtOnce: (request) =>
+          Effect.flatMap(
+            extractorOf(request.account),
+            ({ extractAtOnce }) => extractAtOnce?.(request) ?? Effect.undefined
+          ),
+        estimate: (request) => Effect.flatMap(extractorOf(request.account), ({ estimate }) => estimate(request)),
+        ready: (account) => Effect.flatMap(extractorOf(account), ({ ready }) => ready(account)),
+        underWay: (account) => Effect.flatMap(extractorOf(account), ({ underWay }) => underWay(account)),
+        untilFree: (account) => Effect.flatMap(extractorOf(account), ({ untilFree }) => untilFree(account))
+      }).pipe(
+        Context.add(AnswerWriter, {
+          write: (request) =>
+            Effect.flatMap(chosen(request.account), (context) => Context.get(context, AnswerWriter).write(request))
+        }),
+        Context.add(ModelRanker, { model: ranker.model, rank: ranker.rank && paidOnly(ranker.rank) }),
+        Context.add(Consolidator, { consolidate: consolidate && paidOnly(consolidate) })
+      )
+    })
+  )

@@ -3,7 +3,7 @@
  * reaches to the end of the thread is known up to there, and what follows is new, whatever its words. Another window is
  * known by runs of three or more known messages. A lone message is never known by its text.
  */
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type ConversationScope, isReadAgain, isSameScope } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -99,4 +99,38 @@ const runsOf = (known: ReadonlyArray<boolean>): ReadonlyArray<{ readonly start: 
     else runs.push({ start: at, length: 1 })
   }
   return runs
+}
+
+/**
+ * Serialises concurrent requests with the same messages: the second one finds them processed and asks no model.
+ * Otherwise every copy of a request would cost a call of the model, and only one would be charged.
+ *
+ * Bounded: more than `waitingMax` waiting copies are refused; a key without requests is removed.
+ *
+ * Copies of one request that may wait for the first.
+ */
+const waitingMax = 64
+
+export class SameMessages {
+  readonly #turns = new Map<string, { readonly turn: Semaphore.Semaphore; users: number }>()
+
+  /** Runs `act` after those with the same key; `refused` when too many wait. */
+  inTurn<A, E, R, E2>(
+    key: string,
+    act: Effect.Effect<A, E, R>,
+    refused: Effect.Effect<never, E2>
+  ): Effect.Effect<A, E | E2, R> {
+    return Effect.suspend((): Effect.Effect<A, E | E2, R> => {
+      const known = this.#turns.get(key) ?? { turn: Semaphore.makeUnsafe(1), users: 0 }
+      if (known.users > waitingMax) return refused
+      known.users++
+      this.#turns.set(key, known)
+      return Effect.ensuring(
+        known.turn.withPermit(act),
+        Effect.sync(() => {
+          if (--known.users === 0) this.#turns.delete(key)
+        })
+      )
+    })
+  }
 }

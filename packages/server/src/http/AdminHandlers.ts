@@ -1,19 +1,24 @@
 /**
- * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, the state of the service and
- * its series over time.
+ * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, backups, consolidation, the
+ * operator's webhook, the state of the service and its series over time.
  */
 import type { Account } from "@muniment/domain/Account"
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { durationMillis } from "@muniment/domain/Durations"
-import { InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import { InsufficientStorage, InvalidRequest, NotFound, Conflict, Unavailable } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import type { SeriesWindow } from "@muniment/domain/Operations"
 import { Limits } from "@muniment/domain/Limits"
+import { controlFile } from "@muniment/backup/BackupFormat"
+import { type CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import type { ConsolidationEntry, LoggedConsolidation } from "@muniment/control/jobs/ConsolidationLog"
+import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
+import { Ledger } from "@muniment/control/credits/Ledger"
 import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress, type WalletAddress } from "@muniment/trust/WalletAddress"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
@@ -23,6 +28,10 @@ import { AgentIndexes } from "../operator/AgentIndexes.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { ServiceSeries } from "../operator/series/ServiceSeries.ts"
 import { agentsCursor, exportCursor } from "./Cursor.ts"
+import { Consolidation } from "../consolidation/Consolidation.ts"
+import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
+import { LastBackup } from "../operator/LastBackup.ts"
+import { serviceVersion } from "../version.ts"
 
 export const adminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -194,3 +203,134 @@ const keyFileFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientS
   fault.cause instanceof Error && "code" in fault.cause && fullDiskCodes.has(fault.cause.code)
     ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
     : Effect.die(fault)
+
+const shownDefault = 100
+
+/** Operator routes of the consolidation of memories (contract: Consolidation). */
+export const consolidationAdminHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "consolidations",
+  Effect.fnUntraced(function* (handlers) {
+    const accounts = yield* Accounts
+    const consolidation = yield* Consolidation
+    const operator = yield* OperatorService
+    const success = true as const
+
+    const idOf = (named: string | undefined) =>
+      named === undefined ? Effect.undefined : Effect.map(operator.account(named), ({ id }) => id)
+    const namesOf = Effect.map(accounts.list, (all) => new Map(all.map(({ id, name }) => [id, name])))
+    const shown = (
+      { account, action, agentId, at, id, into, memories, undoneAt }: ConsolidationEntry & Partial<LoggedConsolidation>,
+      names: ReadonlyMap<string, string>
+    ) => ({
+      id,
+      at,
+      account: names.get(account) ?? account,
+      agentId,
+      action,
+      memories,
+      into,
+      undoneAt: undoneAt ?? null
+    })
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { account, limit = shownDefault } }) {
+        const found = yield* consolidation.list({ account: yield* idOf(account), limit })
+        const names = yield* namesOf
+        return { success, consolidations: found.map((entry) => shown(entry, names)) }
+      }),
+      run: Effect.fnUntraced(function* ({ payload: { account, dryRun = false } }) {
+        const report = yield* consolidation.run({ account: yield* idOf(account), dryRun })
+        const names = yield* namesOf
+        const named = <A extends { readonly account: string }>(one: A): A => ({
+          ...one,
+          account: names.get(one.account) ?? one.account
+        })
+        return {
+          success,
+          ...report,
+          done: report.done.map((entry) => shown(entry, names)),
+          proposed: report.proposed.map(named),
+          problems: report.problems.map(named)
+        }
+      }),
+      undo: Effect.fnUntraced(function* ({ params: { id } }) {
+        const entry = yield* consolidation.undo(id)
+        return { success, consolidation: shown(entry, yield* namesOf) }
+      })
+    })
+  })
+)
+
+/** Operator routes of the webhook (contract: Webhooks). */
+export const webhookAdminHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "webhooks",
+  Effect.fnUntraced(function* (handlers) {
+    const outbox = yield* WebhookOutbox
+    const deliveries = yield* WebhookDeliveries
+    const success = true as const
+
+    return handlers.handleAll({
+      listWebhooks: ({ query: { limit = shownDefault, state } }) =>
+        Effect.map(outbox.list({ state, limit }), (webhooks) => ({ success, webhooks })),
+      resendWebhooks: ({ payload }) => Effect.map(outbox.resend(payload.webhook), (resent) => ({ success, resent })),
+      testWebhook: () => Effect.map(deliveries.test, (trial) => ({ success, ...trial }))
+    })
+  })
+)
+
+/** Operator routes of backups (contract: Operator routes). */
+export const backupAdminHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "backups",
+  Effect.fnUntraced(function* (handlers) {
+    const copies = yield* FileCopies
+    const ledger = yield* Ledger
+    const last = yield* LastBackup
+    const success = true as const
+    const demandHere = Effect.mapError(copies.demandHere, madeElsewhere)
+
+    return handlers.handleAll({
+      listFiles: () =>
+        copies.marks.pipe(
+          Effect.map(({ files, ordinal = null }) => ({ success, release: serviceVersion, ordinal, files })),
+          Effect.mapError(failureOf)
+        ),
+      copyFile: Effect.fnUntraced(function* ({ query: { file, id } }) {
+        yield* demandHere
+        if (!copies.isKnown(file)) {
+          return yield* new InvalidRequest({
+            code: "invalid_request",
+            error: "file: a backup holds no such file; GET /admin/backups/files lists them"
+          })
+        }
+        // Charges are written behind: those of calls answered before belong into the copy.
+        if (file === controlFile) yield* ledger.flush
+        return yield* copies.copy(id, file).pipe(
+          Effect.map((state) => {
+            if (state._tag === "Copying") return { success, state: "copying" as const }
+            if (state._tag === "Absent") return { success, state: "absent" as const }
+            return { success, state: "ready" as const, path: state.path, copied: state.copied }
+          }),
+          Effect.catch((failure) =>
+            failure.reason === "corrupt"
+              ? Effect.succeed({ success, state: "damaged" as const, reason: failure.message })
+              : Effect.fail(failureOf(failure))
+          )
+        )
+      }),
+      noteBackup: ({ payload }) => Effect.as(Effect.andThen(demandHere, last.note(payload.id)), { success })
+    })
+  })
+)
+
+const failureOf = ({ message, reason }: CopyFailed): Conflict | InsufficientStorage | Unavailable => {
+  if (reason === "elsewhere") return madeElsewhere({ message })
+  return reason === "full"
+    ? new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full; a copy needs room beside it" })
+    : new Unavailable({ code: "overloaded", error: `the file cannot be copied now: ${message}` })
+}
+
+const madeElsewhere = ({ message }: Pick<CopyFailed, "message">) =>
+  new Conflict({ code: "cluster_backup", error: message })

@@ -17,10 +17,10 @@ import { Limits } from "@muniment/domain/Limits"
 import { clientLeft } from "@muniment/domain/Operations"
 import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
-import { receivedRequest } from "./receivedRequest.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
 import type { PendingRequests } from "../operator/requests/PendingRequests.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
+import { receivedBody } from "../admission/RequestBody.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
 
@@ -256,3 +256,31 @@ const requestTimes = byLabel((route) =>
 /** `route` is the pattern of the route, never the path of the request. */
 export const countRequests = (route: string, status: number, count: number): Effect.Effect<void> =>
   Metric.update(requestCounts(route)(String(status)), count)
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/**
+ * A request whose body the gate has received (`admission/RequestBody.ts`) gives it from memory: a stream would take
+ * turns of the event loop, and listeners, to say again what is known.
+ */
+const receivedRequest = (request: Request): Request => {
+  const body = receivedBody(request.source)
+  return body === undefined ? request : withBody(request, body)
+}
+
+const decoder = new TextDecoder()
+
+/** All else is the request's own. */
+const withBody = (request: Request, body: Buffer): Request => {
+  let text: string | undefined
+  return Object.create(request, {
+    arrayBuffer: { value: Effect.succeed(bytesOf(body)) },
+    text: { value: Effect.sync(() => (text ??= decoder.decode(body))) },
+    modify: { value: (changes: Parameters<Request["modify"]>[0]) => withBody(request.modify(changes), body) }
+  }) as Request
+}
+
+const bytesOf = ({ buffer, byteLength, byteOffset }: Buffer): ArrayBuffer =>
+  byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+    ? buffer
+    : Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength)).buffer

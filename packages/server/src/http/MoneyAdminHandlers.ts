@@ -6,8 +6,9 @@ import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
-import { nearestMicroCredits, toCredits } from "@muniment/domain/Money"
-import type { JobRun } from "@muniment/domain/Operations"
+import { nearestMicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
+import type { JobRun, PaymentRecord, RefundRecord } from "@muniment/domain/Operations"
+import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type DaySums, JobLog } from "@muniment/control/jobs/JobLog"
@@ -17,9 +18,9 @@ import { Statements } from "@muniment/control/credits/Statements"
 import { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
-import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { PaymentJournal, type JournalledPayment } from "@muniment/control/payments/PaymentJournal"
+import type { JournalledRefund } from "@muniment/control/payments/RefundJournal"
 import { Payments } from "@muniment/payments/Payments"
-import { paymentRecord, refundHandlers } from "./RefundAnswers.ts"
 import { costsAnswer, revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
 import { originOf } from "../credits/PaymentCarrier.ts"
 import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
@@ -113,4 +114,45 @@ const jobRun = ({ accounts, at, charged, day, expired, insured, metered, purged 
   chargedMicro: charged,
   meteredMicro: metered,
   at
+})
+
+const success = true as const
+
+/** Answers about payments and their refunds, for the operator (contract: Operator routes). */
+const refundHandlers = (refunds: RefundDesk["Service"]) => ({
+  refundOffer: ({ query }: { readonly query: { readonly payment: string } }) =>
+    Effect.map(refunds.offer(query.payment), ({ payment, refund, requirement }) => ({
+      success,
+      payment: paymentRecord(payment),
+      refund: refund === undefined ? null : refundRecord(refund),
+      requirement: requirement ?? null
+    })),
+  refund: ({ payload }: { readonly payload: { readonly payment: string; readonly authorization: string } }) =>
+    Effect.map(refunds.send(payload.payment, payload.authorization), (refund) => ({
+      success,
+      refund: refundRecord(refund)
+    }))
+})
+
+const paymentRecord = (payment: JournalledPayment): PaymentRecord => ({
+  account: payment.account,
+  network: payment.network,
+  payer: payment.payer,
+  ...common(payment)
+})
+
+const refundRecord = (refund: JournalledRefund): RefundRecord => ({
+  payment: refund.payment,
+  from: refund.payer,
+  ...common(refund)
+})
+
+const common = ({ createdAt, id, reason, state, transaction, units, updatedAt }: JournalledPayment) => ({
+  id,
+  amountUsd: toUsd(creditsOfUnits(units)),
+  state,
+  transaction: transaction?.hash ?? null,
+  reason: reason ?? null,
+  createdAt,
+  updatedAt
 })

@@ -1,6 +1,6 @@
 /** Whose turn it is. */
 import { describe, expect, it } from "vitest"
-import { FairQueue, type Waiting } from "@muniment/server/admission/FairQueue"
+import { FairQueue, type Waiting } from "@muniment/server/admission/Lane"
 
 interface Item extends Waiting {
   readonly name: string

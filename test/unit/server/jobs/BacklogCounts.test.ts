@@ -1,7 +1,7 @@
 /** Sums over all namespaces that cost nothing to read. */
 import fc from "fast-check"
 import { expect, it } from "vitest"
-import { BacklogCounts, type Counted } from "@muniment/server/jobs/BacklogCounts"
+import { BacklogCounts, type Counted } from "@muniment/server/jobs/VectorBacklog"
 import { namespaceKey } from "../../../support/EngineFixtures.ts"
 
 const change = fc.record({
