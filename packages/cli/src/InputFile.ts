@@ -2,7 +2,7 @@
  * Input of a command: a file, standard input (`-`), or the body behind a URL; at most `Limits.requestBodyBytesMax`, so
  * that a wrong name does not fill the memory.
  */
-import { Effect, FileSystem, Stdio, Stream } from "effect"
+import { Effect, FileSystem, Stdio, Stream, Console } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
@@ -47,4 +47,16 @@ const collected = Effect.fnUntraced(function* <E>(bytes: Stream.Stream<Uint8Arra
     return Effect.void
   })
   return new Uint8Array(Buffer.concat(chunks))
+})
+
+const othersMask = 0o077
+
+/**
+ * Files that hold a secret: keys of wallets, what seals backups. One that others can read works, with a warning on
+ * standard error: refusing it would only teach people to copy keys about.
+ */
+export const warnIfOthersRead = Effect.fnUntraced(function* (path: string) {
+  const { mode } = yield* (yield* FileSystem.FileSystem).stat(path)
+  if ((mode & othersMask) === 0) return
+  yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
 })

@@ -8,8 +8,7 @@ import { Effect, FileSystem, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
-import { readInput } from "./InputFile.ts"
-import { warnIfOthersRead } from "./SecretFile.ts"
+import { readInput, warnIfOthersRead } from "./InputFile.ts"
 
 const ownerOnly = 0o600
 const evmKeyBytes = 32

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
-import { mcpClientNames } from "@muniment/cli/McpClients"
+import { mcpClientNames } from "@muniment/cli/commands/mcpConfig"
 import { repository } from "../../support/TestServer.ts"
 import { runCli } from "./runCli.ts"
 

@@ -1,5 +1,5 @@
 /** The box at the start: the key once, aligned, the call to try complete. */
-import { bootBox } from "@muniment/cli/BootBox"
+import { bootBox } from "@muniment/cli/commands/serve"
 import { expect, it } from "vitest"
 
 const report = {

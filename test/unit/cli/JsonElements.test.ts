@@ -1,5 +1,5 @@
 /** Elements of JSON texts, however the text is cut into chunks. */
-import { JsonElements } from "@muniment/cli/importers/JsonElements"
+import { JsonElements } from "@muniment/cli/importers/foreignElements"
 import { describe, expect, it } from "vitest"
 
 const elementsOf = (text: string, size: number, isSplit?: (key: string) => boolean) => {

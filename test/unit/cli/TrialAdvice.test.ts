@@ -2,7 +2,7 @@
 import { adviceOf, type TriedModel } from "@muniment/cli/modelTrial/TrialAdvice"
 import { trialConversations } from "@muniment/cli/modelTrial/TrialConversations"
 import { type TrialResult, trialResult } from "@muniment/cli/modelTrial/TrialResult"
-import { settingLine } from "@muniment/cli/modelTrial/settingLine"
+import { settingLine } from "@muniment/cli/modelTrial/LocalModelServers"
 import { describe, expect, it } from "vitest"
 
 const result = (more: Partial<TrialResult> = {}): TrialResult => ({

@@ -9,8 +9,8 @@ import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { QuotaTier } from "@muniment/domain/Quotas"
 import { table, timeText } from "../Table.ts"
-import { flags } from "./flags.ts"
-import { withAccountOperator, withMoneyOperator, withOperator } from "./operator.ts"
+import { flags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 const limitFlag = (name: string, what: string) =>
   Flag.String(name).pipe(
@@ -33,7 +33,7 @@ const create = Command.make(
   },
   Effect.fn("accounts.create")(function* ({ name, plan, json }) {
     const payload = Option.isSome(plan) ? { name, plan: plan.value } : { name }
-    const { account } = yield* withOperator((operator) => operator.createAccount({ payload }))
+    const { account } = yield* withOperator(({ admin }) => admin.createAccount({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ account }))
     return yield* Console.log(`Account ${account.name} (${account.id}), plan ${account.plan}, is created.`)
   })
@@ -43,7 +43,7 @@ const list = Command.make(
   "list",
   { json: flags.json },
   Effect.fn("accounts.list")(function* ({ json }) {
-    const { accounts: found } = yield* withOperator((operator) => operator.listAccounts())
+    const { accounts: found } = yield* withOperator(({ admin }) => admin.listAccounts())
     if (json) return yield* Console.log(JSON.stringify({ accounts: found }))
     const rows = found.map(({ id, name, plan, createdAt, suspendedAt }) => [
       id,
@@ -67,7 +67,7 @@ const plan = Command.make(
   },
   Effect.fn("accounts.plan")(function* ({ name, plan: chosen, json }) {
     const payload = { account: name, plan: chosen }
-    const { account } = yield* withMoneyOperator((operator) => operator.setPlan({ payload }))
+    const { account } = yield* withOperator(({ money }) => money.setPlan({ payload }))
     return yield* Console.log(
       json ? JSON.stringify({ account }) : `Account ${account.name} is on the plan ${account.plan} from now on.`
     )
@@ -90,7 +90,7 @@ const remember = Command.make(
   },
   Effect.fn("accounts.remember")(function* ({ name, what, json }) {
     const payload = { account: name, remember: what === "default" ? null : what }
-    const { account } = yield* withOperator((operator) => operator.setRemember({ payload }))
+    const { account } = yield* withOperator(({ admin }) => admin.setRemember({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ account }))
     return yield* Console.log(`Conversations of ${account.name} leave behind: ${rememberText(account.remember)}.`)
   })
@@ -113,7 +113,7 @@ const instructions = Command.make(
   },
   Effect.fn("accounts.instructions")(function* ({ name, text, json }) {
     const payload = { account: name, instructions: text === "" ? null : text }
-    const { account } = yield* withOperator((operator) => operator.setInstructions({ payload }))
+    const { account } = yield* withOperator(({ admin }) => admin.setInstructions({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ account }))
     return yield* Console.log(
       account.instructions === undefined
@@ -153,16 +153,15 @@ const quotas = Command.make(
   },
   Effect.fn("accounts.quotas")(function* ({ json, name, tier, ...given }) {
     const subject = {
-      ...(Option.isSome(name) && { account: name.value }),
-      ...(Option.isSome(tier) && { tier: tier.value })
+      ...whereGiven({ account: name, tier })
     }
     const limits = Object.fromEntries(
       Object.entries(given).flatMap(([quota, value]) => (Option.isSome(value) ? [[quota, limitOf(value.value)]] : []))
     )
-    const shown = yield* withAccountOperator((operator) =>
+    const shown = yield* withOperator(({ accounts }) =>
       Object.keys(limits).length === 0
-        ? operator.quotas({ query: { ...(Option.isSome(name) && { account: name.value }) } })
-        : operator.setQuotas({ payload: { ...subject, limits } })
+        ? accounts.quotas({ query: whereGiven({ account: name }) })
+        : accounts.setQuotas({ payload: { ...subject, limits } })
     )
     const { account, tiers } = shown
     if (json) return yield* Console.log(JSON.stringify({ account, tiers }))
@@ -189,7 +188,7 @@ const suspend = Command.make(
   "suspend",
   { name: accountName, json: flags.json },
   Effect.fn("accounts.suspend")(function* ({ name, json }) {
-    const { account } = yield* withAccountOperator((operator) => operator.suspend({ payload: { account: name } }))
+    const { account } = yield* withOperator(({ accounts }) => accounts.suspend({ payload: { account: name } }))
     if (json) return yield* Console.log(JSON.stringify({ account }))
     return yield* Console.log(`Account ${account.name} is suspended: its keys and wallets are refused from now on.`)
   })
@@ -201,7 +200,7 @@ const resume = Command.make(
   "resume",
   { name: accountName, json: flags.json },
   Effect.fn("accounts.resume")(function* ({ name, json }) {
-    const { account } = yield* withAccountOperator((operator) => operator.resume({ payload: { account: name } }))
+    const { account } = yield* withOperator(({ accounts }) => accounts.resume({ payload: { account: name } }))
     if (json) return yield* Console.log(JSON.stringify({ account }))
     return yield* Console.log(`Account ${account.name} is served again.`)
   })
@@ -219,7 +218,7 @@ const erase = Command.make(
   },
   Effect.fn("accounts.erase")(function* ({ name, dryRun, json }) {
     const payload = { account: name, dryRun }
-    const { erasure } = yield* withAccountOperator((operator) => operator.erase({ payload }))
+    const { erasure } = yield* withOperator(({ accounts }) => accounts.erase({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ erasure }))
     const { files, ledger, removed } = erasure
     const what = Object.entries(removed).map(([kind, count]) => `${count} ${kind}`)
@@ -248,7 +247,7 @@ const unlink = Command.make(
     json: flags.json
   },
   Effect.fn("accounts.unlink")(function* ({ address, json }) {
-    const { wallet } = yield* withAccountOperator((operator) => operator.unlinkWallet({ payload: { address } }))
+    const { wallet } = yield* withOperator(({ accounts }) => accounts.unlinkWallet({ payload: { address } }))
     if (json) return yield* Console.log(JSON.stringify({ wallet }))
     return yield* Console.log(`Wallet ${wallet.address} no longer opens the account ${wallet.account}, nor any other.`)
   })

@@ -2,14 +2,13 @@
  * `muniment attest`: verify attestations offline, and rotate the key that signs them. Verification needs
  * no service; the key file of the issuer may lie on the disk or be fetched.
  */
-import { Clock, Console, Effect, Option, Result } from "effect"
+import { Clock, Console, Effect, Option, Result, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { VerificationKey } from "@muniment/trust/Attestation"
+import { type VerificationKey, verificationKeys } from "@muniment/trust/Attestation"
 import type { Statement } from "../AttestationFile.ts"
 import { CommandFailed } from "../CommandFailed.ts"
-import { readInput, textOf } from "../InputFile.ts"
+import { readInput, textOf, readUrl } from "../InputFile.ts"
 import { pathArgument, pathFlag } from "../PathFlag.ts"
-import { readPublishedKeys } from "../PublishedKeys.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
@@ -52,7 +51,7 @@ const rotate = Command.make(
   "rotate",
   { json: flags.json },
   Effect.fn("attest.keys.rotate")(function* ({ json }) {
-    const { success: _, ...keys } = yield* withOperator((operator) => operator.rotateAttestationKey())
+    const { success: _, ...keys } = yield* withOperator(({ admin }) => admin.rotateAttestationKey())
     if (json) return yield* Console.log(JSON.stringify(keys))
     return yield* Console.log(
       [
@@ -67,7 +66,7 @@ const list = Command.make(
   "list",
   { json: flags.json },
   Effect.fn("attest.keys.list")(function* ({ json }) {
-    const { success: _, ...keys } = yield* withOperator((operator) => operator.listAttestationKeys())
+    const { success: _, ...keys } = yield* withOperator(({ admin }) => admin.listAttestationKeys())
     if (json) return yield* Console.log(JSON.stringify(keys))
     return yield* Console.log(
       table([
@@ -93,8 +92,8 @@ const revoke = Command.make(
     json: flags.json
   },
   Effect.fn("attest.keys.revoke")(function* ({ json, key }) {
-    const { success: _, ...keys } = yield* withOperator((operator) =>
-      operator.revokeAttestationKey({ payload: { publicKey: key } })
+    const { success: _, ...keys } = yield* withOperator(({ admin }) =>
+      admin.revokeAttestationKey({ payload: { publicKey: key } })
     )
     if (json) return yield* Console.log(JSON.stringify(keys))
     return yield* Console.log(
@@ -135,3 +134,37 @@ const warnOfOwnKey = (statements: ReadonlyArray<Statement>) =>
       )
 
 const failed = (reason: string) => new CommandFailed({ reason })
+
+const keyPattern = /^0x[0-9a-f]{64}$/
+const urlPattern = /^https?:\/\//
+
+const KeyFileContent = Schema.fromJsonString(
+  Schema.Struct({
+    attestationPublicKey: Schema.String,
+    algorithm: Schema.Literal("Ed25519"),
+    previousKeys: Schema.optionalKey(
+      Schema.Array(
+        Schema.Struct({
+          publicKey: Schema.String,
+          retiredAt: Schema.optionalKey(Schema.Int),
+          revokedAt: Schema.optionalKey(Schema.Int)
+        })
+      )
+    )
+  })
+)
+
+/**
+ * Public keys for the verification of attestations: from a service's key file, from its URL, or one key given directly.
+ * Earlier keys in the file come with their ends.
+ *
+ * `source` is a key in hex, a URL, or a file; `-` is standard input.
+ */
+const readPublishedKeys = Effect.fnUntraced(function* (source: string) {
+  if (keyPattern.test(source)) return [{ publicKey: source }] satisfies ReadonlyArray<VerificationKey>
+  const bytes = yield* urlPattern.test(source) ? readUrl(source) : readInput(source)
+  const published = yield* Schema.decodeUnknownEffect(KeyFileContent)(yield* textOf(bytes, source)).pipe(
+    Effect.mapError(() => new CommandFailed({ reason: `${source} is not a key file of a service` }))
+  )
+  return verificationKeys(published)
+})

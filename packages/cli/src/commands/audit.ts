@@ -2,9 +2,8 @@
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { table, timeText } from "../Table.ts"
-import { flags, logFlags } from "./flags.ts"
-import { withAccountOperator } from "./operator.ts"
-import { present } from "./statement.ts"
+import { flags, logFlags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 export const audit = Command.make(
   "audit",
@@ -19,12 +18,9 @@ export const audit = Command.make(
   Effect.fn("audit")(function* ({ action, from, json, limit, subject, to }) {
     const query = {
       limit,
-      ...present("action", action),
-      ...present("subject", subject),
-      ...present("from", from),
-      ...present("to", to)
+      ...whereGiven({ action, subject, from, to })
     }
-    const { events } = yield* withAccountOperator((operator) => operator.audit({ query }))
+    const { events } = yield* withOperator(({ accounts }) => accounts.audit({ query }))
     if (json) return yield* Console.log(JSON.stringify({ events }))
     const rows = events.map(({ action: name, at, detail, subject: whom }) => [
       timeText(at),

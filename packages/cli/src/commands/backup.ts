@@ -2,6 +2,7 @@
  * `muniment backup`: makes, lists, proves and removes backups of the data directory, while the service runs or not.
  * The service makes copies; this process seals and stores them.
  */
+import { closeSync, openSync, read, rmSync } from "node:fs"
 import { Clock, Console, Effect, Option, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { BackupManifest } from "@muniment/backup/BackupFormat"
@@ -10,17 +11,17 @@ import { erasedText, firstOf, lastOf } from "@muniment/backup/RestoreMoment"
 import { continueBackup, createBackup, type Created } from "@muniment/backup/CreateBackup"
 import { pruneBackups, type Pruned } from "@muniment/backup/PruneBackups"
 import { verifyBackup } from "@muniment/backup/VerifyBackup"
+import { type BackupSource, SourceFailed } from "@muniment/backup/BackupSource"
 import { openRestoredLog } from "@muniment/server/operator/openRestoredLog"
 import { Rounds } from "@muniment/worker/Rounds"
 import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
-import { serviceSource } from "../ServiceSource.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { serviceIsRunning } from "../ServiceUrl.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withBackupOperator } from "./operator.ts"
+import { withOperator, type Operator } from "./operator.ts"
 
 const { backup: chosen, from, keyFile, passphraseFile, to, unsealed } = backupFlags
 
@@ -250,13 +251,13 @@ const pruneEveryMillis = 3_600_000
 
 /** `open` comes after the service: where there is none, nothing is made. */
 const createOnce = <E, R>(open: Effect.Effect<BackupStore, E, R>, make: typeof createBackup) =>
-  withBackupOperator((operator) =>
+  withOperator(({ backups }) =>
     Effect.gen(function* () {
       const store = yield* open
-      const source = yield* serviceSource(operator)
+      const source = yield* serviceSource(backups)
       const progress = yield* makeProgress("Backing up")
       const created = yield* make(source, store, { onProgress: progress.update })
-      yield* operator.noteBackup({ payload: { id: created.manifest.id } })
+      yield* backups.noteBackup({ payload: { id: created.manifest.id } })
       return { created, store }
     }).pipe(Effect.scoped)
   )
@@ -330,3 +331,59 @@ const prunedText = ({ kept, objects, removed }: Pruned, dryRun: boolean): string
       : `${objects} objects`
   return `${removed.length} backups removed (${rest}), ${kept.length} stay.`
 }
+
+/**
+ * The service as the source of a backup: it makes copies in its data directory, and this process, which is on the same
+ * machine, reads them there. A copy loses its name as soon as it is open, so that a kill leaves none behind.
+ */
+const serviceSource = Effect.fnUntraced(function* (operator: Operator["backups"]) {
+  const { release } = yield* Effect.mapError(operator.listFiles(), sourceFailed)
+  return {
+    release,
+    marks: operator.listFiles().pipe(
+      Effect.map(({ files, ordinal }) => ({ files, ordinal: ordinal ?? undefined })),
+      Effect.mapError(sourceFailed)
+    ),
+    copy: Effect.fnUntraced(function* (id, file) {
+      const answer = yield* copyOf(operator, id, file)
+      if (answer.state === "damaged") return { _tag: "Damaged" as const, reason: answer.reason ?? "it cannot be read" }
+      const { copied, path } = answer
+      if (answer.state !== "ready" || copied === undefined || path === undefined) return { _tag: "Absent" as const }
+      const handle = yield* Effect.acquireRelease(
+        Effect.try({ try: () => openUnnamed(path), catch: sourceFailed }),
+        (opened) => Effect.sync(() => closeSync(opened))
+      )
+      return { _tag: "Copy" as const, copied, read: (at: number, bytes: number) => readAt(handle, at, bytes) }
+    })
+  } satisfies BackupSource
+})
+
+const copyOf = Effect.fnUntraced(function* (operator: Operator["backups"], id: string, file: string) {
+  for (;;) {
+    const answer = yield* Effect.mapError(operator.copyFile({ query: { id, file } }), sourceFailed)
+    if (answer.state !== "copying") return answer
+  }
+})
+
+const openUnnamed = (path: string): number => {
+  const handle = openSync(path, "r")
+  rmSync(path)
+  return handle
+}
+
+const readAt = (handle: number, at: number, bytes: number): Effect.Effect<Uint8Array, SourceFailed> =>
+  Effect.callback((resume) => {
+    const chunk = new Uint8Array(bytes)
+    const fill = (from: number): void =>
+      read(handle, chunk, from, bytes - from, at + from, (error, count) => {
+        if (error !== null) return resume(Effect.fail(sourceFailed(error)))
+        if (count === 0 && from < bytes) {
+          return resume(Effect.fail(new SourceFailed({ message: "a copy is shorter than the service said" })))
+        }
+        return from + count === bytes ? resume(Effect.succeed(chunk)) : fill(from + count)
+      })
+    fill(0)
+  })
+
+const sourceFailed = (cause: unknown): SourceFailed =>
+  new SourceFailed({ message: cause instanceof Error && cause.message !== "" ? cause.message : String(cause) })

@@ -5,7 +5,7 @@ import { demandService } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withConsoleOperator } from "./operator.ts"
+import { withOperator } from "./operator.ts"
 
 const heading = ["ID", "WHO", "SINCE", "LAST USED", "ADDRESS", "BROWSER"]
 
@@ -23,11 +23,11 @@ export const consoleCommand = Command.make(
     // Links and sessions live in its memory.
     yield* demandService
     if (Option.isSome(end)) {
-      const { session } = yield* withConsoleOperator((operator) => operator.endSession({ params: { id: end.value } }))
+      const { session } = yield* withOperator(({ sessions }) => sessions.endSession({ params: { id: end.value } }))
       return yield* Console.log(json ? JSON.stringify({ session }) : `Session ${session.id} has ended.`)
     }
     if (sessions) {
-      const { sessions: found } = yield* withConsoleOperator((operator) => operator.listSessions())
+      const { sessions: found } = yield* withOperator(({ sessions }) => sessions.listSessions())
       if (json) return yield* Console.log(JSON.stringify({ sessions: found }))
       const rows = found.map(({ account, address, browser, createdAt, id, lastUsedAt }) => [
         id,
@@ -39,7 +39,7 @@ export const consoleCommand = Command.make(
       ])
       return yield* Console.log(rows.length === 0 ? "Nobody is signed in." : table([heading, ...rows]))
     }
-    const { link } = yield* withConsoleOperator((operator) => operator.createConsoleLink())
+    const { link } = yield* withOperator(({ sessions }) => sessions.createConsoleLink())
     return yield* Console.log(
       json ? JSON.stringify({ link }) : `Good for one sign-in, until ${timeText(link.expiresAt)}:\n  ${link.url}`
     )

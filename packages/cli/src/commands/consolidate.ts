@@ -4,9 +4,8 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { Consolidation, ConsolidationRun } from "@muniment/domain/api/ConsolidationAdminApi"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import { flags } from "./flags.ts"
-import { withConsolidationOperator } from "./operator.ts"
-import { present } from "./statement.ts"
+import { flags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 const account = Flag.optional(flags.account)
 
@@ -18,8 +17,8 @@ const list = Command.make(
     json: flags.json
   },
   Effect.fn("consolidate.list")(function* ({ account: name, json, limit }) {
-    const query = { limit, ...present("account", name) }
-    const { consolidations } = yield* withConsolidationOperator((operator) => operator.list({ query }))
+    const query = { limit, ...whereGiven({ account: name }) }
+    const { consolidations } = yield* withOperator(({ consolidations }) => consolidations.list({ query }))
     if (json) return yield* Console.log(JSON.stringify({ consolidations }))
     return yield* Console.log(consolidations.length === 0 ? "Nothing was consolidated." : doneTable(consolidations))
   })
@@ -39,8 +38,8 @@ const run = Command.make(
     json: flags.json
   },
   Effect.fn("consolidate.run")(function* ({ account: name, dryRun, json }) {
-    const payload = { dryRun, ...present("account", name) }
-    const { success: _, ...report } = yield* withConsolidationOperator((operator) => operator.run({ payload }))
+    const payload = { dryRun, ...whereGiven({ account: name }) }
+    const { success: _, ...report } = yield* withOperator(({ consolidations }) => consolidations.run({ payload }))
     return yield* Console.log(json ? JSON.stringify(report) : reportText(report))
   })
 ).pipe(
@@ -52,7 +51,7 @@ const undo = Command.make(
   "undo",
   { id: Argument.String("id").pipe(Argument.withDescription("Id of a consolidation, con_...")), json: flags.json },
   Effect.fn("consolidate.undo")(function* ({ id, json }) {
-    const { consolidation } = yield* withConsolidationOperator((operator) => operator.undo({ params: { id } }))
+    const { consolidation } = yield* withOperator(({ consolidations }) => consolidations.undo({ params: { id } }))
     if (json) return yield* Console.log(JSON.stringify({ consolidation }))
     const { memories } = consolidation
     return yield* Console.log(`Undone: ${memories.join(", ")} ${memories.length === 1 ? "stands" : "stand"} as before.`)

@@ -14,7 +14,7 @@ import { localModelServers, turningOn } from "../modelTrial/LocalModelServers.ts
 import { demandService } from "../ServiceUrl.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { type Clients, settledStatus, withClients, withOperator } from "./operator.ts"
+import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 /** Account and agent of the trial memory; where there is an account of this name already, it stays. */
 const trialAccount = "doctor"
@@ -24,7 +24,7 @@ export const doctor = Command.make(
   "doctor",
   { json: flags.json },
   Effect.fn("doctor")(function* ({ json }) {
-    const { checks, languageModels } = yield* withClients(
+    const { checks, languageModels } = yield* withOperator(
       (clients, endpoint) =>
         Effect.gen(function* () {
           const status = yield* settledStatus(clients.admin)
@@ -51,7 +51,7 @@ export const status = Command.make(
   { json: flags.json },
   Effect.fn("status")(function* ({ json }) {
     yield* demandService
-    const checks = yield* withOperator((operator) => Effect.map(operator.status(), statusChecks))
+    const checks = yield* withOperator(({ admin }) => Effect.map(admin.status(), statusChecks))
     yield* Console.log(json ? JSON.stringify({ checks }) : report(checks))
     yield* demandNoFailure(checks)
   })
@@ -63,7 +63,7 @@ const demandNoFailure = (checks: ReadonlyArray<Check>) => {
 }
 
 /** One check for the write, one for the search, one for a conversation, one for the clean-up. */
-const trialChecks = ({ accounts, admin }: Clients, endpoint: ServerEndpoint, reader: string) =>
+const trialChecks = ({ accounts, admin }: Operator, endpoint: ServerEndpoint, reader: string) =>
   Effect.acquireUseRelease(
     Effect.gen(function* () {
       const before = (yield* admin.listAccounts()).accounts

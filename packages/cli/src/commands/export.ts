@@ -21,9 +21,9 @@ export const exportMemories = Command.make(
     json: flags.json
   },
   Effect.fn("export")(function* ({ account, json, out }) {
-    const count = yield* withOperator((operator) =>
+    const count = yield* withOperator(({ admin }) =>
       Effect.gen(function* () {
-        return out === "-" ? yield* toStandardOutput(operator, account) : yield* toFile(operator, account, out)
+        return out === "-" ? yield* toStandardOutput(admin, account) : yield* toFile(admin, account, out)
       })
     )
     if (json) {
@@ -42,7 +42,7 @@ export const exportMemories = Command.make(
 
 type Write = (text: string) => Effect.Effect<void, PlatformError>
 
-const toFile = Effect.fnUntraced(function* (operator: Operator, account: string, out: string) {
+const toFile = Effect.fnUntraced(function* (operator: Operator["admin"], account: string, out: string) {
   const files = yield* FileSystem.FileSystem
   const partial = `${out}.partial`
   const count = yield* Effect.scoped(
@@ -58,7 +58,7 @@ const toFile = Effect.fnUntraced(function* (operator: Operator, account: string,
   return count
 })
 
-const toStandardOutput = Effect.fnUntraced(function* (operator: Operator, account: string) {
+const toStandardOutput = Effect.fnUntraced(function* (operator: Operator["admin"], account: string) {
   const stdio = yield* Stdio.Stdio
   return yield* writePages(operator, account, (text) =>
     Stream.run(Stream.make(text), stdio.stdout({ endOnDone: false }))
@@ -66,7 +66,7 @@ const toStandardOutput = Effect.fnUntraced(function* (operator: Operator, accoun
 })
 
 /** The pages one after the other, the header before the first; -> memories written. */
-const writePages = Effect.fnUntraced(function* (operator: Operator, account: string, write: Write) {
+const writePages = Effect.fnUntraced(function* (operator: Operator["admin"], account: string, write: Write) {
   const progress = yield* makeProgress("Exporting")
   let count = 0
   let cursor: string | undefined

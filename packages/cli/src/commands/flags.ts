@@ -1,4 +1,5 @@
 /** Flags that several commands share, so that they are spelled and explained the same way. */
+import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
 import { pathFlag } from "../PathFlag.ts"
@@ -59,3 +60,11 @@ export const logFlags = {
   to: day("to", "Last"),
   limit: Flag.Int("limit").pipe(Flag.withDescription("Rows shown, 1 to 1,000"), Flag.withDefault(100))
 }
+
+type Given<A> = { readonly [Name in keyof A]?: A[Name] extends Option.Option<infer Value> ? Value : never }
+
+/** Those of the flags that were given, by the names of a request. */
+export const whereGiven = <A extends Readonly<Record<string, Option.Option<unknown>>>>(values: A): Given<A> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value]] : []))
+  ) as Given<A>

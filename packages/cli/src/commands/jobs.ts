@@ -7,13 +7,13 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withMoneyOperator } from "./operator.ts"
+import { withOperator } from "./operator.ts"
 
 const list = Command.make(
   "list",
   { json: flags.json },
   Effect.fn("jobs.list")(function* ({ json }) {
-    const { clockStep, nextRunAt, runs } = yield* withMoneyOperator((operator) => operator.listJobs())
+    const { clockStep, nextRunAt, runs } = yield* withOperator(({ money }) => money.listJobs())
     if (json) return yield* Console.log(JSON.stringify({ nextRunAt, clockStep, runs }))
     const next =
       clockStep === null
@@ -43,7 +43,7 @@ const run = Command.make(
   },
   Effect.fn("jobs.run")(function* ({ acceptClock, dryRun, json }) {
     const payload = { dryRun, acceptClock }
-    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.runJobs({ payload }))
+    const { success: _, ...report } = yield* withOperator(({ money }) => money.runJobs({ payload }))
     yield* Console.log(json ? JSON.stringify(report) : reportText(report))
     const troubled = accountsOf(report).filter(({ problem }) => problem !== undefined).length
     if (troubled > 0) return yield* new CommandFailed({ reason: `${troubled} accounts could not be served.` })

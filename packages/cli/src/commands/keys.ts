@@ -1,10 +1,135 @@
-/** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
-import { Console, Effect } from "effect"
+/**
+ * `muniment keys`: create, list and revoke API keys, of any account by the operator, with `own` of the account that a key
+ * or a wallet opens. A secret is printed once and stored as a hash.
+ */
+import { Console, Effect, Array, type Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { flags } from "./flags.ts"
-import { given, keepMadeFlag, keysText, restrictionFlags, restrictionsOf, revocationText } from "./keyTexts.ts"
+import type { KeyRecord } from "@muniment/domain/api/AdminApi"
+import { flags, callerFlags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
-import { ownKeys } from "./ownKeys.ts"
+import { ask, callerHere } from "./caller.ts"
+import { table, timeText } from "../Table.ts"
+
+/** Restrict a new key. */
+const restrictionFlags = {
+  label: Flag.String("label").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+  readOnly: Flag.Boolean("read-only").pipe(Flag.withDescription("The key only reads"), Flag.withDefault(false)),
+  agents: Flag.String("agent").pipe(
+    Flag.withDescription("Agent that the key is bound to; may be given again"),
+    Flag.atLeast(0)
+  ),
+  subjects: Flag.String("subject").pipe(
+    Flag.withDescription("Subject that the key is bound to; may be given again"),
+    Flag.atLeast(0)
+  ),
+  expires: Flag.String("expires").pipe(Flag.withDescription("How long the key works, as in 30d"), Flag.optional)
+}
+
+/** The restrictions that were given, as requests name them. */
+const restrictionsOf = ({ agents, expires, label, readOnly, subjects }: KeyRestrictions) => ({
+  ...whereGiven({ label }),
+  ...(readOnly && { readOnly }),
+  ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
+  ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
+  ...whereGiven({ expiresIn: expires })
+})
+
+interface KeyRestrictions {
+  readonly label: Option.Option<string>
+  readonly readOnly: boolean
+  readonly agents: ReadonlyArray<string>
+  readonly subjects: ReadonlyArray<string>
+  readonly expires: Option.Option<string>
+}
+
+const keepMadeFlag = Flag.Boolean("keep-made").pipe(
+  Flag.withDescription("Keys that this one made stay; without, they are revoked with it"),
+  Flag.withDefault(false)
+)
+
+/** What a revocation did, for people. */
+const revocationText = (key: KeyRecord, alsoRevoked: ReadonlyArray<string>): string =>
+  [
+    `Key ${key.id} of account ${key.account} is revoked.`,
+    ...alsoRevoked.map((id) => `With it, since it was made by it or by one that it made: ${id}`)
+  ].join("\n")
+
+const keysText = (keys: ReadonlyArray<KeyRecord>): string =>
+  keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)])
+
+const keyHeading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "MADE BY", "LABEL"]
+
+const keyRow = (key: KeyRecord): ReadonlyArray<string> => [
+  key.id,
+  key.account,
+  `${key.prefix}…`,
+  timeText(key.createdAt),
+  timeText(key.lastUsedAt),
+  stateOf(key),
+  mayText(key),
+  key.madeBy ?? "operator",
+  key.label
+]
+
+const stateOf = ({ expiresAt, revokedAt }: KeyRecord): string => {
+  if (revokedAt !== undefined) return `revoked ${timeText(revokedAt)}`
+  return expiresAt === undefined ? "active" : `until ${timeText(expiresAt)}`
+}
+
+const mayText = ({ agents, readOnly, subjects }: KeyRecord): string =>
+  [
+    readOnly === true ? "read" : "all",
+    ...(agents === undefined ? [] : [`agents ${agents.join(", ")}`]),
+    ...(subjects === undefined ? [] : [`subjects ${subjects.join(", ")}`])
+  ].join("; ")
+
+const listOwn = Command.make(
+  "list",
+  { ...callerFlags, json: flags.json },
+  Effect.fn("keys.own.list")(function* ({ apiKey, json, keyFile, url }) {
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
+    const { keys } = yield* ask((signal) => muniment.listKeys({ signal }))
+    if (json) return yield* Console.log(JSON.stringify({ keys }))
+    return yield* Console.log(keysText(keys))
+  })
+).pipe(Command.withDescription("List the keys of the account that these credentials open"))
+
+const createOwn = Command.make(
+  "create",
+  { ...callerFlags, ...restrictionFlags, json: flags.json },
+  Effect.fn("keys.own.create")(function* ({ apiKey, json, keyFile, url, ...restrictions }) {
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
+    const { key, secret } = yield* ask((signal) => muniment.createKey(restrictionsOf(restrictions), { signal }))
+    if (json) return yield* Console.log(JSON.stringify({ key, secret }))
+    return yield* Console.log(`Key ${key.id}; it is shown once, only its hash is stored:\n  ${secret}`)
+  })
+).pipe(
+  Command.withDescription("Create a key with no more rights than these credentials have"),
+  Command.withExamples([
+    { command: "muniment keys own create --key-file alice.key --read-only", description: "One that only reads" }
+  ])
+)
+
+const revokeOwn = Command.make(
+  "revoke",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("Id of the key, as `keys own list` shows it")),
+    ...callerFlags,
+    keepMade: keepMadeFlag,
+    json: flags.json
+  },
+  Effect.fn("keys.own.revoke")(function* ({ apiKey, id, json, keepMade, keyFile, url }) {
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
+    const { alsoRevoked, key } = yield* ask((signal) => muniment.revokeKey(id, { keepMade }, { signal }))
+    return yield* Console.log(json ? JSON.stringify({ key, alsoRevoked }) : revocationText(key, alsoRevoked))
+  })
+).pipe(Command.withDescription("Revoke a key and the keys that it made, at once and for good"))
+
+/** `muniment keys own`: an account's own keys, by one of its keys or its wallet, on any service. */
+const ownKeys = Command.make("own").pipe(
+  Command.withDescription("Keys of your own account, with an API key or a wallet"),
+  Command.withSubcommands([listOwn, createOwn, revokeOwn])
+)
 
 const create = Command.make(
   "create",
@@ -17,10 +142,10 @@ const create = Command.make(
   Effect.fn("keys.create")(function* ({ account, json, plan, ...restrictions }) {
     const payload = {
       account,
-      ...given("plan", plan),
+      ...whereGiven({ plan }),
       ...restrictionsOf(restrictions)
     }
-    const { key, secret } = yield* withOperator((operator) => operator.createKey({ payload }))
+    const { key, secret } = yield* withOperator(({ admin }) => admin.createKey({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ key, secret }))
     return yield* Console.log(
       [`Key ${key.id} of account ${key.account}; it is shown once, only its hash is stored:`, `  ${secret}`].join("\n")
@@ -41,8 +166,8 @@ const list = Command.make(
   "list",
   { account: Flag.optional(flags.account), json: flags.json },
   Effect.fn("keys.list")(function* ({ account, json }) {
-    const query = given("account", account)
-    const { keys } = yield* withOperator((operator) => operator.listKeys({ query }))
+    const query = whereGiven({ account })
+    const { keys } = yield* withOperator(({ admin }) => admin.listKeys({ query }))
     if (json) return yield* Console.log(JSON.stringify({ keys }))
     return yield* Console.log(keysText(keys))
   })
@@ -56,8 +181,8 @@ const revoke = Command.make(
     json: flags.json
   },
   Effect.fn("keys.revoke")(function* ({ id, json, keepMade }) {
-    const { alsoRevoked, key } = yield* withOperator((operator) =>
-      operator.revokeKey({ params: { id }, query: { keepMade } })
+    const { alsoRevoked, key } = yield* withOperator(({ admin }) =>
+      admin.revokeKey({ params: { id }, query: { keepMade } })
     )
     return yield* Console.log(json ? JSON.stringify({ key, alsoRevoked }) : revocationText(key, alsoRevoked))
   })

@@ -6,13 +6,13 @@ import type { LedgerReport } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withMoneyOperator } from "./operator.ts"
+import { withOperator } from "./operator.ts"
 
 const check = Command.make(
   "check",
   { json: flags.json },
   Effect.fn("ledger.check")(function* ({ json }) {
-    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.checkLedger())
+    const { success: _, ...report } = yield* withOperator(({ money }) => money.checkLedger())
     yield* Console.log(json ? JSON.stringify(report) : reportText(report))
     if (!report.ok) return yield* new CommandFailed({ reason: `The ledger has ${report.problems.length} problems.` })
   })
@@ -34,7 +34,7 @@ const adjust = Command.make(
   },
   Effect.fn("ledger.adjust")(function* ({ account, credits, reason, key, json }) {
     const payload = { account, credits, reason, key }
-    const { balance, replayed } = yield* withMoneyOperator((operator) => operator.adjust({ payload }))
+    const { balance, replayed } = yield* withOperator(({ money }) => money.adjust({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ balance, replayed }))
     const outcome = replayed
       ? `The correction ${key} was carried out before; nothing was changed.`

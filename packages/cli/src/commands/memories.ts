@@ -9,7 +9,7 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { memoryLine } from "../MemoryLine.ts"
 import { shownText } from "../ShownText.ts"
 import { ask, callerHere } from "./caller.ts"
-import { callerFlags, flags, optionalText } from "./flags.ts"
+import { callerFlags, flags, optionalText, whereGiven } from "./flags.ts"
 
 const hitsShown = 10
 const tokensDefault = 1_500
@@ -22,9 +22,7 @@ const scopeFlags = {
 
 /** Agent, subject and thread as the service names them; only those that are given. */
 export const scopeOf = ({ agent: agentId, subject, thread }: ScopeFlags) => ({
-  ...(Option.isSome(agentId) && { agentId: agentId.value }),
-  ...(Option.isSome(subject) && { subjectId: subject.value }),
-  ...(Option.isSome(thread) && { threadId: thread.value })
+  ...whereGiven({ agentId, subjectId: subject, threadId: thread })
 })
 
 interface ScopeFlags {
@@ -58,9 +56,7 @@ export const search = Command.make(
     const muniment = yield* callerHere(given)
     const filters = {
       ...scopeOf(given),
-      ...(Option.isSome(kind) && { kind: kind.value }),
-      ...(Option.isSome(where) && { where: where.value }),
-      ...(Option.isSome(asOf) && { asOf: asOf.value }),
+      ...whereGiven({ kind, where, asOf }),
       ...(eachSide > 0 && { context: eachSide }),
       ...(rerank && { rerank: "model" as const })
     }
@@ -103,8 +99,7 @@ export const context = Command.make(
     const muniment = yield* callerHere(given)
     const body: Body<"context"> = {
       ...scopeOf(given),
-      ...(Option.isSome(query) && { query: query.value }),
-      ...(Option.isSome(timeZone) && { timeZone: timeZone.value }),
+      ...whereGiven({ query, timeZone }),
       maxTokens: tokens,
       format: json ? "json" : "text"
     }
@@ -140,7 +135,7 @@ export const remember = Command.make(
     const content = Option.isSome(kind)
       ? { memories: [{ kind: kind.value, data: yield* dataOf(text) }] }
       : { conversation: [{ role: "user" as const, content: text }] }
-    const body: Body<"create"> = { ...scope, ...content, ...(Option.isSome(ttl) && { ttl: ttl.value }) }
+    const body: Body<"create"> = { ...scope, ...content, ...whereGiven({ ttl }) }
     const answer = yield* ask((signal) => muniment.create(body, { signal }))
     return yield* Console.log(json ? JSON.stringify(answer) : rememberedText(answer))
   })
@@ -197,7 +192,7 @@ export const forget = Command.make(
   },
   Effect.fn("forget")(function* ({ ids, json, kind, yes, ...given }) {
     const muniment = yield* callerHere(given)
-    const filters = { ...scopeOf(given), ...(Option.isSome(kind) && { kind: kind.value }) }
+    const filters = { ...scopeOf(given), ...whereGiven({ kind }) }
     const isFiltered = Object.keys(filters).length > 0
     if (ids.length > 0 === isFiltered) {
       return yield* new CommandFailed({ reason: "Give the ids of memories, or filters such as --agent; not both." })

@@ -2,17 +2,17 @@
  * `muniment memories`: one memory by its id: its versions, an older one restored, feedback on it; and the feedback of an
  * account as cases for `muniment eval`.
  */
-import { Console, Effect, FileSystem, Option } from "effect"
+import { Console, Effect, FileSystem } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Memory } from "@muniment/client/Muniment"
+import type { Memory } from "@muniment/client/Muniment"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { casesOfFeedback } from "../evaluation/FeedbackCases.ts"
 import { memoryLine } from "../MemoryLine.ts"
 import { pathFlag } from "../PathFlag.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { ask, callerHere } from "./caller.ts"
-import { callerFlags, flags, optionalText } from "./flags.ts"
+import { callerFlags, flags, optionalText, whereGiven } from "./flags.ts"
+import type { QueryCase } from "../evaluation/CaseFiles.ts"
 
 const id = Argument.String("id").pipe(Argument.withDescription("Id of the memory, as `search` shows it"))
 
@@ -78,7 +78,7 @@ const feedback = Command.make(
   },
   Effect.fn("memories.feedback")(function* ({ id: of, json, query, said, ...given }) {
     const muniment = yield* callerHere(given)
-    const body = { useful: said === "useful", ...(Option.isSome(query) && { query: query.value }) }
+    const body = { useful: said === "useful", ...whereGiven({ query }) }
     const { memory } = yield* ask((signal) => muniment.feedback(of, body, { signal }))
     return yield* Console.log(json ? JSON.stringify({ memory }) : `Kept; useful ${saidText(memory)} times.`)
   })
@@ -106,8 +106,7 @@ const cases = Command.make(
   Effect.fn("memories.cases")(function* ({ agent, json, out, subject, ...given }) {
     const muniment = yield* callerHere(given)
     const filters = {
-      ...(Option.isSome(agent) && { agentId: agent.value }),
-      ...(Option.isSome(subject) && { subjectId: subject.value })
+      ...whereGiven({ agentId: agent, subjectId: subject })
     }
     const judged: Array<Memory> = []
     yield* ask(async (signal) => {
@@ -141,3 +140,28 @@ export const memoriesById = Command.make("memories").pipe(
   Command.withDescription("Versions of a memory, feedback on it, and feedback as cases for `muniment eval`"),
   Command.withSubcommands([history, restore, feedback, cases])
 )
+
+type Judged = Pick<Memory, "feedback" | "id" | "metadata">
+
+/**
+ * Cases of an evaluation made of what callers said of memories (docs/eval.md): for each query the memories that were of
+ * use. A query of which none was makes no case: the simple form does not say what must not be found.
+ *
+ * One for each query within an agent and a subject, in the order of the memories.
+ */
+const casesOfFeedback = (memories: ReadonlyArray<Judged>): ReadonlyArray<QueryCase> => {
+  const cases = new Map<string, QueryCase>()
+  for (const { feedback = [], id, metadata } of memories) {
+    const { agentId, subjectId } = metadata
+    for (const { query, useful } of feedback) {
+      if (query === undefined || !useful) continue
+      const place = JSON.stringify([query, agentId, subjectId])
+      const expected = [...(cases.get(place)?.expected ?? []), id]
+      cases.set(place, { query, expected, ...named({ agentId, subjectId }) })
+    }
+  }
+  return [...cases.values()]
+}
+
+const named = (fields: Readonly<Record<"agentId" | "subjectId", unknown>>): Pick<QueryCase, "agentId" | "subjectId"> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === "string"))

@@ -1,11 +1,11 @@
 /** `muniment payments`: lists payments with their state, shows their receipts, and asks the chains about unfinished ones. */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import { flags } from "./flags.ts"
-import { withMoneyOperator } from "./operator.ts"
+import { flags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 const list = Command.make(
   "list",
@@ -19,10 +19,9 @@ const list = Command.make(
   },
   Effect.fn("payments.list")(function* ({ state, account, json }) {
     const query = {
-      ...(Option.isSome(state) && { state: state.value }),
-      ...(Option.isSome(account) && { account: account.value })
+      ...whereGiven({ state, account })
     }
-    const { payments: found } = yield* withMoneyOperator((operator) => operator.listPayments({ query }))
+    const { payments: found } = yield* withOperator(({ money }) => money.listPayments({ query }))
     if (json) return yield* Console.log(JSON.stringify({ payments: found }))
     return yield* Console.log(found.length === 0 ? "No payments." : table([heading, ...found.map(rowOf)]))
   })
@@ -37,7 +36,7 @@ const reconcile = Command.make(
   "reconcile",
   { json: flags.json },
   Effect.fn("payments.reconcile")(function* ({ json }) {
-    const { looked } = yield* withMoneyOperator((operator) => operator.reconcile())
+    const { looked } = yield* withOperator(({ money }) => money.reconcile())
     return yield* Console.log(
       json ? JSON.stringify({ looked }) : `The chains were asked about ${looked} payments that are not final yet.`
     )
@@ -56,7 +55,7 @@ const receipt = Command.make(
     json: flags.json
   },
   Effect.fn("payments.receipt")(function* ({ json, payment }) {
-    const { success: _, ...found } = yield* withMoneyOperator((operator) => operator.receipt({ query: { payment } }))
+    const { success: _, ...found } = yield* withOperator(({ money }) => money.receipt({ query: { payment } }))
     return yield* Console.log(json ? JSON.stringify(found) : found.receipt.signature)
   })
 ).pipe(

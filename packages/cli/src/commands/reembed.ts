@@ -22,7 +22,7 @@ export const reembed = Command.make(
   },
   Effect.fn("reembed")(function* ({ json, status }) {
     const reached = yield* withOperator(
-      (operator) => Effect.andThen(settledStatus(operator), status ? operator.reembedProgress() : embedAll(operator)),
+      ({ admin }) => Effect.andThen(settledStatus(admin), status ? admin.reembedProgress() : embedAll(admin)),
       "withModel"
     )
     const { model, pending, total } = reached
@@ -30,7 +30,7 @@ export const reembed = Command.make(
   })
 ).pipe(Command.withDescription("Embed memories that have no vector of the configured model; resumable"))
 
-const embedAll = Effect.fnUntraced(function* (operator: Operator) {
+const embedAll = Effect.fnUntraced(function* (operator: Operator["admin"]) {
   const progress = yield* makeProgress("Embedding")
   let reached = yield* operator.reembed()
   if (reached.model === null) return yield* new CommandFailed({ reason: `${countsOf(reached)} Run "npm run setup".` })

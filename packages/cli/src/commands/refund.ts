@@ -12,7 +12,7 @@ import { signPayment } from "../PaymentSigning.ts"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withMoneyOperator } from "./operator.ts"
+import { withOperator } from "./operator.ts"
 
 export const refund = Command.make(
   "refund",
@@ -30,9 +30,7 @@ export const refund = Command.make(
     json: flags.json
   },
   Effect.fn("refund")(function* ({ dryRun, json, keyFile, payment, solanaRpc }) {
-    const { success: _, ...offer } = yield* withMoneyOperator((operator) =>
-      operator.refundOffer({ query: { payment } })
-    )
+    const { success: _, ...offer } = yield* withOperator(({ money }) => money.refundOffer({ query: { payment } }))
     if (dryRun || offer.refund !== null) {
       return yield* Console.log(json ? JSON.stringify(offer) : offerText(offer))
     }
@@ -44,7 +42,7 @@ export const refund = Command.make(
     yield* Console.error(orderText(order, { payer: key.signer.wallet.address, credited: "nobody: it is a refund" }))
     const { value } = yield* signPayment(key, order, { solanaRpcUrl: Option.getOrUndefined(solanaRpc) })
     const payload = { payment, authorization: value }
-    const sent = yield* withMoneyOperator((operator) => operator.refund({ payload }))
+    const sent = yield* withOperator(({ money }) => money.refund({ payload }))
     yield* Console.log(json ? JSON.stringify(sent.refund) : refundText(sent.refund))
     if (sent.refund.state === "failed") return yield* new CommandFailed({ reason: "Nothing was refunded." })
   })

@@ -2,9 +2,8 @@
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { table, timeText } from "../Table.ts"
-import { flags, logFlags } from "./flags.ts"
-import { withAccountOperator } from "./operator.ts"
-import { present } from "./statement.ts"
+import { flags, logFlags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 export const requests = Command.make(
   "requests",
@@ -27,13 +26,9 @@ export const requests = Command.make(
     const query = {
       limit,
       ...(refused && { refused }),
-      ...present("account", name),
-      ...present("caller", by),
-      ...present("operation", which),
-      ...present("from", from),
-      ...present("to", to)
+      ...whereGiven({ account: name, caller: by, operation: which, from, to })
     }
-    const { requests: found } = yield* withAccountOperator((operator) => operator.requests({ query }))
+    const { requests: found } = yield* withOperator(({ accounts }) => accounts.requests({ query }))
     if (json) return yield* Console.log(JSON.stringify({ requests: found }))
     const rows = found.map(({ account, at, caller, millis, operation, status }) => [
       timeText(at),

@@ -2,12 +2,12 @@
  * `muniment reread`: lets the configured language model read stored conversations that rules have read. Says what it takes,
  * asks, and queues it; the service reads in the background and goes on after a stop.
  */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { RereadAccount } from "@muniment/domain/api/AdminApi"
 import { agreement } from "../Agreement.ts"
 import { table } from "../Table.ts"
-import { flags, optionalText } from "./flags.ts"
+import { flags, optionalText, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 
 export const reread = Command.make(
@@ -33,13 +33,11 @@ export const reread = Command.make(
   },
   Effect.fn("reread")(function* ({ account, agent, dryRun, json, since, yes }) {
     const payload = {
-      ...(Option.isSome(account) && { account: account.value }),
-      ...(Option.isSome(agent) && { agentId: agent.value }),
-      ...(Option.isSome(since) && { since: since.value })
+      ...whereGiven({ account, agentId: agent, since })
     }
     const ask = (isDryRun: boolean) =>
       Effect.map(
-        withOperator((operator) => operator.reread({ payload: { ...payload, dryRun: isDryRun } })),
+        withOperator(({ admin }) => admin.reread({ payload: { ...payload, dryRun: isDryRun } })),
         ({ accounts, days, model }) => ({ model, accounts, days })
       )
     const planned = yield* ask(true)

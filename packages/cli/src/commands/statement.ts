@@ -1,12 +1,20 @@
-/** `muniment statement`: movements of an account's credits in a period, for people, programs and spreadsheets. */
-import { Console, Effect, Option } from "effect"
-import { Command } from "effect/cli"
+/** `muniment statement`: movements of an account's credits in a period; `muniment revenue`: what came in and was charged. */
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
 import { csvOf } from "@muniment/domain/Csv"
-import { entryRow, purseRows, type Statement, statementHeading } from "@muniment/domain/Statement"
+import {
+  entryRow,
+  purseRows,
+  type Statement,
+  statementHeading,
+  revenueCells,
+  revenueHeading,
+  RevenuePeriod
+} from "@muniment/domain/Statement"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import { flags } from "./flags.ts"
-import { withMoneyOperator } from "./operator.ts"
+import { flags, whereGiven } from "./flags.ts"
+import { withOperator } from "./operator.ts"
 
 export const statement = Command.make(
   "statement",
@@ -18,7 +26,7 @@ export const statement = Command.make(
     json: flags.json
   },
   Effect.fn("statement")(function* ({ account, csv, from, json, to }) {
-    const whole = yield* wholeStatement(account, { ...present("from", from), ...present("to", to) })
+    const whole = yield* wholeStatement(account, whereGiven({ from, to }))
     if (json) return yield* Console.log(JSON.stringify(whole))
     return yield* Console.log(csv ? statementCsv(whole).trimEnd() : statementText(whole))
   })
@@ -30,19 +38,15 @@ export const statement = Command.make(
   ])
 )
 
-/** `{}` without a value. */
-export const present = <Name extends string>(name: Name, value: Option.Option<string>) =>
-  Option.match(value, { onNone: () => ({}), onSome: (text) => ({ [name]: text }) as Record<Name, string> })
-
 /** All pages as one. */
 const wholeStatement = (account: string, days: { readonly from?: string; readonly to?: string }) =>
-  withMoneyOperator((operator) =>
+  withOperator(({ money }) =>
     Effect.gen(function* () {
-      const { success: _, ...first } = yield* operator.statement({ query: { account, ...days } })
+      const { success: _, ...first } = yield* money.statement({ query: { account, ...days } })
       const entries = [...first.entries]
       for (let cursor = first.nextCursor; cursor !== undefined;) {
         const { from, to } = first
-        const next = yield* operator.statement({ query: { account, from, to, cursor } })
+        const next = yield* money.statement({ query: { account, from, to, cursor } })
         entries.push(...next.entries)
         cursor = next.nextCursor
       }
@@ -77,3 +81,33 @@ const statementText = ({ account, closing, entries, from, opening, to }: Stateme
 
 const pursesText = ({ allowance, balance, receivable }: Statement["opening"]): string =>
   `balance ${balance}, allowance ${allowance}${receivable === 0 ? "" : `, owed ${-receivable}`}`
+
+/** `muniment revenue`: what came in and what was charged, by day, week or month. */
+export const revenue = Command.make(
+  "revenue",
+  {
+    from: flags.from,
+    to: flags.to,
+    by: Flag.Literals("by", RevenuePeriod.literals).pipe(
+      Flag.withDescription("Length of a period"),
+      Flag.withDefault("month" as const)
+    ),
+    csv: flags.csv,
+    json: flags.json
+  },
+  Effect.fn("revenue")(function* ({ by, csv, from, json, to }) {
+    const query = { by, ...whereGiven({ from, to }) }
+    const { success: _, ...report } = yield* withOperator(({ money }) => money.revenue({ query }))
+    if (json) return yield* Console.log(JSON.stringify(report))
+    const rows = [revenueHeading, ...report.rows.map(revenueCells)]
+    if (csv) return yield* Console.log(csvOf(rows).trimEnd())
+    if (report.rows.length === 0) return yield* Console.log(`Nothing from ${report.from} to ${report.to}.`)
+    return yield* Console.log(table(rows.map((row) => row.map((cell) => (cell === null ? "-" : String(cell))))))
+  })
+).pipe(
+  Command.withDescription("USDC received by network, and what was charged by operation and purse"),
+  Command.withExamples([
+    { command: "muniment revenue --by day --from 2026-11-01", description: "Each day of a month so far" },
+    { command: "muniment revenue --csv > revenue.csv", description: "This month, for a spreadsheet" }
+  ])
+)

@@ -12,7 +12,7 @@ import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
 import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
 import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialResult.ts"
 import { ask } from "./caller.ts"
-import { type Operator, settledStatus, withMoneyOperator, withOperator } from "./operator.ts"
+import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 export interface Trial {
   readonly byModel: ReadonlyArray<TrialResult>
@@ -44,12 +44,12 @@ export const tryModel = Effect.fnUntraced(function* (settings: Readonly<Record<s
   let done = 0
   const step = (name: string) => Effect.suspend(() => onStep(done++, total, name))
   return yield* withOperator(
-    (operator, endpoint) =>
+    ({ admin }, endpoint) =>
       Effect.gen(function* () {
-        yield* settledStatus(operator)
+        yield* settledStatus(admin)
         const tryAll = (reader: Reader) =>
           Effect.forEach(trialConversations, (conversation, at) =>
-            tryConversation({ operator, endpoint, reader }, conversation, `${reader.name}-${at + 1}`)
+            tryConversation({ operator: admin, endpoint, reader }, conversation, `${reader.name}-${at + 1}`)
           )
         return {
           byRules: yield* tryAll(rules),
@@ -84,7 +84,7 @@ const rules: Reader = {
 }
 
 interface Place {
-  readonly operator: Operator
+  readonly operator: Operator["admin"]
   readonly endpoint: ServerEndpoint
   readonly reader: Reader
 }
@@ -177,7 +177,7 @@ const timed = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   })
 
 const tokensOf = (endpoint: ServerEndpoint, account: string) =>
-  withMoneyOperator((operator) => operator.modelUsage({ query: { account } })).pipe(
+  withOperator(({ money }) => money.modelUsage({ query: { account } })).pipe(
     Effect.provide(LocalServer.layerOf(endpoint)),
     Effect.map(({ usage }) => ({
       inputTokens: usage.reduce((sum, day) => sum + day.inputTokens, 0),

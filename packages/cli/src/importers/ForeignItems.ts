@@ -10,7 +10,7 @@ import { conversationMessageKind } from "@muniment/domain/Memory"
 import { Metadata } from "@muniment/domain/Metadata"
 import { Schema } from "effect"
 import type { Fields } from "./ForeignFields.ts"
-import { pieces } from "./pieces.ts"
+import { pieces } from "./noteTexts.ts"
 
 /** Whose memories they become. */
 export interface ImportOwner {

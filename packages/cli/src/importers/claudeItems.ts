@@ -12,8 +12,7 @@ import {
   millisOf,
   unknownItem
 } from "./ForeignItems.ts"
-import { noteLengthMax, noteTexts } from "./noteTexts.ts"
-import { pieces } from "./pieces.ts"
+import { noteLengthMax, noteTexts, pieces } from "./noteTexts.ts"
 
 export const isClaude = (element: Fields): boolean =>
   Array.isArray(element["chat_messages"]) || isMemories(element) || isProject(element)

@@ -4,8 +4,7 @@
  */
 import { type Fields, fieldsOf, isGiven, textOf, unreadFields } from "./ForeignFields.ts"
 import { factItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
-import { noteLengthMax } from "./noteTexts.ts"
-import { pieces } from "./pieces.ts"
+import { noteLengthMax, pieces } from "./noteTexts.ts"
 
 const known = ["wing", "room", "filed_at", "added_by", "chunk_index", "source_mtime", "content_hash", "hall"]
 

@@ -6,7 +6,6 @@ import { Context, Effect } from "effect"
 import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
 import { type ServerListing, serverListing } from "@muniment/models/llm/ServerListing"
 import { shownText } from "../ShownText.ts"
-import { settingLine, shellWord } from "./settingLine.ts"
 
 export interface LocalModelServer {
   readonly name: string
@@ -53,3 +52,10 @@ export const turningOn = (server: LocalModelServer): string => {
 
 export const tryLine = ({ baseUrl, models: [model = ""] }: LocalModelServer): string =>
   `muniment models try --base-url ${baseUrl} --model ${shellWord(model)}`
+
+/** Settings as lines that can be pasted into a shell. */
+export const settingLine = (name: string, value: string): string => `export ${name}=${shellWord(value)}`
+
+/** One word for a shell, whatever is in it. */
+const shellWord = (text: string): string =>
+  /^[\w.:/@+-]+$/.test(text) ? text : `'${shownText(text).replaceAll("'", `'\\''`)}'`
