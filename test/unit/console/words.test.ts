@@ -1,7 +1,6 @@
 /** What the console makes of data, browsers and messages: words that people read. */
 import { describe, expect, it } from "vitest"
-import { browserName } from "../../../packages/console/src/service/browserName.ts"
-import { deletionText, sentence, summary } from "../../../packages/console/src/service/words.ts"
+import { browserName, deletionText, sentence, summary } from "../../../packages/console/src/service/words.ts"
 
 describe("the words of a memory in one line", () => {
   it.each([

@@ -1,11 +1,18 @@
 /** People and things that memories are about: everything known of one, by time; export; erase after a dry run. */
 import { useState } from "preact/hooks"
-import { change, parameters } from "../service/route.ts"
+import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
-import { countOfMemories } from "../service/words.ts"
-import { Empty, Notice } from "../ui/Notice.tsx"
+import { countOfMemories, count, summary } from "../service/words.ts"
+import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
 import { useHasNone, ValueList } from "../ui/ValueList.tsx"
-import { Subject } from "./Subject.tsx"
+import type { ApiError } from "../service/api.ts"
+import { save } from "../service/browser.ts"
+import { allOf, type Facets, facetsOf, pageOf } from "../service/knowledge.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
+import { moment } from "../service/text.ts"
+import { ErasableHead } from "../ui/ErasableHead.tsx"
+import { Choice } from "../ui/Field.tsx"
 
 export const Subjects = () => {
   const given = parameters.value
@@ -60,6 +67,198 @@ export const Subjects = () => {
           )}
         </div>
       )}
+    </>
+  )
+}
+
+/** Everything known about one subject: counts, the memories by day, export as JSON lines, erasure. */
+const Subject = (given: {
+  readonly subjectId: string
+  readonly onClose: () => void
+  readonly onErased: (memories: number) => void
+}) => {
+  const { subjectId } = given
+  return (
+    <section class="card stack" aria-label="Subject">
+      <ErasableHead
+        title={subjectId}
+        question={`Erase what is known about ${subjectId}`}
+        filters={{ subjectId }}
+        extent="all versions, messages, words and vectors, and what is kept as context of its conversations. Backups keep theirs until they are pruned."
+        onErased={given.onErased}
+        onClose={given.onClose}
+      >
+        <Export subjectId={subjectId} />
+      </ErasableHead>
+      <Counts subjectId={subjectId} />
+      <Timeline subjectId={subjectId} />
+    </section>
+  )
+}
+
+const facets = ["kinds", "agents", "threads", "tags"] as const
+
+const titles = { kinds: "Kinds", agents: "Agents", threads: "Threads", tags: "Tags" }
+const filterNames = { kinds: "kind", agents: "agentId", threads: "threadId", tags: "tags" }
+
+const shownOfFacet = 6
+
+const Counts = ({ subjectId }: { readonly subjectId: string }) => {
+  const { loaded } = useLoad(
+    (signal) => Promise.all(facets.map((facet) => facetsOf(facet, { subjectId, limit: shownOfFacet }, signal))),
+    [subjectId]
+  )
+  return (
+    <Show of={loaded}>
+      {(found) => (
+        <dl class="facts">
+          {facets.map((facet, at) => (
+            <CountsOf key={facet} facet={facet} found={found[at]} subjectId={subjectId} />
+          ))}
+        </dl>
+      )}
+    </Show>
+  )
+}
+
+const CountsOf = (given: {
+  readonly facet: (typeof facets)[number]
+  readonly found: Facets | undefined
+  readonly subjectId: string
+}) => {
+  const { facet, found, subjectId } = given
+  if (found === undefined || found.values.length === 0) return null
+  return (
+    <>
+      <dt>{titles[facet]}</dt>
+      <dd class="meta">
+        {found.values.map(({ memories, value }) => (
+          <a key={value} class="badge" href={linkTo("memories", { subjectId, [filterNames[facet]]: value })}>
+            {value} {count(memories)}
+          </a>
+        ))}
+        {found.total > found.values.length && <span>and {count(found.total - found.values.length)} more</span>}
+      </dd>
+    </>
+  )
+}
+
+const dayLength = 10
+
+const Timeline = ({ subjectId }: { readonly subjectId: string }) => {
+  const [order, setOrder] = useState<"asc" | "desc">("desc")
+  const [what, setWhat] = useState<"extracted" | "all">("extracted")
+  const query = { subjectId, order, include: what, includeSuperseded: true }
+  const { loaded } = useLoad((signal) => pageOf(query, signal), [subjectId, order, what])
+  return (
+    <>
+      <div class="pair">
+        <Choice
+          label="Order"
+          value={order}
+          options={[
+            ["desc", "newest first"],
+            ["asc", "oldest first"]
+          ]}
+          onValue={setOrder}
+        />
+        <Choice
+          label="What"
+          value={what}
+          options={[
+            ["extracted", "no messages"],
+            ["all", "with messages"]
+          ]}
+          onValue={setWhat}
+        />
+      </div>
+      <Show of={loaded}>{(first) => <Pages key={`${order} ${what}`} first={first} query={query} />}</Show>
+    </>
+  )
+}
+
+const Pages = (given: { readonly first: MemoryPage; readonly query: Parameters<typeof pageOf>[0] }) => {
+  const [pages, setPages] = useState<ReadonlyArray<MemoryPage>>([])
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const shown = [given.first, ...pages]
+  const memories = shown.flatMap((page) => page.memories)
+  const cursor = shown.at(-1)?.nextCursor
+  const days = Map.groupBy(memories, (memory) => moment(timeOf(memory)).slice(0, dayLength))
+  const more = (): void => {
+    pageOf({ ...given.query, cursor }).then(
+      (page) => setPages((before) => [...before, page]),
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <>
+      <p class="small muted">{countOfMemories(given.first.total)}, superseded versions too</p>
+      {[...days].map(([day, ofDay]) => (
+        <section key={day} class="stack day" aria-label={day}>
+          <h3>{day}</h3>
+          <ol class="timeline">
+            {ofDay.map((memory) => (
+              <Entry key={memory.id} memory={memory} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {error !== undefined && <Refused error={error} />}
+      {cursor !== undefined && (
+        <div class="actions">
+          <button type="button" onClick={more}>
+            Show more
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const timeOf = (memory: Memory): number => systemNumber(memory, "createdAt") ?? 0
+
+const Entry = ({ memory }: { readonly memory: Memory }) => {
+  const { context, data, id, kind } = memory
+  const subjectId = systemText(memory, "subjectId")
+  return (
+    <li class={context.isLatest ? "latest" : ""}>
+      <a class={context.isLatest ? "what" : "what superseded"} href={linkTo("memories", { subjectId, id })}>
+        {summary(data)}
+      </a>
+      <div class="meta">
+        <span>{moment(timeOf(memory)).slice(dayLength + 1)}</span>
+        <span class="badge">{kind}</span>
+        {!context.isLatest && <span class="badge warn">superseded</span>}
+        {context.when !== undefined && kind !== "conversation_message" && (
+          <span>happens {context.when.slice(0, dayLength)}</span>
+        )}
+        <span>{systemText(memory, "agentId")}</span>
+      </div>
+    </li>
+  )
+}
+
+const Export = ({ subjectId }: { readonly subjectId: string }) => {
+  const [progress, setProgress] = useState<string | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const run = (): void => {
+    setProgress("Exporting …")
+    showError(undefined)
+    allOf({ subjectId, order: "asc", includeSuperseded: true }, Infinity, undefined, (read, total) =>
+      setProgress(`${count(read)} of ${count(total)}`)
+    )
+      .then(
+        ({ memories }) => save(`${subjectId}.jsonl`, memories.map((memory) => `${JSON.stringify(memory)}\n`).join("")),
+        (cause: unknown) => showError(asApiError(cause))
+      )
+      .finally(() => setProgress(undefined))
+  }
+  return (
+    <>
+      {error !== undefined && <Refused error={error} />}
+      <button type="button" disabled={progress !== undefined} onClick={run}>
+        {progress ?? "Export"}
+      </button>
     </>
   )
 }
