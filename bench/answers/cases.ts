@@ -4,7 +4,7 @@
  * server reads with the language model that the environment names, if it names one. `--help` names the options.
  */
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
-import { readFileSync, writeFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { Muniment } from "@muniment/client/Muniment"
 import { type Case, readCases } from "@muniment/cli/evaluation/CaseFiles"
@@ -15,14 +15,13 @@ import { Effect } from "effect"
 import { answerHelp, wholeNumber } from "../Usage.ts"
 import { openService } from "./Service.ts"
 
-const usage = `node bench/answers/cases.ts --data DIR [--window N] [--step N] [--verdicts FILE] [--unread] [--write] [--url URL --key KEY]
+const usage = `node bench/answers/cases.ts --data DIR [--window N] [--step N] [--verdicts FILE] [--unread] [--url URL --key KEY]
 
   --data      folder of cases, one JSON file each: {id, user, asked, timeZone, messages, questions, facts}
   --window    messages of a request (10)
   --step      new ones among them (2); a model reads faster with more
   --verdicts  what a reader found of extracted memories: a JSON object, text to true or false
   --unread    prints the memories that neither a fact of the cases nor a reader judges
-  --write     writes the tables into packages/insight/README.md
   --url       a running service instead of one started here; needs --key
   --key       the key to call it with`
 
@@ -91,9 +90,6 @@ const tableOf = (heads: readonly [string, string, string, string], table: Readon
   return [`| ${heads.join(" | ")} | precision |`, "|---|---|---|---|---|", ...lines].join("\n")
 }
 
-const readme = new URL("../../packages/insight/README.md", import.meta.url)
-const block = /(<!-- families -->\n)[\s\S]*?(<!-- \/families -->)/
-
 /** A local model takes minutes for a request. */
 const callMillisMax = 900_000
 
@@ -106,7 +102,6 @@ const main = async (): Promise<void> => {
       step: { type: "string", default: "2" },
       verdicts: { type: "string" },
       unread: { type: "boolean", default: false },
-      write: { type: "boolean", default: false },
       url: { type: "string" },
       key: { type: "string" }
     }
@@ -153,13 +148,6 @@ const main = async (): Promise<void> => {
     tableOf(["answers, by what is asked for", "right", "wrong", "withheld"], answered)
   ].join("\n\n")
   console.log(`${lineOf("all", totals)}\n\n${tables}`)
-  if (values.write) {
-    const text = readFileSync(readme, "utf8")
-    writeFileSync(
-      readme,
-      text.replace(block, (_, open: string, end: string) => `${open}\n${tables}\n\n${end}`)
-    )
-  }
 }
 
 await main()

@@ -7,11 +7,12 @@ import { recallGoal } from "./search.ts"
 
 /** Searches below this recall stand in no picture. */
 const recallShown = 0.85
-/** Sets smaller than this are not worth a picture. */
-const countPictured = 10_000
+/** Smaller sets are measured for the ratios alone. */
+const countShown = 10_000
 
 export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
   const { name, count, dims } = figures.set
+  if (count < countShown) return []
   const label = `${count.toLocaleString("en-US")} ${name} vectors`
   const dimension = `${dims} dimensions, local intrinsic dimension ${figures.intrinsicDimension.toFixed(1)}`
   return [
@@ -27,7 +28,7 @@ export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
 
 export const picturesOf = (figures: SetFigures): ReadonlyArray<Picture> => {
   const { name, count } = figures.set
-  if (count < countPictured) return []
+  if (count < countShown) return []
   const label = `${name}-${count / 1_000}k`
   return [
     lineChart({

@@ -16,7 +16,7 @@ import type { IndexStats, SearchHits, VectorIndex } from "../VectorIndex.ts"
 /** A larger share of stale elements causes a rebuild. */
 export const staleShareMax = 0.2
 
-/** Least width of the walk: recall of .98 or more at k 10 and k 100 on real vectors (bench/index/README.md). */
+/** Least width of the walk: recall of .98 or more at k 10 and k 100 on real vectors. */
 const efMin = 128
 const efPerResult = 4
 /** A filter hides part of the neighbourhood, so the walk is widened by up to this factor. */
