@@ -22,7 +22,7 @@ import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { narrowed, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
 import { makePeople } from "../search/People.ts"
-import { saidTimes } from "../search/SaidTimes.ts"
+import { makeSaidTimes } from "../search/SaidTimes.ts"
 
 /** Whose memory it is; without a subject those that have none. */
 export interface SubjectScope {
@@ -74,7 +74,8 @@ export const makeSubjectFacts = Effect.gen(function* () {
     /** What a memory has taken the place of, newest first. */
     before: (caller: Identity, memory: MemoryVersion, max: number) => before(parts, caller, memory, max),
     /** By id, when the last message was sent that told a memory; milliseconds. Absent: no message is known. */
-    saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) => timesOf(parts, caller, memories)
+    saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
+      parts.saidTimes(caller.account.id, memories)
   }
 })
 
@@ -83,7 +84,8 @@ const makeParts = Effect.all({
   searcher: MemorySearch,
   directory: NamespaceDirectory,
   registry: SchemaRegistry,
-  people: makePeople
+  people: makePeople,
+  saidTimes: makeSaidTimes
 })
 
 type Parts = Effect.Success<typeof makeParts>
@@ -138,7 +140,7 @@ const factsOf = Effect.fnUntraced(function* (
     const text = lineOf(memory)
     if (text !== "" && !lines.has(text)) lines.set(text, memory)
   }
-  const times = yield* timesOf(parts, caller, [...lines.values()])
+  const times = yield* parts.saidTimes(caller.account.id, [...lines.values()])
   const facts = Array.from(lines, ([text, memory]): SubjectFact => {
     const about = othersName(memory, names)
     const sinceMillis = times.get(memory.id) ?? memory.createdAt
@@ -186,23 +188,6 @@ const topicOfFact = ({ kind }: MemoryVersion, text: string, about: string | unde
   // A record of a registered kind has what it is about as a field.
   return about === undefined || kind !== "factual_memory" ? topicOf(text) : "people"
 }
-
-/** By id, milliseconds; one query for each agent. */
-const timesOf = Effect.fnUntraced(function* (
-  { directory, host }: Parts,
-  caller: Identity,
-  memories: ReadonlyArray<MemoryVersion>
-) {
-  const times = new Map<string, number>()
-  for (const [agentId, here] of Map.groupBy(memories, (memory) => memory.agentId)) {
-    const key = directory.find(caller.account.id, agentId)
-    if (key === undefined) continue
-    // Without the times of their messages they count from when they were stored.
-    const found = yield* Effect.orElseSucceed(saidTimes(host, key, here), () => new Map<string, number>())
-    for (const [id, millis] of found) times.set(id, millis)
-  }
-  return times
-})
 
 const before = Effect.fnUntraced(function* (
   { directory, host }: Parts,

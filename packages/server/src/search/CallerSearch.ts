@@ -312,7 +312,8 @@ const modelRequest = Effect.fnUntraced(function* (
   hits: ReadonlyArray<MemoryHit>,
   owners: Owners
 ): Effect.fn.Return<AnswerRequest> {
-  const times = yield* saidTimes(hits.filter((hit) => !owners.has(namespaceOf(hit))))
+  const own = hits.filter((hit) => !owners.has(namespaceOf(hit))).map(({ memory }) => memory)
+  const times = yield* saidTimes(account.id, own)
   return {
     account: account.id,
     question: text,

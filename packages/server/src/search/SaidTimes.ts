@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
@@ -28,17 +27,17 @@ export const saidTimes = Effect.fn("SaidTimes.of")(function* (
 
 export type SaidTimes = Effect.Success<typeof makeSaidTimes>
 
+/** The same of memories of an account, one query for each agent. */
 export const makeSaidTimes = Effect.gen(function* () {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
-  return Effect.fnUntraced(function* (hits: ReadonlyArray<MemoryHit>) {
+  return Effect.fnUntraced(function* (accountId: string, memories: ReadonlyArray<MemoryVersion>) {
     const times = new Map<string, number>()
-    for (const [tag, some] of Map.groupBy(hits, (hit) => hit.ranked.candidate.namespace)) {
-      const namespace = directory.byTag(tag)
+    for (const [agentId, some] of Map.groupBy(memories, (memory) => memory.agentId)) {
+      const namespace = directory.find(accountId, agentId)
       if (namespace === undefined) continue
-      const memories = some.map(({ memory }) => memory)
       // Without its time a memory counts as said when it was stored.
-      const found = yield* Effect.orElseSucceed(saidTimes(host, namespace, memories), () => new Map<string, number>())
+      const found = yield* Effect.orElseSucceed(saidTimes(host, namespace, some), () => new Map<string, number>())
       for (const [id, millis] of found) times.set(id, millis)
     }
     return times
