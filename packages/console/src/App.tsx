@@ -136,16 +136,12 @@ const NavGroup = (given: {
     </>
   )
 
-interface AccountList {
-  readonly accounts: ReadonlyArray<{ readonly name: string; readonly suspendedAt?: number }>
-}
-
 /** Of more accounts than a person looks through, one is chosen by its name. */
 const selectMax = 100
 const offeredMax = 50
 
 const AccountChoice = () => {
-  const { loaded } = useLoad((signal) => call<AccountList>("GET", "/admin/accounts", { signal }), [])
+  const { loaded } = useLoad((signal) => call("GET", "/admin/accounts", { signal }), [])
   const names = useMemo(() => (loaded.value?.accounts ?? []).map(({ name }) => name), [loaded.value])
   useEffect(() => {
     if (loaded.state !== "ready") return

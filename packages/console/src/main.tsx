@@ -1,15 +1,10 @@
 /** Starts the console: a one-time link signs in, otherwise the session that the browser has. */
 import { render } from "preact"
-import type { OwnSession } from "@muniment/domain/Console"
 import { App } from "./App.tsx"
 import { call } from "./service/api.ts"
 import { asApiError } from "./service/load.ts"
 import { endedBecause, session } from "./service/session.ts"
 import { applyTheme } from "./service/theme.ts"
-
-interface SessionAnswer {
-  readonly session: OwnSession | null
-}
 
 const linkPattern = /^#link=([\w-]+)$/
 
@@ -19,14 +14,14 @@ const signIn = async (): Promise<void> => {
     // Neither the history nor a copied address keeps it.
     history.replaceState(null, "", location.pathname)
     try {
-      session.value = (await call<SessionAnswer>("POST", "/console/session", { body: { link } })).session
+      session.value = (await call("POST", "/console/session", { body: { link } })).session
       return
     } catch (cause) {
       endedBecause.value = asApiError(cause).message
     }
   }
   try {
-    session.value = (await call<SessionAnswer>("GET", "/console/session")).session
+    session.value = (await call("GET", "/console/session")).session
   } catch (cause) {
     endedBecause.value = asApiError(cause).message
     session.value = null

@@ -128,7 +128,7 @@ export const CreateKey = ({ account, onClose, onDone }: Asked) => {
       action="Create"
       send={async () => {
         const scope = { ...listed("agents", agents), ...listed("subjects", subjects) }
-        const made = await call<{ readonly secret: string }>("POST", "/admin/keys", {
+        const made = await call("POST", "/admin/keys", {
           body: {
             account: account.name,
             label,
@@ -250,7 +250,7 @@ export const EraseAccount = ({ account, onClose, onDone }: Asked) => {
   const [done, setDone] = useState<Erasure | undefined>(undefined)
   const erase = async (dryRun: boolean): Promise<Erasure> =>
     (
-      await call<{ readonly erasure: Erasure }>("POST", "/admin/accounts/erase", {
+      await call("POST", "/admin/accounts/erase", {
         body: { account: account.name, dryRun }
       })
     ).erasure

@@ -1,10 +1,8 @@
 /** One account: its quotas, purses and keys, and what an operator can do with them. */
-import type { CreditAccount } from "@muniment/domain/Credits"
-import type { HookDelivery, HookRecord } from "@muniment/domain/AccountWebhooks"
-import type { WebhookTrial } from "@muniment/domain/Webhooks"
+import type { HookRecord } from "@muniment/domain/AccountWebhooks"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import { call, type ApiError, type Method } from "../service/api.ts"
+import { type Answer, call, type ApiError } from "../service/api.ts"
 import { useLoad, asApiError } from "../service/load.ts"
 import {
   type AccountEntry,
@@ -31,8 +29,6 @@ import {
   SuspendAccount
 } from "./AccountForms.tsx"
 
-type Credits = typeof CreditAccount.Type
-
 type Question =
   | { readonly _tag: "Plan" | "Limits" | "Key" | "Suspend" | "Resume" | "Erase" }
   | { readonly _tag: "Revoke"; readonly key: Key }
@@ -45,10 +41,10 @@ export const AccountPanel = (given: {
   const { account } = given
   const [question, ask] = useState<Question | undefined>(undefined)
   const quotas = useLoad(
-    (signal) => call<ShownQuotas>("GET", "/admin/quotas", { query: { account: account.name }, signal }),
+    (signal) => call("GET", "/admin/quotas", { query: { account: account.name }, signal }),
     [account]
   )
-  const credits = useLoad((signal) => call<Credits>("GET", "/v1/credits", { account: account.name, signal }), [account])
+  const credits = useLoad((signal) => call("GET", "/v1/credits", { account: account.name, signal }), [account])
   const keys = useLoad((signal) => listKeys(account.name, signal), [account])
   return (
     <SidePanel label="Account" title={account.name} onClose={given.onClose}>
@@ -160,7 +156,7 @@ const Asked = (given: {
   }
 }
 
-const Purses = ({ account, credits }: { readonly account: string; readonly credits: Credits }) => {
+const Purses = ({ account, credits }: { readonly account: string; readonly credits: Answer<"GET /v1/credits"> }) => {
   const { allowance, balance, insuredUntil, purgeNotice } = credits
   return (
     <>
@@ -265,14 +261,11 @@ const Meter = (given: {
 
 /** Webhooks of one account: where its events go, what waits and why; tested, paused, resumed, given up ones repeated. */
 const AccountHooks = ({ account }: { readonly account: string }) => {
-  const { loaded, reload } = useLoad(
-    (signal) => call<{ readonly webhooks: ReadonlyArray<HookRecord> }>("GET", "/v1/webhooks", { account, signal }),
-    [account]
-  )
+  const { loaded, reload } = useLoad((signal) => call("GET", "/v1/webhooks", { account, signal }), [account])
   const [told, tell] = useState<Outcome | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
-  const run = (method: Method, path: string, body: object, say: (answer: Answer) => Outcome): void => {
-    call<Answer>(method, `/v1/webhooks/${path}`, { account, body }).then(
+  const run = <A,>(answered: Promise<A>, say: (answer: A) => Outcome): void => {
+    answered.then(
       (answer) => {
         showError(undefined)
         tell(say(answer))
@@ -300,12 +293,17 @@ const AccountHooks = ({ account }: { readonly account: string }) => {
                   key={hook.id}
                   hook={hook}
                   account={account}
-                  onState={(state) => run("PATCH", hook.id, { state }, () => done(`The webhook is ${state}.`))}
-                  onTest={() => run("POST", `${hook.id}/test`, {}, trialOutcome)}
+                  onState={(state) =>
+                    run(call("PATCH", `/v1/webhooks/${hook.id}`, { account, body: { state } }), () =>
+                      done(`The webhook is ${state}.`)
+                    )
+                  }
+                  onTest={() => run(call("POST", `/v1/webhooks/${hook.id}/test`, { account, body: {} }), trialOutcome)}
                   onRepeat={() =>
-                    run("POST", `${hook.id}/deliveries/repeat`, {}, ({ repeated = 0 }) => {
-                      return done(`${count(repeated)} messages are due again.`)
-                    })
+                    run(
+                      call("POST", `/v1/webhooks/${hook.id}/deliveries/repeat`, { account, body: {} }),
+                      ({ repeated }) => done(`${count(repeated)} messages are due again.`)
+                    )
                   }
                 />
               ))}
@@ -318,10 +316,6 @@ const AccountHooks = ({ account }: { readonly account: string }) => {
 }
 
 const done = (text: string): Outcome => ({ tone: "good", text })
-
-interface Answer extends WebhookTrial {
-  readonly repeated?: number
-}
 
 const Hook = (given: {
   readonly hook: HookRecord
@@ -374,7 +368,7 @@ const shownMax = 20
 const GivenUp = ({ account, hook }: { readonly account: string; readonly hook: HookRecord }) => {
   const { loaded } = useLoad(
     (signal) =>
-      call<{ readonly deliveries: ReadonlyArray<HookDelivery> }>("GET", `/v1/webhooks/${hook.id}/deliveries`, {
+      call("GET", `/v1/webhooks/${hook.id}/deliveries`, {
         account,
         query: { state: "failed", limit: shownMax },
         signal

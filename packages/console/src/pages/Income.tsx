@@ -18,7 +18,7 @@ export const Income = () => {
   const by = (given.get("by") ?? "month") as RevenuePeriod
   const query = { by, ...givenPeriod() }
   const inputs = Object.values(query)
-  const { loaded } = useLoad((signal) => call<typeof Revenue.Type>("GET", "/admin/revenue", { query, signal }), inputs)
+  const { loaded } = useLoad((signal) => call("GET", "/admin/revenue", { query, signal }), inputs)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
     <section class="stack">
@@ -142,7 +142,7 @@ const ModelCosts = () => {
   const { loaded } = useLoad(async (signal) => {
     const [accounts, { usage }] = await Promise.all([
       accountsById(signal),
-      call<{ readonly usage: ReadonlyArray<ModelUsageDay> }>("GET", "/admin/models/usage", { signal })
+      call("GET", "/admin/models/usage", { signal })
     ])
     return costsOf(usage.map((day) => ({ ...day, account: accounts.get(day.account)?.name ?? day.account })))
   }, [])

@@ -1,7 +1,7 @@
 /** Agents with what they hold and how their vectors are searched. */
 import type { AgentIndex } from "@muniment/domain/api/AdminApi"
 import { useEffect, useState } from "preact/hooks"
-import { call } from "../service/api.ts"
+import { type Answer, call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
 import { bytes } from "../service/text.ts"
@@ -10,11 +10,6 @@ import { Field } from "../ui/Field.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Show } from "../ui/Notice.tsx"
 
-interface AgentPage {
-  readonly agents: ReadonlyArray<AgentIndex>
-  readonly nextCursor?: string
-}
-
 /** One of an agent's indexes; an agent without vectors has a row too. */
 interface Row extends Omit<AgentIndex, "indexes"> {
   readonly index: AgentIndex["indexes"][number] | undefined
@@ -22,10 +17,10 @@ interface Row extends Omit<AgentIndex, "indexes"> {
 
 export const Indexes = () => {
   const account = parameters.value.get("of") ?? ""
-  const [pages, setPages] = useState<ReadonlyArray<AgentPage>>([])
+  const [pages, setPages] = useState<ReadonlyArray<Answer<"GET /admin/indexes">>>([])
   const [cursor, follow] = useState<string | undefined>(undefined)
   const { loaded } = useLoad(
-    (signal) => call<AgentPage>("GET", "/admin/indexes", { query: { account, cursor }, signal }),
+    (signal) => call("GET", "/admin/indexes", { query: { account, cursor }, signal }),
     [account, cursor]
   )
   useEffect(() => {

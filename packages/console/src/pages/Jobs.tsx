@@ -1,5 +1,5 @@
 /** The daily job: when it runs, what it did, what it would do now; a clock that has stepped is confirmed here. */
-import type { JobReport, JobRun, ClockStep } from "@muniment/domain/Operations"
+import type { JobReport, JobRun } from "@muniment/domain/Operations"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
@@ -14,14 +14,8 @@ type Report = typeof JobReport.Type
 type Run = typeof JobRun.Type
 type JobOfAccount = Report["days"][number]["accounts"][number] & { readonly day: string }
 
-interface JobList {
-  readonly nextRunAt: number
-  readonly clockStep: typeof ClockStep.Type | null
-  readonly runs: ReadonlyArray<Run>
-}
-
 export const Jobs = () => {
-  const { loaded, reload } = useLoad((signal) => call<JobList>("GET", "/admin/jobs", { signal }), [])
+  const { loaded, reload } = useLoad((signal) => call("GET", "/admin/jobs", { signal }), [])
   const [isAsking, setAsking] = useState(false)
   return (
     <section class="stack">

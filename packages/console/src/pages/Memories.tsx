@@ -195,7 +195,7 @@ const DeleteAll = (given: {
     )
   )
   const remove = (dryRun: boolean) =>
-    call<{ readonly deleted: number }>("POST", "/v1/memories/batch/delete", {
+    call("POST", "/v1/memories/batch/delete", {
       body: { filters, dryRun, versions: "all" }
     })
   return (

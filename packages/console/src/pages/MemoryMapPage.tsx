@@ -1,6 +1,7 @@
 /** The map: memories as points that lie near what is alike, coloured by topic, kind, subject or age; choices beside it. */
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { isByWordsAlone, type MapOfMemories, mapOf, type Point } from "../service/knowledge.ts"
+import { isByWordsAlone, mapOf, type Point } from "../service/knowledge.ts"
+import type { MapOfMemories } from "../service/memories.ts"
 import { useLoad, asApiError } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
 import { count, countOfMemories, summary } from "../service/words.ts"

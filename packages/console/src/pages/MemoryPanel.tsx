@@ -319,7 +319,7 @@ const asText = ({ data }: Memory): string => JSON.stringify(data, null, 2)
 /** The memory that has the data now; 412 if it is another version than the one given. */
 const store = async ({ id, version }: Memory, text: string): Promise<Memory> =>
   (
-    await call<{ readonly memory: Memory }>("PATCH", `/v1/memories/${encodeURIComponent(id)}`, {
+    await call("PATCH", `/v1/memories/${encodeURIComponent(id)}`, {
       body: { data: dataOf(text) },
       headers: { "if-match": `"${version}"` }
     })

@@ -1,7 +1,6 @@
 /** Money of the service: the proof of the ledger and its balances; payments, movements, costs and revenue as tabs. */
 import type { LedgerReport } from "@muniment/domain/Operations"
-import type { CreditAccount } from "@muniment/domain/Credits"
-import type { Statement, AgentCost, AgentCosts as Costs } from "@muniment/domain/Statement"
+import type { AgentCost } from "@muniment/domain/Statement"
 import { useState } from "preact/hooks"
 import { useLoad } from "../service/load.ts"
 import { type Account, accountsById, amount, checkLedger, purseName, dollars } from "../service/operator.ts"
@@ -157,7 +156,7 @@ const OwnMoney = () => (
 )
 
 const Purses = () => {
-  const { loaded } = useLoad((signal) => call<typeof CreditAccount.Type>("GET", "/v1/credits", { signal }), [])
+  const { loaded } = useLoad((signal) => call("GET", "/v1/credits", { signal }), [])
   return (
     <Show of={loaded}>
       {({ allowance, balance, plan }) => (
@@ -191,10 +190,7 @@ const Purses = () => {
 
 const OwnMovements = () => {
   const query = givenPeriod()
-  const { loaded } = useLoad(
-    (signal) => call<typeof Statement.Type>("GET", "/v1/account/statement", { query, signal }),
-    Object.values(query)
-  )
+  const { loaded } = useLoad((signal) => call("GET", "/v1/account/statement", { query, signal }), Object.values(query))
   return (
     <Show of={loaded}>
       {({ entries, nextCursor }) => (
@@ -226,7 +222,7 @@ const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
   const given = parameters.value
   const path = isOwn ? "/v1/account/costs" : "/admin/costs"
   const query = { ...givenPeriod(), limit: rowsMax, ...(!isOwn && { account: given.get("account") ?? undefined }) }
-  const { loaded } = useLoad((signal) => call<typeof Costs.Type>("GET", path, { query, signal }), Object.values(query))
+  const { loaded } = useLoad((signal) => call("GET", path, { query, signal }), Object.values(query))
   const [error, showError] = useState<ApiError | undefined>(undefined)
   return (
     <section class="stack">

@@ -16,7 +16,7 @@ import { Table } from "../ui/Table.tsx"
 const refreshMillis = 5_000
 
 export const Overview = () => {
-  const status = useLoad((signal) => call<ServiceStatus>("GET", "/admin/status", { signal }), [], refreshMillis)
+  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), [], refreshMillis)
   const series = useLoad((signal) => getSeries("hour", signal, minutesOfHour), [], refreshMillis)
   return (
     <>
@@ -297,6 +297,5 @@ const LastWrites = ({ refreshMillis }: { readonly refreshMillis: number }) => {
 
 const lastOf = async (operation: string, signal: AbortSignal): Promise<ReadonlyArray<RequestRecord>> => {
   const query = { operation, limit: shownMax }
-  return (await call<{ readonly requests: ReadonlyArray<RequestRecord> }>("GET", "/admin/requests", { query, signal }))
-    .requests
+  return (await call("GET", "/admin/requests", { query, signal })).requests
 }

@@ -20,7 +20,7 @@ export const Payments = () => {
   const [looked, showLooked] = useState<number | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const reconcile = (): void => {
-    call<{ readonly looked: number }>("POST", "/admin/payments/reconcile").then(
+    call("POST", "/admin/payments/reconcile").then(
       (answer) => {
         showError(undefined)
         showLooked(answer.looked)

@@ -1,6 +1,6 @@
 /** Browsers that are signed in, which the operator may end, and what the webhook was told. */
 import type { SessionRecord } from "@muniment/domain/Console"
-import type { WebhookRecord, WebhookTrial } from "@muniment/domain/Webhooks"
+import type { WebhookRecord } from "@muniment/domain/Webhooks"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
@@ -13,10 +13,7 @@ import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 
 export const Sessions = () => {
-  const { loaded, reload } = useLoad(
-    (signal) => call<{ readonly sessions: ReadonlyArray<SessionRecord> }>("GET", "/admin/sessions", { signal }),
-    []
-  )
+  const { loaded, reload } = useLoad((signal) => call("GET", "/admin/sessions", { signal }), [])
   const [ending, end] = useState<SessionRecord | undefined>(undefined)
   return (
     <section class="stack">
@@ -84,10 +81,7 @@ const sessionColumns = (end: (ended: SessionRecord) => void): ReadonlyArray<Colu
 ]
 
 const Webhooks = () => {
-  const { loaded, reload } = useLoad(
-    (signal) => call<{ readonly webhooks: ReadonlyArray<WebhookRecord> }>("GET", "/admin/webhooks", { signal }),
-    []
-  )
+  const { loaded, reload } = useLoad((signal) => call("GET", "/admin/webhooks", { signal }), [])
   const [outcome, tell] = useState<Outcome | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const run = (asking: Promise<Outcome>): void => {
@@ -133,10 +127,10 @@ const Webhooks = () => {
   )
 }
 
-const test = async (): Promise<Outcome> => trialOutcome(await call<WebhookTrial>("POST", "/admin/webhooks/test"))
+const test = async (): Promise<Outcome> => trialOutcome(await call("POST", "/admin/webhooks/test"))
 
 const resend = async (): Promise<Outcome> => {
-  const { resent } = await call<{ readonly resent: number }>("POST", "/admin/webhooks/resend", { body: {} })
+  const { resent } = await call("POST", "/admin/webhooks/resend", { body: {} })
   return { tone: "good", text: `${count(resent)} messages are due again.` }
 }
 

@@ -1,6 +1,5 @@
 /** Sign-in: an operator by a link of the command line, an account by its key. */
 import { useState } from "preact/hooks"
-import type { OwnSession } from "@muniment/domain/Console"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
 import { session } from "../service/session.ts"
@@ -12,7 +11,7 @@ export const SignInPage = ({ reason }: { readonly reason: string | undefined }) 
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const signIn = (event: Event): void => {
     event.preventDefault()
-    call<{ readonly session: OwnSession }>("POST", "/console/session", { body: { key } }).then(
+    call("POST", "/console/session", { body: { key } }).then(
       (answer) => (session.value = answer.session),
       (cause: unknown) => showError(asApiError(cause))
     )

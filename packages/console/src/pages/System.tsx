@@ -1,5 +1,5 @@
 /** Parts of the service, and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
-import type { ServiceStatus, ReembedProgress } from "@muniment/domain/api/AdminApi"
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { ComponentChildren } from "preact"
 import { call, callText, type ApiError } from "../service/api.ts"
 import { useLoad, asApiError } from "../service/load.ts"
@@ -44,7 +44,7 @@ export const System = () => {
 }
 
 const State = () => {
-  const status = useLoad((signal) => call<ServiceStatus>("GET", "/admin/status", { signal }), [], refreshMillis)
+  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), [], refreshMillis)
   const metrics = useLoad(async (signal) => parseMetrics(await callText("/metrics", { signal })), [], refreshMillis)
   return (
     <Show of={status.loaded}>
@@ -205,15 +205,10 @@ const queueColumns: ReadonlyArray<Column<Queue>> = [
   { title: "Refused since the start", isNumber: true, cell: ({ refused }) => count(refused) }
 ]
 
-type Progress = typeof ReembedProgress.Type
-
 /** The models at work, how far re-embedding is, and its start. */
 const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () => void }) => {
   const { embedding, extraction, index } = given.status
-  const progress = useLoad(
-    (signal) => call<Progress>("GET", "/admin/reembed", { signal }),
-    [embedding.pending, embedding.ready]
-  )
+  const progress = useLoad((signal) => call("GET", "/admin/reembed", { signal }), [embedding.pending, embedding.ready])
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const start = (): void => {
     call("POST", "/admin/reembed").then(

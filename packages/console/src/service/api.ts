@@ -2,6 +2,8 @@
  * Calls of the service by the page it serves: same origin, the session's cookie. An operator's call of `/v1` names the
  * account that it acts for; a change carries the session's token.
  */
+import type { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import type { OwnSession } from "@muniment/domain/Console"
 import { newKey } from "./browser.ts"
 import { account, endSession, session } from "./session.ts"
 
@@ -45,16 +47,43 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE"
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE"
 
-export const call = async <A>(method: Method, path: string, options: CallOptions = {}): Promise<A> => {
+type Groups = (typeof MunimentApi)["groups"]
+type EndpointsOf<Group> = Group extends { readonly endpoints: infer Endpoints } ? Endpoints[keyof Endpoints] : never
+type Endpoint = EndpointsOf<Groups[keyof Groups]>
+
+/** A path of the contract with any text for each of its parameters. */
+type Filled<Path extends string> = Path extends `${infer Before}/:${infer Rest}`
+  ? Rest extends `${string}/${infer After}`
+    ? Filled<`${Before}/${string}/${After}`>
+    : `${Before}/${string}`
+  : Path
+
+/** What the contract's endpoints answer, and the routes of the console and of health, which it does not have. */
+type Answers = {
+  readonly [Each in Endpoint as `${Each["method"]} ${Filled<Each["path"]>}`]: Each["~Success"]["Type"]
+} & {
+  readonly "GET /console/session": { readonly session: OwnSession | null }
+  readonly "POST /console/session": { readonly session: OwnSession | null }
+  readonly "GET /health/ready": { readonly checks: { readonly embedding: { readonly state: string } } }
+}
+
+/** Unknown of a path that is known only when it runs. */
+export type Answer<Route extends string> = Route extends keyof Answers ? Answers[Route] : unknown
+
+export const call = async <M extends Method, P extends string>(
+  method: M,
+  path: P,
+  options: CallOptions = {}
+): Promise<Answer<`${M} ${P}`>> => {
   const response = await send(method, path, options)
   const text = await response.text()
   if (!response.ok) {
     if (response.status === 401 && session.value !== null) endSession()
     throw new ApiError(response.status, failureIn(text), response.headers)
   }
-  return (text === "" ? {} : parsed(text)) as A
+  return (text === "" ? {} : parsed(text)) as Answer<`${M} ${P}`>
 }
 
 /** The answer as text, such as CSV or metrics. */

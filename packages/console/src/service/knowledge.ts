@@ -2,16 +2,14 @@
 import type { ExtractedMemories } from "@muniment/domain/Memory"
 import type { MemorySchema, TriedData } from "@muniment/domain/MemorySchema"
 import type { FacetName, FacetOrder, FacetValues } from "@muniment/domain/Search"
-import type { TopicMap } from "@muniment/domain/SearchResult"
 import { call, type QueryValue } from "./api.ts"
-import type { Memory, MemoryPage } from "./memories.ts"
+import type { MapOfMemories, Memory, MemoryPage, Searched } from "./memories.ts"
 
 export type Facets = typeof FacetValues.Type
 export type Schema = MemorySchema
 export type Tried = TriedData
 export type Extracted = ExtractedMemories
-export type MapOfMemories = TopicMap
-export type Point = TopicMap["points"][number]
+export type Point = MapOfMemories["points"][number]
 
 type Query = Readonly<Record<string, QueryValue>>
 
@@ -70,10 +68,8 @@ const builtinNames = [
 
 /** What the account registered, by name, then the built-in kinds. */
 export const schemasOf = async (signal: AbortSignal): Promise<ReadonlyArray<Schema>> => {
-  const { schemas } = await call<{ readonly schemas: ReadonlyArray<Schema> }>("GET", "/v1/schemas", { signal })
-  const builtin = await Promise.all(
-    builtinNames.map((name) => call<{ readonly schema: Schema }>("GET", `/v1/schemas/${name}`, { signal }))
-  )
+  const { schemas } = await call("GET", "/v1/schemas", { signal })
+  const builtin = await Promise.all(builtinNames.map((name) => call("GET", `/v1/schemas/${name}`, { signal })))
   return [...schemas, ...builtin.map(({ schema }) => schema)]
 }
 
@@ -90,8 +86,10 @@ export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly 
   call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun, versions: "all" } })
 
 /** In a body, so that a question may be long, and stays out of the logs of proxies. */
-export const searched = <A>(query: Query, signal: AbortSignal): Promise<A> =>
-  call("POST", "/v1/memories/search", { body: Object.fromEntries(Object.entries(query).flatMap(inJson)), signal })
+export const searched = async <A extends Searched>(query: Query, signal: AbortSignal): Promise<A> => {
+  const body = Object.fromEntries(Object.entries(query).flatMap(inJson))
+  return (await call("POST", "/v1/memories/search", { body, signal })) as A
+}
 
 export const numberNames: ReadonlySet<string> = new Set(["limit", "minRelevance"])
 
@@ -101,12 +99,8 @@ const inJson = ([name, value]: readonly [string, QueryValue]) =>
 export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
   searched({ mode: "map", scope: "own", ...query }, signal)
 
-interface Readiness {
-  readonly checks: { readonly embedding: { readonly state: string } }
-}
-
 /** Without an embedding model there is nothing to search or to draw by but words. */
 export const isByWordsAlone = async (signal: AbortSignal): Promise<boolean> => {
-  const { checks } = await call<Readiness>("GET", "/health/ready", { signal })
+  const { checks } = await call("GET", "/health/ready", { signal })
   return checks.embedding.state === "unavailable"
 }

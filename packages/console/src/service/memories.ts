@@ -1,12 +1,14 @@
 /** Memories as the service gives them, and the calls of the pages that show them. */
-import type { FoundMemories, GroundedAnswer } from "@muniment/domain/SearchResult"
 import type { MemoryView, SearchHit } from "@muniment/domain/Memory"
-import { ApiError, call } from "./api.ts"
+import { type Answer, ApiError, call } from "./api.ts"
 
 export type Memory = typeof MemoryView.Type
 export type Hit = typeof SearchHit.Type
-export type Found = FoundMemories
-export type Answered = GroundedAnswer
+/** By mode. */
+export type Searched = Answer<"POST /v1/memories/search">
+export type Found = Exclude<Searched, Answered | MapOfMemories>
+export type Answered = Extract<Searched, { readonly answer: unknown }>
+export type MapOfMemories = Extract<Searched, { readonly memoryMap: unknown }>
 
 export interface MemoryFilters {
   readonly agentId?: string | undefined
@@ -40,11 +42,7 @@ const valueOf = (text: string): unknown => {
   }
 }
 
-export interface MemoryPage {
-  readonly memories: ReadonlyArray<Memory>
-  readonly nextCursor?: string
-  readonly total: number
-}
+export type MemoryPage = Answer<"GET /v1/memories">
 
 export const listMemories = (
   filters: MemoryFilters,
@@ -53,7 +51,7 @@ export const listMemories = (
 ): Promise<MemoryPage> => call("GET", "/v1/memories", { query: { ...filters, ...page }, signal })
 
 export const getMemory = async (id: string, signal: AbortSignal): Promise<Memory> =>
-  (await call<{ readonly memory: Memory }>("GET", `/v1/memories/${encodeURIComponent(id)}`, { signal })).memory
+  (await call("GET", `/v1/memories/${encodeURIComponent(id)}`, { signal })).memory
 
 /** A field that the service adds to the data of a memory. */
 export const systemText = ({ metadata }: Pick<Memory, "metadata">, name: string): string | undefined => {
@@ -106,5 +104,4 @@ export const removeMemory = (id: string): Promise<unknown> =>
   call("DELETE", `/v1/memories/${encodeURIComponent(id)}`, { query: { versions: "all" } })
 
 export const changeTags = async (id: string, tags: ReadonlyArray<string>): Promise<Memory> =>
-  (await call<{ readonly memory: Memory }>("PATCH", `/v1/memories/${encodeURIComponent(id)}`, { body: { tags } }))
-    .memory
+  (await call("PATCH", `/v1/memories/${encodeURIComponent(id)}`, { body: { tags } })).memory

@@ -1,8 +1,8 @@
 /** Types of what the operator's pages request, and small sums over them. */
 import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
-import type { LedgerReport, PaymentRecord, PaymentState } from "@muniment/domain/Operations"
-import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"
-import { call } from "./api.ts"
+import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
+import type { QuotaName } from "@muniment/domain/Quotas"
+import { type Answer, call } from "./api.ts"
 import { now } from "./browser.ts"
 import { bytes } from "./text.ts"
 import { count } from "./words.ts"
@@ -19,7 +19,7 @@ export interface AccountEntry extends Account {
 
 export const listAccounts = async (signal: AbortSignal): Promise<ReadonlyArray<AccountEntry>> => {
   const [{ accounts }, keys] = await Promise.all([
-    call<{ readonly accounts: ReadonlyArray<Account> }>("GET", "/admin/accounts", { signal }),
+    call("GET", "/admin/accounts", { signal }),
     listKeys(undefined, signal)
   ])
   const byAccount = Map.groupBy(keys, ({ account }) => account)
@@ -35,12 +35,12 @@ export const listAccounts = async (signal: AbortSignal): Promise<ReadonlyArray<A
 }
 
 export const accountsById = async (signal: AbortSignal): Promise<ReadonlyMap<string, Account>> => {
-  const { accounts } = await call<{ readonly accounts: ReadonlyArray<Account> }>("GET", "/admin/accounts", { signal })
+  const { accounts } = await call("GET", "/admin/accounts", { signal })
   return new Map(accounts.map((account) => [account.id, account]))
 }
 
 export const listKeys = async (account: string | undefined, signal: AbortSignal): Promise<ReadonlyArray<Key>> =>
-  (await call<{ readonly keys: ReadonlyArray<Key> }>("GET", "/admin/keys", { query: { account }, signal })).keys
+  (await call("GET", "/admin/keys", { query: { account }, signal })).keys
 
 export const works = ({ expiresAt, revokedAt }: Key): boolean =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > now())
@@ -49,17 +49,7 @@ export const works = ({ expiresAt, revokedAt }: Key): boolean =>
 export const madeBy = (key: Key, all: ReadonlyArray<Key>): ReadonlyArray<Key> =>
   all.flatMap((other) => (other.madeBy === key.id && works(other) ? [other, ...madeBy(other, all)] : []))
 
-export interface ShownQuotas {
-  readonly tiers: ReadonlyArray<{
-    readonly tier: QuotaTier
-    readonly limits: ReadonlyArray<{ readonly name: QuotaName; readonly limit: number | null }>
-  }>
-  readonly account?: {
-    readonly name: string
-    readonly tier: QuotaTier
-    readonly quotas: ReadonlyArray<QuotaUse>
-  }
-}
+export type ShownQuotas = Answer<"GET /admin/quotas">
 
 export const quotaNames: Readonly<Record<QuotaName, string>> = {
   bytes: "Bytes of memories",
@@ -95,7 +85,7 @@ export const listPayments = async (
   const accounts = await accountsById(signal)
   const list = async (state: string): Promise<ReadonlyArray<PaymentRecord>> => {
     const query = { state, account: filters.account, limit: paymentsAtMost }
-    const { payments } = await call<{ readonly payments: ReadonlyArray<PaymentRecord> }>("GET", "/admin/payments", {
+    const { payments } = await call("GET", "/admin/payments", {
       query,
       signal
     })
@@ -109,8 +99,7 @@ export const listPayments = async (
   ]
 }
 
-export const checkLedger = (signal: AbortSignal) =>
-  call<typeof LedgerReport.Type>("GET", "/admin/ledger/check", { signal })
+export const checkLedger = (signal: AbortSignal) => call("GET", "/admin/ledger/check", { signal })
 
 /** Name of a purse in the ledger: its kind and the id of its account. */
 export const purseName = /^(liability:credits|liability:allowance|expense:own-use|asset:receivable):(.+)$/
