@@ -81,12 +81,11 @@ const goalsOf = (
   const largest = unfiltered.at(-1)
   const growth = base === undefined || largest === undefined ? undefined : largest.cpuMillis / base
   const againstPeer = caseNames(writes).map((name): Goal => ({
-    name: `durable writes until in the files, against the best peer that does the same: ${name}`,
+    name: `durable writes against the best peer: ${name}`,
     bound: "at least",
     wanted: writeGoals.get(name) ?? 1,
     found: ratioToBest(writes, name),
-    unit: "x",
-    note: writeNotes.get(name) ?? ""
+    unit: "x"
   }))
   return [
     ...againstPeer,
@@ -131,20 +130,6 @@ const writeGoals: ReadonlyMap<string, number> = new Map([
   ["one agent, 8 writers", 2.5],
   ["one agent, 64 writers", 4],
   ["500 agents in turn, 8 writers", 0.5]
-])
-
-/** What holds each case, from profiles (README.md, "What holds the missed goals"). */
-const writeNotes: ReadonlyMap<string, string> = new Map([
-  ["one writer", "a sync a write, as the peer: the faster the disk, the more our two changes of thread count"],
-  [
-    "one writer, batches of 100",
-    "the work for each memory: its words, full text, index, image, and the file after the log"
-  ],
-  ["8 agents, a writer each", "syncs are shared"],
-  [manyAgents, "syncs are shared; one transaction a file"],
-  ["one agent, 8 writers", "commits are shared"],
-  ["one agent, 64 writers", "commits are shared; the work for each memory"],
-  ["500 agents in turn, 8 writers", "a file is opened for each"]
 ])
 
 const caseNames = (writes: ReadonlyArray<WriteResult>) => [...new Set(writes.map(({ name }) => name))]

@@ -1,7 +1,7 @@
 /** The figures of the index bench as tables and pictures. */
 import { barChart, lineChart, type Picture } from "../kit/Chart.ts"
 import { figure, type Goal, type ReportTable } from "../kit/Report.ts"
-import { crossingAt, highestRecall } from "./Curve.ts"
+import { crossingAt, highestRecall, type Curve } from "./Curve.ts"
 import type { SetFigures } from "./measureSet.ts"
 import { recallGoal } from "./search.ts"
 
@@ -16,13 +16,12 @@ export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
   const label = `${count.toLocaleString("en-US")} ${name} vectors`
   const dimension = `${dims} dimensions, local intrinsic dimension ${figures.intrinsicDimension.toFixed(1)}`
   return [
-    { ...searchTable(figures), title: `${label}: search, k 10`, note: dimension },
+    { ...engineTable(figures), title: `${label}: search of the best 10, writes, memory, opening`, note: dimension },
     {
       ...filterTable(figures),
       title: `${label}: filters, p50 us`,
-      note: `In brackets recall, where it is below ${recallGoal}.`
-    },
-    { ...writeTable(figures), title: `${label}: writes, memory, opening` }
+      note: `In brackets recall, where it is below ${recallGoal}. Left out: 200 candidates filtered afterwards, which keep too few of narrow filters.`
+    }
   ]
 }
 
@@ -64,25 +63,10 @@ export const goalsPicture = (goals: ReadonlyArray<Goal>): ReadonlyArray<Picture>
 
 type Columns = Pick<ReportTable, "columns" | "rows">
 
-const searchTable = ({ curves }: SetFigures): Columns => ({
-  columns: ["engine", `p50 us at recall ${recallGoal}`, "knob there", "highest recall", "p50 us", "p99 us"],
-  rows: curves.map((curve) => {
-    const crossing = crossingAt(curve, recallGoal)
-    const best = curve.points.find(({ recall }) => recall === highestRecall(curve))!
-    return [
-      curve.name,
-      crossing === undefined ? "never" : figure(crossing.p50Micros),
-      crossing === undefined || curve.knob === "" ? "" : `${curve.knob} ${crossing.width}`,
-      best.recall.toFixed(4),
-      best.p50Micros,
-      best.p99Micros
-    ]
-  })
-})
-
 const filterTable = ({ filters }: SetFigures): Columns => {
   const kinds = [...new Set(filters.map(({ filter }) => filterText(filter)))]
-  const engines = [...Map.groupBy(filters, ({ name, filterKind }) => `${name} (${filterKind})`)]
+  const within = filters.filter(({ filterKind }) => !filterKind.startsWith("post"))
+  const engines = [...Map.groupBy(within, ({ name, filterKind }) => `${name} (${filterKind})`)]
   return {
     columns: ["engine", ...kinds],
     rows: engines.map(([engine, rows]) => [
@@ -99,36 +83,48 @@ const filterTable = ({ filters }: SetFigures): Columns => {
 const filterText = ({ attribute, share }: { readonly attribute: string; readonly share: number }): string =>
   `${attribute === "near" ? "nearest" : "random"} ${share * 100} %`
 
-const writeTable = ({ set, curves, builds, adds, replacements, churns, cold, memory }: SetFigures): Columns => {
+const engineTable = ({ set, curves, builds, adds, replacements, churns, cold, memory }: SetFigures): Columns => {
   const share = churns[0]?.share ?? 0
   return {
     columns: [
       "engine",
+      `p50 us at recall ${recallGoal}`,
+      "p99 us",
+      "highest recall",
+      `after churn of ${share * 100} %`,
       "build s",
       "upserts /s",
       "replacements /s",
-      `recall after churn of ${share * 100} %`,
       "bytes a vector",
-      "cold open ms",
-      "file, bytes a vector"
+      "in the file",
+      "cold open ms"
     ],
-    rows: curves.map(({ name }) => {
+    rows: curves.map((curve) => {
       const of = <Row extends { readonly name: string }>(rows: ReadonlyArray<Row>): Row | undefined =>
-        rows.find((row) => row.name === name)
-      const churned = of(churns)
+        rows.find(({ name }) => name === curve.name)
+      const best = curve.points.find(({ recall }) => recall === highestRecall(curve))!
       const opened = of(cold)
       return [
-        name,
+        curve.name,
+        crossingText(curve),
+        best.p99Micros,
+        best.recall.toFixed(4),
+        of(churns)?.recallAfter.toFixed(4) ?? "",
         number(of(builds)?.millis, 1 / 1_000),
         number(of(adds)?.perSecond),
         number(of(replacements)?.perSecond),
-        churned?.recallAfter.toFixed(4) ?? "",
         number(of(memory)?.bytesPerVector),
-        number(opened?.millis),
-        number(opened?.bytes, 1 / set.count)
+        number(opened?.bytes, 1 / set.count),
+        number(opened?.millis)
       ]
     })
   }
+}
+
+const crossingText = (curve: Curve): string => {
+  const crossing = crossingAt(curve, recallGoal)
+  if (crossing === undefined) return "never"
+  return `${figure(crossing.p50Micros)}${curve.knob === "" ? "" : ` (${curve.knob} ${crossing.width})`}`
 }
 
 const number = (value: number | undefined, factor = 1): string => (value === undefined ? "" : figure(value * factor))

@@ -1,7 +1,6 @@
 /**
  * Each action of the console's pages for accounts of 20,000 memories, of one and of none, its effect seen in the API.
- * The rows below are the table in packages/console/README.md, which a test compares. Erasures come last, so that each
- * action before them finds the account whole.
+ * Erasures come last, so that each action before them finds the account whole.
  */
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -503,12 +502,4 @@ describe.each(names)("an account, %s,", (name) => {
 
 it("complains of nothing and asks no other origin", () => {
   expect([watched.complaints, watched.foreign]).toEqual([[], []])
-})
-
-it("is what the table of the console's README says", () => {
-  const readme = readFileSync(new URL("../../packages/console/README.md", import.meta.url), "utf8")
-  const rows = actions.map(
-    ({ action, needsMemory, page: where }) => `| ${where} | ${action} | ${needsMemory ? "–" : "yes"} | yes | yes |`
-  )
-  expect(readme).toContain(rows.join("\n"))
 })
