@@ -2,12 +2,11 @@
  * Builds the configured chains. An error in the configuration stops the start and names the variable. The code of a
  * network family is loaded only if it is served.
  */
-import { Effect, Schedule, type Scope } from "effect"
+import { Data, Effect, type Redacted, Schedule, type Scope } from "effect"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { Rounds } from "@muniment/worker/Rounds"
 import { overNodes } from "./chain/overNodes.ts"
 import type { PaymentChain, PaymentClaim } from "./chain/PaymentChain.ts"
-import { type FamilyConfig, type PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 
 type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
 type SvmNetwork = Exclude<PaymentNetwork, EvmNetwork>
@@ -75,7 +74,7 @@ const evm = Effect.fnUntraced(function* (network: EvmNetwork, config: PaymentsCo
 
 const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsConfig) {
   const [{ svmChain }, { parseSolanaKey }, { isAddress }] = yield* Effect.promise(() =>
-    Promise.all([import("./svm/SvmChain.ts"), import("./svm/SolanaKey.ts"), import("@solana/kit")])
+    Promise.all([import("./svm/SvmChain.ts"), import("./svm/SvmTransaction.ts"), import("@solana/kit")])
   )
   const { facilitatorUrl, operatorKey, payTo, rpcUrl } = yield* familyOf(
     "SOLANA",
@@ -162,3 +161,26 @@ const requireUrl = (variable: string, urls: string | undefined) =>
 const misconfigured = (message: string) => Effect.fail(new PaymentsMisconfigured({ message }))
 
 const isEvm = (network: PaymentNetwork): network is EvmNetwork => paymentNetworks[network].family === "evm"
+
+interface FamilyConfig {
+  /** Address that receives the USDC. */
+  readonly payTo?: string | undefined
+  /** Pays the network's fees; holds no USDC. */
+  readonly operatorKey?: Redacted.Redacted<string> | undefined
+  readonly rpcUrl?: string | undefined
+}
+
+/** Configuration of payments; an error names the variable. */
+export interface PaymentsConfig {
+  /** Names of networks (`PaymentNetwork`); checked when the layer is built. */
+  readonly networks: ReadonlyArray<string>
+  readonly evm: FamilyConfig
+  readonly solana: FamilyConfig
+  /** Sends instead of the operator. */
+  readonly facilitatorUrl?: string | undefined
+  /** Confirmations before a payment is credited; above 1, a Solana payment must be final. */
+  readonly confirmations: number
+}
+
+/** Stops the start. Never contains a key, or a URL, which may contain one. */
+export class PaymentsMisconfigured extends Data.TaggedError("PaymentsMisconfigured")<{ readonly message: string }> {}

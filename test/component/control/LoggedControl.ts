@@ -2,7 +2,7 @@
 import { cpSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
-import { changeNumberOf } from "@muniment/control/database/followChanges"
+import { changeNumberOf } from "@muniment/control/database/ChangeLog"
 import { CommitLog, type CommitLogShape } from "@muniment/engine/log/CommitLog"
 import { fileLogLayer } from "@muniment/engine/log/RunningLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { Payments } from "@muniment/payments/Payments"
-import type { PaymentsConfig } from "@muniment/payments/PaymentsConfig"
+import type { PaymentsConfig } from "@muniment/payments/PaymentNetworks"
 import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../../scripts/devchains/Wallets.ts"
 import { moneyLayerOf } from "../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"

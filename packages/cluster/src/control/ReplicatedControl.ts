@@ -9,14 +9,18 @@
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Context, Deferred, Effect, Layer, Random, Schedule, type Scope, Semaphore } from "effect"
-import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
+import {
+  ChangeLogUnusable,
+  emptyNumber,
+  type NewControlChange,
+  type OpenChangeLog
+} from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlCopies, type ControlCopies, snapshotNumber } from "@muniment/control/database/check/ControlCopies"
 import type { BaseStoreShape } from "../bases/BaseStore.ts"
 import { openSnapshotThread, type SnapshotThread } from "../bases/SnapshotThread.ts"
 import type { PostgresLog, Claim } from "../log/PostgresLog.ts"
 import { controlTag, controlChange, controlCommit } from "./controlRecords.ts"
-import { emptyNumber } from "@muniment/control/database/followChanges"
 import type { CopyState } from "@muniment/engine/log/CommitLog"
 import { Rounds } from "@muniment/worker/Rounds"
 

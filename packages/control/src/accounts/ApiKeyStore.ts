@@ -1,7 +1,7 @@
 /**
  * API keys (contract: Identity): only the SHA-256 of a key is stored, and the secret is shown once.
  *
- * Invariants: what is known of a key is what `control.db` has (`KnownKeys`), so a revocation takes effect on the next
+ * Invariants: what is known of a key is what `control.db` has (`makeKnownKeys`), so a revocation takes effect on the next
  * call; a revoked key never works again, also if the same secret is supplied again; with a key goes what it made, and what
  * that made, webhooks too, and a revoked key makes none. The last use of a key is kept in memory and written in the
  * background, never by the request.
@@ -27,11 +27,12 @@ import {
 } from "@muniment/trust/ApiKeys"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
-import { makeKnownKeys, scopeOf, makeLastUses } from "./KnownKeys.ts"
 import { removeHooks } from "../webhooks/HookRows.ts"
 import { Quotas } from "./Quotas.ts"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
+import type { WatchedRows } from "../database/RowWatch.ts"
+import { accountOf, type AccountRow } from "./Accounts.ts"
 
 /** Has no meaning; lets secret scanners and people recognise a key. */
 const defaultKeyPrefix = "mun_"
@@ -305,3 +306,88 @@ const recordOf = (row: KeyRow, lastUse: number | undefined): KeyRecord => {
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at })
   }
 }
+
+/** What an identity is made of; not when a key was last used. */
+const identityRows: ReadonlyArray<WatchedRows> = [
+  { table: "api_key", columns: ["account", "hash", "scope", "expires_at", "revoked_at"] },
+  { table: "account" }
+]
+
+/** The owner of a working key by the key's digest; undefined: there is none. */
+const makeKnownKeys = Effect.gen(function* () {
+  const { sql } = yield* ControlDatabase
+  const known = yield* makeKnownRows<Identity>(identityRows, Limits.keysKnownMax)
+  const look = (digest: string, nowMillis: number) =>
+    Effect.map(
+      sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope, api_key.expires_at
+        FROM api_key JOIN account ON account.id = api_key.account
+        WHERE api_key.hash = ${digest} AND api_key.revoked_at IS NULL
+          AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMillis})`,
+      ([row]) => (row === undefined ? undefined : identityOf(row))
+    )
+  return (digest: string, nowMillis: number): Effect.Effect<Identity | undefined> =>
+    known.get(digest, look(digest, nowMillis), ({ keyExpiresAt = Infinity }) => keyExpiresAt > nowMillis)
+})
+
+interface UsedKey {
+  readonly key_id: string
+  readonly expires_at: number | null
+  readonly scope: string | null
+}
+
+const identityOf = (row: AccountRow & UsedKey): Identity => ({
+  account: accountOf(row),
+  keyId: row.key_id,
+  scope: scopeOf(row.scope),
+  ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
+})
+
+const scopeOf = (text: string | null): KeyScope | undefined =>
+  text === null ? undefined : (JSON.parse(text) as KeyScope)
+
+/** How often last uses are written; a kill loses at most this much of them. */
+export const lastUseFlushMillis = 60_000
+
+/**
+ * Last uses of keys that are not written yet, one entry per key. The first one starts the wait for the next write. A
+ * failed write fails no request: its entries are written the next time.
+ */
+const makeLastUses = Effect.gen(function* () {
+  const { sql, write } = yield* ControlDatabase
+  const scope = yield* Effect.scope
+  const pending = new Map<string, number>()
+  let isWaiting = false
+
+  const flush = Effect.suspend(() => {
+    const batch = Object.fromEntries(pending)
+    pending.clear()
+    return write(
+      sql`UPDATE api_key SET last_used_at = used.value FROM json_each(${JSON.stringify(batch)}) AS used
+        WHERE api_key.id = used.key`
+    ).pipe(
+      Effect.catchCause((cause) => {
+        for (const [id, at] of Object.entries(batch)) if (!pending.has(id)) pending.set(id, at)
+        return Effect.logWarning("last uses of keys not written; they are kept and retried", cause)
+      })
+    )
+  }).pipe(Effect.uninterruptible)
+  const flushLater = Effect.gen(function* () {
+    do {
+      yield* Effect.sleep(lastUseFlushMillis)
+      yield* flush
+    } while (pending.size > 0)
+    isWaiting = false
+  })
+
+  yield* Effect.addFinalizer(() => (pending.size === 0 ? Effect.void : flush))
+  return {
+    /** Notes it at once; the effect waits for the next write, where nothing waits for it yet. */
+    note: (id: string, atMillis: number): Effect.Effect<void> => {
+      pending.set(id, atMillis)
+      if (isWaiting) return Effect.void
+      isWaiting = true
+      return Effect.asVoid(Effect.forkIn(flushLater, scope))
+    },
+    of: (id: string): number | undefined => pending.get(id)
+  }
+})

@@ -8,10 +8,9 @@ import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost } from "@muniment/domain/Statement"
 import { Books } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import type { Ledger } from "./Ledger.ts"
-import { accountName } from "./LedgerAccounts.ts"
+import { type Ledger, makeTransferPages, type TransferPage } from "./Ledger.ts"
+import { accountName } from "./Transfers.ts"
 import type { Period } from "./Statements.ts"
-import { makeTransferPages, type TransferPage } from "./transferPages.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class AgentCosts extends Context.Service<

@@ -13,7 +13,7 @@ import { plans } from "@muniment/domain/Plans"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ChangeQueue } from "./ChangeQueue.ts"
 import { ControlDatabase, type WithoutSql } from "../database/ControlDatabase.ts"
-import { purseOfName } from "./LedgerAccounts.ts"
+import { purseOfName } from "./Transfers.ts"
 import { EarlierOwners, leaving, takingUp } from "./LeftCharges.ts"
 import {
   allowanceExpired,

@@ -12,7 +12,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { Rounds } from "@muniment/worker/Rounds"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
-import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./ReservationRows.ts"
+import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./Reservation.ts"
 import { type NewTransfer, postedKeys, postTransfers, together } from "./Transfers.ts"
 
 /** Atomic; applied in this order: drops, settles, opens, transfers. */

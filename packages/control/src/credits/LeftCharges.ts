@@ -9,9 +9,8 @@ import { type Cause, Clock, Context, Effect, Schedule, type Scope } from "effect
 import { Rounds } from "@muniment/worker/Rounds"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
-import { accountName, purseOfName, uncollected } from "./LedgerAccounts.ts"
 import { hold, type Purse, release, spend, spendable, type Split } from "./Purses.ts"
-import { type NewTransfer, postedKeys, postTransfers } from "./Transfers.ts"
+import { accountName, type NewTransfer, postedKeys, postTransfers, purseOfName, uncollected } from "./Transfers.ts"
 
 export interface LeftCharges {
   readonly id: string

@@ -6,8 +6,7 @@
  * month only moves forward, and credits held across its end belong to the old month.
  */
 import type { MicroCredits } from "@muniment/domain/Money"
-import { accountName, equityOfAllowances } from "./LedgerAccounts.ts"
-import type { NewTransfer } from "./Transfers.ts"
+import { accountName, equityOfAllowances, type NewTransfer } from "./Transfers.ts"
 
 /** Spendable credits: holds are subtracted. */
 export interface Purses {

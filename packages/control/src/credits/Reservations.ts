@@ -13,7 +13,6 @@ import type { MicroCredits } from "@muniment/domain/Money"
 import { atNow, type Books } from "./Books.ts"
 import type { Change } from "./ChangeQueue.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
-import { accountName, incomeFromOperations, type PurseName } from "./LedgerAccounts.ts"
 import {
   allowanceExpired,
   hold,
@@ -28,14 +27,16 @@ import {
 import {
   type ActualCost,
   type Durable,
+  findByRequest,
+  openRows,
   Reservation,
   type ReservationFields,
   reservationOfRow,
   type ReserveOptions,
-  rowOfReservation
+  rowOfReservation,
+  sweepSettled
 } from "./Reservation.ts"
-import { findByRequest, openRows, sweepSettled } from "./ReservationRows.ts"
-import type { NewTransfer } from "./Transfers.ts"
+import { accountName, incomeFromOperations, type NewTransfer, type PurseName } from "./Transfers.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** Rows dropped in one transaction. */

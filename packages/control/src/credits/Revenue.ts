@@ -8,11 +8,9 @@ import { toCredits, toUsd } from "@muniment/domain/Money"
 import { PaymentNetwork } from "@muniment/domain/Payment"
 import type { RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import type { Ledger } from "./Ledger.ts"
-import { purseOfName, usdcOn } from "./LedgerAccounts.ts"
-import { entriesOf, type EntryRow } from "./LedgerEntries.ts"
+import { type Ledger, makeTransferPages } from "./Ledger.ts"
+import { entriesOf, type EntryRow, purseOfName, usdcOn } from "./Transfers.ts"
 import type { Period } from "./Statements.ts"
-import { makeTransferPages } from "./transferPages.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export class Revenue extends Context.Service<

@@ -6,8 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { Ledger } from "./Ledger.ts"
-import { accountName, purseOfName } from "./LedgerAccounts.ts"
-import { entriesOf, entryOf, type EntryRow, type LedgerEntry } from "./LedgerEntries.ts"
+import { accountName, entriesOf, entryOf, type EntryRow, type LedgerEntry, purseOfName } from "./Transfers.ts"
 
 /** Milliseconds, the end excluded. */
 export interface Period {

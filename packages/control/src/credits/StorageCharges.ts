@@ -8,8 +8,7 @@ import type { Account } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
 import { type PurgeMark, storageJob } from "../jobs/JobLog.ts"
-import { accountName, incomeFromStorage } from "./LedgerAccounts.ts"
-import { type NewTransfer, postTransfers } from "./Transfers.ts"
+import { accountName, incomeFromStorage, type NewTransfer, postTransfers } from "./Transfers.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** What the run did besides charging. */

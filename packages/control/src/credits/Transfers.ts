@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MicroCredits } from "@muniment/domain/Money"
-import { kindOfName, purseOfName } from "./LedgerAccounts.ts"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
 
 export type TransferKind =
   | "deposit"
@@ -111,4 +111,95 @@ const totalsOf = (transfers: ReadonlyArray<NewTransfer>) => {
     owner: purseOfName(name)?.accountId,
     ...sums
   }))
+}
+
+/** The purse that a movement changes, as the account's owner sees it. */
+export type PurseName = "balance" | "allowance" | "receivable" | "own-use"
+
+export const incomeFromOperations = "income:operations"
+export const incomeFromStorage = "income:storage"
+export const equityOfAllowances = "equity:allowance"
+export const equityOfAdjustments = "equity:adjustment"
+/** Deposits removed by a chain reorganisation after they had been spent. */
+export const uncollected = "expense:uncollected"
+
+const ownedPrefixes: Readonly<Record<PurseName, string>> = {
+  balance: "liability:credits:",
+  allowance: "liability:allowance:",
+  receivable: "asset:receivable:",
+  "own-use": "expense:own-use:"
+}
+const owned = (Object.keys(ownedPrefixes) as Array<PurseName>).map((purse) => ({ purse, prefix: ownedPrefixes[purse] }))
+
+export const accountName = (purse: PurseName, accountId: string): string => ownedPrefixes[purse] + accountId
+export const usdcOn = (network: PaymentNetwork): string => `asset:usdc:${network}`
+
+/** Owner and purse of a name; undefined for accounts of the service itself. */
+export const purseOfName = (name: string): { readonly purse: PurseName; readonly accountId: string } | undefined => {
+  const found = owned.find(({ prefix }) => name.startsWith(prefix))
+  return found && { purse: found.purse, accountId: name.slice(found.prefix.length) }
+}
+
+const kindOfName = (name: string): string => name.slice(0, name.indexOf(":"))
+
+/** A movement as the account's owner sees it. */
+export interface LedgerEntry {
+  readonly id: number
+  readonly at: number
+  readonly kind: TransferKind
+  /** The operation charged; of an adjustment, its reason. */
+  readonly operation?: string
+  /** Of the agent charged for; absent: none, several, or one that is not known here any more. */
+  readonly agentId?: string
+  readonly purse: PurseName
+  /** Calls in a charge: reads of the same moment and operation are one movement. */
+  readonly calls: number
+  /** Positive in favour of the account. */
+  readonly amount: MicroCredits
+}
+
+/** Up to its WHERE. */
+export const entriesOf = (sql: SqlClient.SqlClient) => sql`SELECT transfer.id, transfer.at, transfer.kind,
+    transfer.operation, transfer.account, transfer.calls, transfer.amount, namespace.agent_id AS agentId, debited.name AS debited, credited.name AS credited
+  FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
+    JOIN ledger_account AS credited ON credited.id = transfer.credit
+    LEFT JOIN namespace ON namespace.tag = transfer.namespace AND namespace.account = transfer.account`
+
+export interface EntryRow {
+  readonly id: number
+  readonly at: number
+  readonly kind: TransferKind
+  readonly operation: string | null
+  readonly account: string | null
+  readonly agentId: string | null
+  readonly calls: number
+  readonly amount: number
+  readonly debited: string
+  readonly credited: string
+}
+
+/** A purse is on one side of each movement: a debit decreases it, a credit increases it. */
+export const entryOf = ({
+  agentId,
+  amount,
+  at,
+  calls,
+  credited,
+  debited,
+  id,
+  kind,
+  operation
+}: EntryRow): LedgerEntry => {
+  const lost = purseOfName(debited)
+  const won = purseOfName(credited)
+  return {
+    id,
+    at,
+    kind,
+    ...(operation !== null && { operation }),
+    ...(agentId !== null && { agentId }),
+    purse: (lost ?? won)!.purse,
+    calls,
+    amount: lost === undefined ? amount : -amount
+  }
 }

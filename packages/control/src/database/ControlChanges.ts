@@ -12,8 +12,13 @@ import { Clock, Effect, Semaphore } from "effect"
 import { ChangeRecorder } from "@muniment/sqlite/ChangeRecorder"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitHooks } from "@muniment/sqlite/SqliteClient"
-import type { ChangeLog, ChangeLogUnusable, NewControlChange, OpenChangeLog } from "./ChangeLog.ts"
-import { changeNumberOf } from "./followChanges.ts"
+import {
+  type ChangeLog,
+  type ChangeLogUnusable,
+  changeNumberOf,
+  type NewControlChange,
+  type OpenChangeLog
+} from "./ChangeLog.ts"
 
 /** A larger patch set is not logged: then the log needs a base. */
 const changesBytesMax = 4_194_304

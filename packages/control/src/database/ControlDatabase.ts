@@ -14,15 +14,28 @@ import { join } from "node:path"
 import { attempt, Database, SqliteError, type CheckpointMode } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
-import { type ChangeLog, type ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
+import {
+  type ChangeLog,
+  type ChangeLogUnusable,
+  changeNumberOf,
+  ControlDatabaseBehind,
+  emptyNumber,
+  followIn,
+  noteNumber
+} from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
-import { controlCopies, isAbsent, removeBase } from "./check/ControlCopies.ts"
-import { damageOf, type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
+import {
+  controlCopies,
+  type ControlDatabaseDamaged,
+  damageOf,
+  isAbsent,
+  mendControl,
+  removeBase
+} from "./check/ControlCopies.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"
 import { RowWatch, type WatchedRows } from "./RowWatch.ts"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
-import { changeNumberOf, emptyNumber, followIn, noteNumber } from "./followChanges.ts"
 
 /** The failures of `E` without SQLite's. */
 export type WithoutSql<E> = Exclude<E, Extract<E, SqlError.SqlError>>

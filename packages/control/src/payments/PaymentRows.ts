@@ -7,9 +7,8 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { MicroCredits } from "@muniment/domain/Money"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
-import type { Announce } from "./PaymentEvents.ts"
-import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
-import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
+import type { Announce } from "./MoneyEvents.ts"
+import { accountName, type NewTransfer, postTransfers, uncollected, usdcOn } from "../credits/Transfers.ts"
 import { journalled, type JournalledPayment, type JournalRow, type NewPayment } from "./JournalledPayment.ts"
 
 /** Rows of one page of reconciliation. */

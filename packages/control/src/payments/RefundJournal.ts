@@ -10,9 +10,8 @@ import { Conflict } from "@muniment/domain/Errors"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import type { Books } from "../credits/Books.ts"
-import { accountName, usdcOn } from "../credits/LedgerAccounts.ts"
-import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
-import type { Announce } from "./PaymentEvents.ts"
+import { accountName, type NewTransfer, postTransfers, usdcOn } from "../credits/Transfers.ts"
+import type { Announce } from "./MoneyEvents.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import {
   journalled,

@@ -1,5 +1,5 @@
 /**
- * Messages for the operator's webhook, from their writing (`payments/PaymentEvents.ts`) to their delivery.
+ * Messages for the operator's webhook, from their writing (`payments/MoneyEvents.ts`) to their delivery.
  *
  * Invariants: a message is due only after those of the same payment before it were delivered or given up; it leaves
  * `pending` only by a delivery, or by a failure past the time for which it is tried.
@@ -10,7 +10,7 @@ import { NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookEventType, WebhookRecord, WebhookState } from "@muniment/domain/Webhooks"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { deliveryOf, type DeliveryRow } from "./DeliveryRow.ts"
+import { deliveryOf, type DeliveryRow } from "./HookRows.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export interface DueWebhook {

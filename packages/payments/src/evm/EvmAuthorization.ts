@@ -6,12 +6,21 @@
  * The id does not contain the signature: one nonce of one payer moves money once, whatever the signature.
  */
 import { Effect, Result } from "effect"
-import { encodeFunctionData, getAddress, hashTypedData, hexToNumber, maxUint256, size, slice } from "viem"
-import type { Address, Hex } from "viem"
+import {
+  type Address,
+  encodeFunctionData,
+  getAddress,
+  hashTypedData,
+  type Hex,
+  hexToNumber,
+  maxUint256,
+  parseAbi,
+  size,
+  slice
+} from "viem"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { transferByBytes, transferByParts } from "./UsdcAbi.ts"
 
 export type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
 
@@ -153,3 +162,34 @@ const uint256 = (value: unknown): bigint | undefined => {
   const number = BigInt(value)
   return number <= maxUint256 ? number : undefined
 }
+
+/**
+ * ABI of Circle's FiatToken (versions 2 to 2.2) as far as payments use it: EIP-3009. The two overloads of
+ * `transferWithAuthorization` are separate constants, because the name alone is ambiguous.
+ */
+export const usdcAbi = parseAbi([
+  "function DOMAIN_SEPARATOR() view returns (bytes32)",
+  "function balanceOf(address account) view returns (uint256)",
+  "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)"
+])
+
+/** In every version; v, r and s are the 65 bytes of the other overload. */
+const transferByParts = parseAbi([
+  "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)"
+])
+
+/** Since 2.2: for signatures of contract wallets that are longer than 65 bytes. */
+const transferByBytes = parseAbi([
+  "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)"
+])
+
+export const usdcEvents = parseAbi([
+  "event Transfer(address indexed from, address indexed to, uint256 value)",
+  "event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)",
+  "event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)"
+])
+
+/** ERC-1271. */
+export const contractWalletAbi = parseAbi([
+  "function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)"
+])

@@ -12,8 +12,7 @@ import { decodeFunctionResult, encodeFunctionData, numberToHex } from "viem"
 import type { Address, Hex, PublicClient } from "viem"
 import { Limits } from "@muniment/domain/Limits"
 import { ChainUnavailable } from "../chain/PaymentChain.ts"
-import type { EvmToken } from "./EvmAuthorization.ts"
-import { usdcAbi } from "./UsdcAbi.ts"
+import { type EvmToken, usdcAbi } from "./EvmAuthorization.ts"
 
 export interface EvmCall {
   readonly to: Address

@@ -14,10 +14,15 @@ import { ExactEvmScheme } from "@x402/evm/exact/facilitator"
 import { Limits } from "@muniment/domain/Limits"
 import { paymentNetworks } from "@muniment/domain/Payment"
 import { type ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { authorizationDigest, ecdsaBytes, ecdsaParts, type EvmAuthorization } from "./EvmAuthorization.ts"
+import {
+  authorizationDigest,
+  contractWalletAbi,
+  ecdsaBytes,
+  ecdsaParts,
+  type EvmAuthorization
+} from "./EvmAuthorization.ts"
 import { payloadOf, transferData } from "./EvmAuthorization.ts"
 import type { CallReverted, EvmRpc } from "./EvmRpc.ts"
-import { contractWalletAbi } from "./UsdcAbi.ts"
 
 /** Bounds one transfer: a contract wallet verifies its signature at our expense. */
 export const gasMax = 400_000n

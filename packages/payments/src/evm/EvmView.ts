@@ -20,11 +20,10 @@ import {
 import { TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem"
 import type { Block, Hash, TransactionReceipt } from "viem"
 import type { ChainView, SignedTransaction, UnpaidNext } from "../chain/PaymentChain.ts"
-import type { EvmAuthorization } from "./EvmAuthorization.ts"
+import { type EvmAuthorization, usdcEvents } from "./EvmAuthorization.ts"
 import { type EvmRpc, rpcError } from "./EvmRpc.ts"
 import { previousOf } from "./EvmSettle.ts"
 import { lifetimeSecondsMax } from "./EvmVerify.ts"
-import { usdcEvents } from "./UsdcAbi.ts"
 
 /** The transfer looked for: `units` to the authorisation's receiver. */
 export interface EvmTerms {

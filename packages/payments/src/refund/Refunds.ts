@@ -16,8 +16,7 @@ import type { JournalledPayment, PaymentJournal } from "@muniment/control/paymen
 import type { JournalledRefund } from "@muniment/control/payments/RefundJournal"
 import { Rounds } from "@muniment/worker/Rounds"
 import { type ChainUnavailable, type PaymentChain, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { Outages } from "../settlement/Outages.ts"
-import { PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
+import { Outages, PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 

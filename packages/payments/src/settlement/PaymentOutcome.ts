@@ -1,10 +1,10 @@
 /** A signed payment as the settlement gets it, and the answers it can give. */
-import { Data } from "effect"
+import { Data, type Effect, Metric } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
+import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import type { ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
-import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 export interface PaymentRequest {
   /** Id of the account that is credited; the payer may be someone else. */
@@ -43,3 +43,23 @@ export class TooManyReverts extends Data.TaggedError("TooManyReverts")<{ readonl
 export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | TooManyReverts | ControlFailure
 
 export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: Limits.paymentRetrySeconds }
+
+/** `settled`, `failed`, `reversed`: the end of a payment, counted once. The others are answers, counted each time. */
+export type PaymentCount =
+  | "settled"
+  | "failed"
+  | "reversed"
+  | "replayed"
+  | "pending"
+  | "invalid"
+  | "conflict"
+  | "limited"
+  | "unavailable"
+
+const payments = Metric.counter("payments_total", {
+  description: "Payments by network and outcome.",
+  incremental: true
+})
+
+export const countPayment = (network: PaymentNetwork, outcome: PaymentCount): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(payments, { network, outcome }), 1)

@@ -11,7 +11,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { unfinishedPageMax } from "@muniment/control/payments/PaymentRows"
 import { Rounds } from "@muniment/worker/Rounds"
-import { countPayment } from "./PaymentMetrics.ts"
+import { countPayment } from "./PaymentOutcome.ts"
 import { Settlement } from "./Settlement.ts"
 
 export class Reconcile extends Context.Service<
@@ -45,7 +45,7 @@ const make = Effect.gen(function* () {
     yield* Effect.logWarning("payment reversed: a chain reorganisation removed it", { payment: payment.id })
   })
 
-  /** A failure of one payment does not stop the others. Outages are logged by `Outages.ts`. */
+  /** A failure of one payment does not stop the others. Outages are logged by `Outages`. */
   const lookSafely = (payment: JournalledPayment) =>
     look(payment).pipe(
       Effect.catchTags({

@@ -25,12 +25,17 @@ import {
   type ChainHealth,
   type SignedTransaction
 } from "../chain/PaymentChain.ts"
-import { parseSolanaKey, type SolanaKey } from "./SolanaKey.ts"
-import { SvmLifetimes } from "./SvmLifetimes.ts"
 import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
-import { decodeSvmPayload, svmClaim, signAsFeePayer, type SvmTransaction } from "./SvmTransaction.ts"
+import {
+  decodeSvmPayload,
+  parseSolanaKey,
+  signAsFeePayer,
+  type SolanaKey,
+  svmClaim,
+  type SvmTransaction
+} from "./SvmTransaction.ts"
 import { verifySvmOffline, verifySvmOnChain } from "./SvmVerify.ts"
-import { lookAtSvm, type SvmConfirmations } from "./SvmView.ts"
+import { lookAtSvm, type SvmConfirmations, SvmLifetimes } from "./SvmView.ts"
 import { priorityFeeLamportsMax, signersMax, brokenSvmRule, type SvmTerms } from "./SvmRules.ts"
 
 export interface SvmChainOptions {

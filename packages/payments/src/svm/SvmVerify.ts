@@ -20,11 +20,10 @@ import { ExactSvmScheme } from "@x402/svm/exact/facilitator"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { Limits } from "@muniment/domain/Limits"
 import { PaymentInvalid } from "../chain/PaymentChain.ts"
-import type { SolanaKey } from "./SolanaKey.ts"
-import type { SvmLifetimes } from "./SvmLifetimes.ts"
+import type { SvmLifetimes } from "./SvmView.ts"
 import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import { brokenSvmRule, computeUnitPriceMax, computeUnitsMax, signersMax, type SvmTerms } from "./SvmRules.ts"
-import { signAsFeePayer, type SvmTransaction } from "./SvmTransaction.ts"
+import { signAsFeePayer, type SolanaKey, type SvmTransaction } from "./SvmTransaction.ts"
 
 export interface SvmVerified {
   readonly id: string

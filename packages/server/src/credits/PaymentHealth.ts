@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { microCreditsPerUsdcUnit } from "@muniment/domain/Money"
-import { usdcOn } from "@muniment/control/credits/LedgerAccounts"
+import { usdcOn } from "@muniment/control/credits/Transfers"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"

@@ -5,13 +5,13 @@ import { join } from "node:path"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
 import {
-  ChangeLogUnusable,
   type ChangeLog,
+  ChangeLogUnusable,
   type ControlChange,
+  followChanges,
   type OpenChangeLog
 } from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
-import { followChanges } from "@muniment/control/database/followChanges"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { Database } from "@muniment/sqlite/Database"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 import fc from "fast-check"
 import { evmChain, isOperatorKey } from "@muniment/payments/evm/EvmChain"
 import { payloadOf, readAuthorization, transferData } from "@muniment/payments/evm/EvmAuthorization"
-import { transferByBytes, transferByParts } from "@muniment/payments/evm/UsdcAbi"
+import { transferByBytes, transferByParts } from "@muniment/payments/evm/EvmRpc"
 import { evmAddresses, evmKeys } from "../../../../scripts/devchains/Wallets.ts"
 
 const chain = evmChain({

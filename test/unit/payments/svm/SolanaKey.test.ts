@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import { ed25519Verify } from "@muniment/trust/Ed25519"
 import { getAddressEncoder, getBase58Decoder } from "@solana/kit"
 import { solanaSeeds } from "../../../../scripts/devchains/Wallets.ts"
-import { parseSolanaKey } from "../../../../packages/payments/src/svm/SolanaKey.ts"
+import { parseSolanaKey } from "@muniment/payments/svm/SvmTransaction"
 import { operator } from "./SvmPayments.ts"
 
 const seed = solanaSeeds.operator

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { SvmLifetimes } from "../../../../packages/payments/src/svm/SvmLifetimes.ts"
+import { SvmLifetimes } from "@muniment/payments/svm/SvmView"
 
 describe("SvmLifetimes", () => {
   it("knows nothing of a payment that it was told nothing of", () => {
