@@ -2,7 +2,7 @@
  * Evidence recall over corpora of turns: by words, and with a model by meaning and fused, beside other fusions. Every
  * ranking of a table sees the same questions.
  */
-import { EmbeddingUnavailable } from "@muniment/models/EmbeddingUnavailable"
+import { EmbeddingUnavailable } from "@muniment/models/EmbeddingThread"
 import { denseText } from "@muniment/engine/text/MemoryText"
 import type { Corpus } from "./Locomo.ts"
 import { MetricsSum } from "./Metrics.ts"

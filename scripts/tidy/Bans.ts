@@ -48,7 +48,7 @@ const boundedByCallers: Readonly<Record<string, string>> = {
   "packages/engine/src/store/sqlite/CommitThread.ts": "one order of each open namespace",
   "packages/engine/src/store/sqlite/CheckThread.ts": "one check of the scrubber, and one of each namespace that failed",
   "packages/control/src/database/check/ControlCheck.ts": "one step of the one check that runs",
-  "packages/cluster/src/bases/SnapshotThread.ts": "one base of the one log, and of each namespace that is held"
+  "packages/cluster/src/bases/BaseStore.ts": "one base of the one log, and of each namespace that is held"
 }
 
 /** Path -> which forks and loops it may have beside `Rounds`, and why. */

@@ -11,7 +11,7 @@ const opened: Readonly<Record<string, string>> = {
   "packages/sqlite/src/ClosedFile.ts": "databases that no connection of this process has open",
   "packages/backup/src/RestoreBackup.ts": "files of a directory that no service uses yet",
   "packages/backup/src/copies/copyOf.ts": "files of keys",
-  "packages/backup/src/target/DirectoryTarget.ts": "objects of a backup",
+  "packages/backup/src/target/openTarget.ts": "objects of a backup",
   "packages/cluster/src/bases/PackedBases.ts":
     "copies of databases on their way to and from a bucket, before their use",
   "packages/control/src/database/check/ControlCopies.ts": "the note of the base",

@@ -5,11 +5,12 @@
  * Invariants: a file is taken from an earlier backup only if its mark says that it has not changed since, or its digest
  * is that of the new copy; the draft lacks at most `draftFiles` files, or `draftBytes` bytes, of what was stored.
  */
+import { Clock, Data, Effect, type Scope } from "effect"
 import { createHash } from "node:crypto"
-import { Clock, Effect, type Scope } from "effect"
 import { type BackupFile, type BackupManifest, formatVersion, namespaceTagOf, objectNameOf } from "./BackupFormat.ts"
-import type { BackupSource, SourceCopy, SourceFailed } from "./BackupSource.ts"
-import { type BackupFailure, type BackupStore, partBytes } from "./BackupStore.ts"
+import { type BackupFailure, type BackupStore, partBytes, type ReadChunk } from "./BackupStore.ts"
+import type { Copied } from "./copies/copyOf.ts"
+import type { Marks } from "./copies/FileCopies.ts"
 
 export interface DamagedSource {
   readonly file: string
@@ -150,3 +151,26 @@ const digestOf = Effect.fnUntraced(function* ({ copied, read }: Copy) {
   }
   return hash.digest("hex")
 })
+
+/** The service does not answer, or cannot make a copy. */
+export class SourceFailed extends Data.TaggedError("SourceFailed")<{ readonly message: string }> {}
+
+type SourceCopy =
+  /** Readable for as long as its scope. */
+  | { readonly _tag: "Copy"; readonly copied: Copied; readonly read: ReadChunk<SourceFailed> }
+  /** There is no such file (any more). */
+  | { readonly _tag: "Absent" }
+  /** SQLite cannot read it. */
+  | { readonly _tag: "Damaged"; readonly reason: string }
+
+/**
+ * Source of a backup: the service that uses the data directory. The command line's is a client of the operator routes.
+ */
+export interface BackupSource {
+  /** Version of the service. */
+  readonly release: string
+  /** Files that a backup holds, with the marks of what they hold now, and what they have of the commit log. */
+  readonly marks: Effect.Effect<Marks, SourceFailed>
+  /** A copy that is made now, for the backup `id`. */
+  readonly copy: (id: string, file: string) => Effect.Effect<SourceCopy, SourceFailed, Scope.Scope>
+}

@@ -13,7 +13,7 @@
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { Rounds } from "@muniment/worker/Rounds"
-import { BackupFiles, type DamagedSource } from "./BackupFiles.ts"
+import { BackupFiles, type BackupSource, type DamagedSource, type SourceFailed } from "./BackupFiles.ts"
 import {
   backupIdOf,
   type BackupDraft,
@@ -27,7 +27,6 @@ import {
   recordsFile,
   recordsObjectOf
 } from "./BackupFormat.ts"
-import type { BackupSource, SourceFailed } from "./BackupSource.ts"
 import type { CopiedRecords } from "./copies/copyOf.ts"
 import type { Marks } from "./copies/FileCopies.ts"
 import type { BackupFailure, BackupStore } from "./BackupStore.ts"

@@ -2,11 +2,10 @@
  * An embedding thread. It starts with its first request and again with the first one after it was lost; the models
  * of a lost thread are lost with it: `ModelLoader` and `EmbeddingHelper` load them again.
  */
+import { Effect, Schema, type Scope } from "effect"
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
-import { Effect, type Scope } from "effect"
 import type { ThreadReply, ThreadRequest, ThreadSettings } from "./EmbeddingProtocol.ts"
-import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
-import { isKnownVector, knownText, type ModelSpec, tokensPerTextMax } from "./ModelCatalog.ts"
+import { isKnownVector, knownText, type ModelId, type ModelSpec, tokensPerTextMax } from "./ModelCatalog.ts"
 
 export type EmbeddingThread = WorkerThread<ThreadRequest, ThreadReply>
 
@@ -79,3 +78,64 @@ export const embedOn = Effect.fnUntraced(function* (
 
 const refuse = ({ id: modelId }: ModelSpec, reason: string) =>
   Effect.fail(new EmbeddingUnavailable({ modelId, reason }))
+
+/** No embedding at the moment: search is lexical only, and written memories are embedded later. */
+export class EmbeddingUnavailable extends Schema.TaggedError<EmbeddingUnavailable>()(
+  "EmbeddingUnavailable",
+  { modelId: Schema.String, reason: Schema.String },
+  { httpApiStatus: 503 }
+) {
+  override get message(): string {
+    return `${this.modelId}: ${this.reason}`
+  }
+}
+
+/**
+ * A further embedding thread, for a long backlog. It runs at a low priority, so only on processors that nothing else
+ * uses. It loads a model at its first batch and ends some seconds after its last, so that a service at rest holds the
+ * model once. Batches that it fails go back to the first thread.
+ */
+export interface EmbeddingHelper {
+  readonly isRunning: () => boolean
+  readonly prepare: (spec: ModelSpec) => Effect.Effect<void, EmbeddingUnavailable>
+  /** With a model that was prepared. */
+  readonly embed: (
+    spec: ModelSpec,
+    texts: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<Float32Array>, EmbeddingUnavailable>
+}
+
+/** Beside a thread that answers requests it gets a tenth of a processor. */
+const niceness = 10
+const idleMillis = 10_000
+
+export const openEmbeddingHelper = Effect.fnUntraced(function* (entry: URL, settings: ThreadSettings) {
+  const loaded = new Set<ModelId>()
+  const thread = yield* openEmbeddingThread(entry, settings, () => loaded.clear(), { niceness, idleMillis })
+  return {
+    isRunning: () => thread.isRunning,
+    prepare: Effect.fnUntraced(function* (spec: ModelSpec) {
+      if (loaded.has(spec.id)) return
+      yield* loadInto(thread, spec)
+      loaded.add(spec.id)
+    }),
+    embed: (spec: ModelSpec, texts: ReadonlyArray<string>) => embedOn(thread, spec, texts)
+  } satisfies EmbeddingHelper
+})
+
+/** The backlog gets a helper once it has been worked at for this long without a pause of `pauseMillis`. */
+const helpedAfterMillis = 2_000
+const pauseMillis = 1_000
+
+/** How long the backlog has been worked at. */
+export class BacklogWork {
+  #sinceMillis = -Infinity
+  #lastMillis = -Infinity
+
+  /** A batch ended. True when help is worth its price. */
+  note(nowMillis: number): boolean {
+    if (nowMillis - this.#lastMillis > pauseMillis) this.#sinceMillis = nowMillis
+    this.#lastMillis = nowMillis
+    return nowMillis - this.#sinceMillis >= helpedAfterMillis
+  }
+}

@@ -7,11 +7,9 @@ import { Result } from "effect"
 import type { ErrorObject } from "ajv"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { checkPatterns, type PlacedPattern } from "./PatternBounds.ts"
-import { dialectByUri, makeAjv } from "./SchemaDialects.ts"
+import { checkPatterns, dialectByUri, makeAjv, type PlacedPattern } from "./SchemaDialects.ts"
 import { checkReferences, type Dialect, findPositions, type SchemaPosition } from "./SchemaPositions.ts"
-import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
-import { parseSchemaText, pointerTo } from "./SchemaText.ts"
+import { faultAt, parseSchemaText, pointerTo, type SchemaFault, shortened } from "./SchemaText.ts"
 
 /** A schema that is within all bounds. */
 export interface ParsedSchema {

@@ -6,8 +6,7 @@
 import { Result } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { faultAt, type SchemaFault } from "./SchemaFault.ts"
-import { pointerTo } from "./SchemaText.ts"
+import { faultAt, pointerTo, type SchemaFault } from "./SchemaText.ts"
 
 export type Dialect = "2020-12" | "draft-07"
 

@@ -3,11 +3,16 @@
  * one turn goes on in later ones, at most `roundsMax`. A lost thread takes one request with it.
  */
 import { Clock, Effect, Fiber, Metric, PartitionedSemaphore, Schema, type Scope } from "effect"
-import type { WorkerFailure } from "@muniment/worker/WorkerThread"
+import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
 import type { Outcome } from "./CompiledSchemas.ts"
 import type { SchemaStanding } from "./SchemaStanding.ts"
-import { tooSlow, type ValidationRequest } from "./ValidationProtocol.ts"
-import { openValidationThread, type ValidationThread } from "./ValidationThread.ts"
+import {
+  tooSlow,
+  validationCpuMillisMax,
+  validationDeadlineMillis,
+  type ValidationReply,
+  type ValidationRequest
+} from "./ValidationProtocol.ts"
 
 /** Nothing was decided; a later retry may succeed. */
 export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("ValidatorBusy", {
@@ -141,3 +146,42 @@ const quarantined = (waitMillis: number): Outcome => {
   const message = `the schema took too long before and is not tried for another ${seconds} s; make it simpler`
   return { ok: false, issues: [{ path: "", message }], waitSeconds: seconds }
 }
+
+/**
+ * One validation thread: a heap cap and a deadline for each request. It answers one request at a time; a lost
+ * thread takes only that request with it.
+ */
+export interface ValidationThread {
+  /** Starts the thread if it is not running; succeeds when it is warm. */
+  readonly start: Effect.Effect<void, WorkerFailure>
+  readonly validate: (request: ValidationRequest) => Effect.Effect<ValidationReply, WorkerFailure>
+}
+
+export const threadLimits = {
+  cpuMillisMax: validationCpuMillisMax,
+  deadlineMillis: validationDeadlineMillis,
+  heapMegabytesMax: 128,
+  youngHeapMegabytesMax: 32,
+  stackMegabytes: 4
+} as const
+type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
+
+/** A thread takes some 25 MB of memory; the first validation after a rest waits for its start. */
+const idleMillis = 60_000
+
+export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({
+  cpuMillisMax,
+  deadlineMillis,
+  ...memory
+}: ThreadLimits = threadLimits): Effect.fn.Return<ValidationThread, never, Scope.Scope> {
+  const thread = yield* openWorkerThread<ValidationRequest, ValidationReply>({
+    ...memory,
+    name: "validation",
+    entry: new URL("./ValidationWorker.ts", import.meta.url),
+    concurrency: 1,
+    idleMillis,
+    // Tenants wait for their turn in `ValidationLane`.
+    queueMax: 0
+  })
+  return { start: thread.start, validate: (request) => thread.ask(request, { cpuMillisMax, deadlineMillis }) }
+})

@@ -9,7 +9,7 @@ import { backupIdOf, type BackupFile, type BackupManifest, controlFile } from "@
 import { BackupStore, partBytes, partNamesOf } from "@muniment/backup/BackupStore"
 import { pruneBackups } from "@muniment/backup/PruneBackups"
 import { restoreBackup } from "@muniment/backup/RestoreBackup"
-import { directoryTarget } from "@muniment/backup/target/DirectoryTarget"
+import { directoryTarget } from "@muniment/backup/target/openTarget"
 
 const secret = Option.some({ _tag: "KeyFile", bytes: new Uint8Array(32).fill(3) } as const)
 const newStore = async (sealed = false) => {

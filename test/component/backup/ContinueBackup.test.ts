@@ -5,12 +5,12 @@ import { join } from "node:path"
 import { Effect, Option } from "effect"
 import { expect, it } from "vitest"
 import { controlFile, recordsBehind } from "@muniment/backup/BackupFormat"
-import type { BackupSource } from "@muniment/backup/BackupSource"
+import type { BackupSource } from "@muniment/backup/BackupFiles"
 import { BackupStore } from "@muniment/backup/BackupStore"
 import type { Copied } from "@muniment/backup/copies/copyOf"
 import { continueBackup } from "@muniment/backup/CreateBackup"
-import { backupAt, type Moment, whyMissing } from "@muniment/backup/RestoreMoment"
-import { directoryTarget } from "@muniment/backup/target/DirectoryTarget"
+import { backupAt, type Moment, whyMissing } from "@muniment/backup/RestoreBackup"
+import { directoryTarget } from "@muniment/backup/target/openTarget"
 
 /** A log of records by their ordinals; while files are copied, one more is written. */
 class Source {

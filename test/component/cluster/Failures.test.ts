@@ -1,6 +1,6 @@
 /** Failures between nodes: each class comes back as itself. */
 import { expect, it } from "vitest"
-import { fromFailure, toFailure } from "@muniment/cluster/wire/Failures"
+import { fromFailure, toFailure } from "@muniment/cluster/wire/Commands"
 import { InsufficientStorage, memoryNotFound, PayloadTooLarge, Unavailable, Conflict } from "@muniment/domain/Errors"
 
 const failures = [

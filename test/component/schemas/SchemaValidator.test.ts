@@ -1,8 +1,7 @@
 /** The validator on ordinary work, and on hostile work beside it. Real workers, real time. */
 import { layer } from "@effect/vitest"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
-import { waitingRequestsOfTenantMax } from "@muniment/schemas/ValidationLane"
-import { openValidationThread, threadLimits } from "@muniment/schemas/ValidationThread"
+import { openValidationThread, threadLimits, waitingRequestsOfTenantMax } from "@muniment/schemas/ValidationLane"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import { Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { describe, expect, it as plain } from "@effect/vitest"

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
 import { openCheckThread } from "@muniment/engine/store/sqlite/CheckThread"
-import { openValidationThread } from "@muniment/schemas/ValidationThread"
+import { openValidationThread } from "@muniment/schemas/ValidationLane"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 

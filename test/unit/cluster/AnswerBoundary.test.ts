@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { AnswerBoundary } from "@muniment/cluster/nodes/AnswerBoundary"
+import { AnswerBoundary } from "@muniment/cluster/nodes/RequestLinks"
 
 const head = (status: string, ...fields: ReadonlyArray<string>) =>
   ["HTTP/1.1 " + status, ...fields, "", ""].join("\r\n")

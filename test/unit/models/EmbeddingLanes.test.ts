@@ -9,7 +9,7 @@ import {
   pendingTextsMax,
   type PendingText,
   queriesPerBatchMax
-} from "@muniment/models/EmbeddingLanes"
+} from "@muniment/models/EmbeddingQueue"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 

@@ -1,6 +1,6 @@
-import { EmbeddingUnavailable } from "@muniment/models/EmbeddingUnavailable"
+import { EmbeddingUnavailable } from "@muniment/models/EmbeddingThread"
 import { catalog } from "@muniment/models/ModelCatalog"
-import { ModelSlots } from "@muniment/models/ModelSlots"
+import { ModelSlots } from "@muniment/models/ModelLoader"
 import { describe, expect, it } from "vitest"
 
 const spec = catalog[0]!

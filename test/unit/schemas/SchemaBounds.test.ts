@@ -1,6 +1,6 @@
 /** The gate in front of user schemas: what passes, what is refused, and that each reason names its place. */
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
-import { checkSchema } from "@muniment/schemas/SchemaBounds"
+import { checkSchema } from "@muniment/schemas/SchemaValidator"
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { cpuMillis } from "../../support/CpuTime.ts"

@@ -1,8 +1,7 @@
 /** A lane over a thread that the test plays. */
 import { expect, it } from "@effect/vitest"
-import { ValidationLane } from "@muniment/schemas/ValidationLane"
+import { ValidationLane, type ValidationThread } from "@muniment/schemas/ValidationLane"
 import { SchemaStanding } from "@muniment/schemas/SchemaStanding"
-import type { ValidationThread } from "@muniment/schemas/ValidationThread"
 import { WorkerFailure } from "@muniment/worker/WorkerThread"
 import { Effect } from "effect"
 

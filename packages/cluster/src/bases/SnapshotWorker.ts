@@ -1,8 +1,8 @@
-/** Entry of the thread that takes copies of SQLite files in use (`SnapshotThread.ts`, which says why it loads so little). */
+/** Entry of the thread that takes copies of SQLite files in use (`SnapshotThread`, which says why it loads so little). */
 import { rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { serve } from "@muniment/worker/WorkerEntry"
-import type { SnapshotRequest } from "./SnapshotThread.ts"
+import type { SnapshotRequest } from "./BaseStore.ts"
 
 /** For a lock of the file's owner. */
 const busyMillis = 1_000

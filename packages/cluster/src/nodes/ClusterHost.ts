@@ -20,13 +20,10 @@ import {
   StoredBytes
 } from "@muniment/engine/namespace/StorageMeter"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { decodeReply, encodeCommand } from "../wire/Commands.ts"
-import { Failure, fromFailure } from "../wire/Failures.ts"
+import { decodeReply, encodeCommand, Failure, fromFailure } from "../wire/Commands.ts"
 import { decodeAnswer, encodeQuery } from "../wire/Queries.ts"
-import { LocalHost } from "./LocalHost.ts"
-import { NamespaceEntity } from "./NamespaceEntity.ts"
-import { NodeMeter } from "./NodeMeter.ts"
-import { Residents } from "./Residents.ts"
+import { LocalHost, NodeMeter } from "./LocalHost.ts"
+import { NamespaceEntity, Residents } from "./NamespaceEntity.ts"
 
 /** For an answer to a message; while nobody serves a namespace's shard its messages wait. */
 const answerMillis = 20_000

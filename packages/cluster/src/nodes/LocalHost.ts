@@ -7,14 +7,13 @@
 import { Context, Effect, Layer } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Unavailable } from "@muniment/domain/Errors"
-import { inPortions, NamespaceHost, type HostOptions, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import { type HostOptions, inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import type { AnswerOf, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import type { LogFault } from "@muniment/engine/log/LogError"
-import { StorageMeter } from "@muniment/engine/namespace/StorageMeter"
+import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { NodeMeter } from "./NodeMeter.ts"
 
 export interface LocalHostOptions extends HostOptions {
   /** Whether this node may still answer for the namespace (`PostgresLog.isCurrent`). */
@@ -94,3 +93,37 @@ const hasMoved = Effect.fail(
     error: "this agent is served by another node now; repeat the request, a write with the same Idempotency-Key"
   })
 )
+
+/**
+ * Sizes of this node's namespaces, as their actors report them: the owner of `control.db`, which knows the quotas and
+ * shows the sums, gets them with the reply to each command (`ClusterHost.ts`).
+ */
+export class NodeMeter extends Context.Service<
+  NodeMeter,
+  StorageMeterService & {
+    /** Bytes of a namespace that was open on this node; undefined: it never was. */
+    readonly bytesOf: (tag: NamespaceTag) => number | undefined
+    /** Live memories, as `bytesOf`. */
+    readonly memoriesOf: (tag: NamespaceTag) => number | undefined
+  }
+>()("muniment/cluster/NodeMeter") {
+  static readonly make = (): NodeMeter["Service"] => {
+    const bytes = new Map<NamespaceTag, number>()
+    const memories = new Map<NamespaceTag, number>()
+    return {
+      hold: () => Effect.succeed(0),
+      reserve: () => Effect.undefined,
+      changing: () => Effect.void,
+      settle: ({ tag }, _, taken, held) => {
+        if (typeof taken === "number") bytes.set(tag, taken)
+        if (held !== undefined) memories.set(tag, held.count)
+      },
+      forget: ({ tag }) => {
+        bytes.delete(tag)
+        memories.delete(tag)
+      },
+      bytesOf: (tag) => bytes.get(tag),
+      memoriesOf: (tag) => memories.get(tag)
+    }
+  }
+}

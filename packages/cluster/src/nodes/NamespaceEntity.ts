@@ -5,18 +5,16 @@
  *
  * Which commits count is decided by the log, never by an entity: two nodes may hold the same one for a moment.
  */
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Context, Deferred, Effect, Layer, Schema } from "effect"
 import { Entity, Sharding } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { decodeCommand, encodeReply } from "../wire/Commands.ts"
-import { Failure, toFailure } from "../wire/Failures.ts"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { decodeCommand, encodeReply, Failure, toFailure } from "../wire/Commands.ts"
 import { decodeQuery, encodeAnswer } from "../wire/Queries.ts"
 import { StoreHandOver } from "../store/ReplicatedStore.ts"
-import { LocalHost } from "./LocalHost.ts"
-import { NodeMeter } from "./NodeMeter.ts"
-import { maxIdleMillis, Residents } from "./Residents.ts"
+import { LocalHost, NodeMeter } from "./LocalHost.ts"
 
 /** The entity's id is the namespace's tag. */
 const owner = { account: Schema.String, agentId: Schema.String }
@@ -63,6 +61,12 @@ export const NamespaceEntity = Entity.make("Namespace", [
 
 /** Messages that wait for one namespace, in its entity's node; more are refused. */
 const mailboxCapacity = 4_096
+/**
+ * A direct caller does not keep an entity from becoming idle. So after this long one call goes as a message again:
+ * a part of the entity's `maxIdleMillis`, in milliseconds.
+ */
+const maxIdleMillis = 300_000
+const messageEveryMillis = maxIdleMillis / 3
 
 /** Serves entities on this node. */
 export const namespaceEntityLayer = NamespaceEntity.toLayer(
@@ -127,3 +131,66 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
   // A message of another release that cannot be read is its sender's failure, not the entity's.
   { concurrency: "unbounded", maxIdleTime: maxIdleMillis, mailboxCapacity, disableFatalDefects: true }
 )
+
+interface Resident {
+  users: number
+  /** When the last message came: milliseconds. */
+  messageAtMillis: number
+  /** The entity leaves when its users have left. */
+  leaving: Deferred.Deferred<void> | undefined
+}
+
+/**
+ * The namespaces whose entities are on this node now. Their callers here ask the engine without a message.
+ *
+ * Invariant: an entity leaves after its last direct caller, so none of them opens a namespace that has moved away.
+ */
+export class Residents extends Context.Service<
+  Residents,
+  {
+    /** The entity is here, or has had a message. */
+    readonly arrive: (tag: NamespaceTag, nowMillis: number) => void
+    /** Refuses direct callers from now on, and waits for those that are there. */
+    readonly leave: (tag: NamespaceTag) => Effect.Effect<void>
+    /** `direct` if the entity is here, else `message`. */
+    readonly choose: <A, E>(
+      tag: NamespaceTag,
+      nowMillis: number,
+      direct: Effect.Effect<A, E>,
+      message: Effect.Effect<A, E>
+    ) => Effect.Effect<A, E>
+  }
+>()("muniment/cluster/Residents") {
+  static readonly layer = Layer.sync(Residents, () => {
+    const residents = new Map<NamespaceTag, Resident>()
+    return Residents.of({
+      arrive: (tag, nowMillis) => {
+        const resident = residents.get(tag)
+        if (resident === undefined) residents.set(tag, { users: 0, messageAtMillis: nowMillis, leaving: undefined })
+        else resident.messageAtMillis = nowMillis
+      },
+      leave: (tag) =>
+        Effect.suspend(() => {
+          const resident = residents.get(tag)
+          residents.delete(tag)
+          if (resident === undefined || resident.users === 0) return Effect.void
+          resident.leaving = Deferred.makeUnsafe<void>()
+          return Deferred.await(resident.leaving)
+        }),
+      choose: (tag, nowMillis, direct, message) =>
+        Effect.suspend(() => {
+          const resident = residents.get(tag)
+          if (resident === undefined || nowMillis - resident.messageAtMillis > messageEveryMillis) return message
+          resident.users++
+          return Effect.ensuring(
+            direct,
+            Effect.suspend(() =>
+              --resident.users === 0 && resident.leaving !== undefined
+                ? Deferred.succeed(resident.leaving, undefined)
+                : Effect.void
+            )
+          )
+        })
+    })
+  })
+}

@@ -14,8 +14,7 @@ import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 import type { CopiedLog } from "@muniment/engine/store/logged/CopyLine"
 import { snapshotContent } from "@muniment/engine/store/sqlite/CopyComparison"
 import { guarded } from "@muniment/engine/store/sqlite/storeErrorOf"
-import type { BaseStoreShape } from "../bases/BaseStore.ts"
-import type { SnapshotThread } from "../bases/SnapshotThread.ts"
+import type { BaseStoreShape, SnapshotThread } from "../bases/BaseStore.ts"
 import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
 
 /** A base is put into the place of more records than this, or of more bytes, when the namespace closes ... */

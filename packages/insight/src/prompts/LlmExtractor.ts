@@ -10,7 +10,7 @@
 import { Clock, Effect, Hash, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
-import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
+import type { StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 import { estimatedTokens } from "@muniment/models/llm/TokenCount"
 import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
 import { tokenize } from "@muniment/engine/text/Tokenizer"

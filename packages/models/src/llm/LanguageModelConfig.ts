@@ -1,6 +1,5 @@
 /** Configuration of the language model, and its defaults. */
-import type { Redacted } from "effect"
-import type { ModelPurpose } from "./StructuredRequest.ts"
+import type { Redacted, Schema } from "effect"
 
 export interface LanguageModelConfig {
   readonly provider: "openai-compatible" | "anthropic"
@@ -66,3 +65,22 @@ export const callSettings = (config: LanguageModelConfig): typeof defaults => ({
   circuitFailuresMax: config.circuitFailuresMax ?? defaults.circuitFailuresMax,
   circuitCoolDownMillis: config.circuitCoolDownMillis ?? defaults.circuitCoolDownMillis
 })
+
+/** A request to the language model: instructions, data, and the schema that its answer must match. */
+export interface StructuredRequest<A> {
+  /** Id of the account whose budget pays. */
+  readonly account: string
+  readonly purpose: ModelPurpose
+  /** Instructions of this service; never contains text of users. */
+  readonly system: string
+  /** Data, fenced by the caller. */
+  readonly prompt: string
+  /** Schema of the answer, an object at its root; its JSON Schema travels with the request. */
+  readonly schema: Schema.Codec<A, unknown>
+  /** Name of the answer on the wire: letters, digits, `_`. */
+  readonly schemaName: string
+  readonly outputTokensMax: number
+}
+
+/** A consolidation waits until nobody else wants the model, and has a budget of its own. */
+export type ModelPurpose = "extraction" | "answer" | "ranking" | "consolidation"

@@ -5,28 +5,42 @@
  * not match is shown to the model once, with the findings; text of the model or its server never enters a failure or
  * a log.
  */
-import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
+import { LRUCache } from "lru-cache"
 import { makeCallSlots } from "./CallSlots.ts"
 import {
+  type CircuitBreaker,
+  type CircuitOptions,
   type CircuitState,
   makeCircuitBreaker,
-  type ServerSign,
-  type CircuitBreaker,
-  type CircuitOptions
+  type ServerSign
 } from "./CircuitBreaker.ts"
-import { callSettings, deadlineOf, type LanguageModelConfig } from "./LanguageModelConfig.ts"
-import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
+import {
+  callSettings,
+  deadlineOf,
+  type LanguageModelConfig,
+  type ModelPurpose,
+  type StructuredRequest
+} from "./LanguageModelConfig.ts"
+import {
+  type AttemptRequest,
+  type CallFacts,
+  countCall,
+  countRepair,
+  countRetry,
+  makeModelAttempts,
+  type ModelAttempt,
+  showCircuit,
+  showOpenCalls,
+  type UnfitAnswer
+} from "./ModelAttempt.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
-import { type CallFacts, countCall, countRepair, countRetry, showCircuit, showOpenCalls } from "./ModelMetrics.ts"
-import { ModelWait } from "./ModelWait.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
-import type { ModelPurpose, StructuredRequest } from "./StructuredRequest.ts"
 import { wireFormats } from "./WireFormats.ts"
-import { LRUCache } from "lru-cache"
 
 /** After the first attempt. */
 const retriesMax = 2
@@ -310,3 +324,11 @@ const leftAloneFor = (millis: number): ModelFailure =>
     message: "the language model accepts no more requests at the moment",
     retryAfterSeconds: Math.ceil(millis / 1_000)
   })
+
+/**
+ * Runs when a call begins to wait for the language model: the server gives the place of the request up, since turns at
+ * the model have bounds of their own (`CallSlots.ts`).
+ */
+export const ModelWait = Context.Reference<Effect.Effect<void>>("muniment/models/ModelWait", {
+  defaultValue: () => Effect.void
+})

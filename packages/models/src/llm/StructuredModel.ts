@@ -5,11 +5,10 @@
  */
 import { Context, type Effect, Layer } from "effect"
 import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
-import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
+import type { LanguageModelConfig, StructuredRequest } from "./LanguageModelConfig.ts"
 import { makeModelCalls } from "./ModelCalls.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
-import type { StructuredRequest } from "./StructuredRequest.ts"
 
 export { ModelFailure, type ModelFailureReason }
 

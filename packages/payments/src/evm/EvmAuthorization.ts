@@ -174,12 +174,12 @@ export const usdcAbi = parseAbi([
 ])
 
 /** In every version; v, r and s are the 65 bytes of the other overload. */
-const transferByParts = parseAbi([
+export const transferByParts = parseAbi([
   "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)"
 ])
 
 /** Since 2.2: for signatures of contract wallets that are longer than 65 bytes. */
-const transferByBytes = parseAbi([
+export const transferByBytes = parseAbi([
   "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)"
 ])
 

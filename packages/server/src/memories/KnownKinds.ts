@@ -7,7 +7,7 @@ import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { traced } from "@muniment/domain/traced"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { builtinKinds, factKinds } from "@muniment/schemas/BuiltinKinds"
-import { checkSchema } from "@muniment/schemas/SchemaBounds"
+import { checkSchema } from "@muniment/schemas/SchemaValidator"
 
 const builtins: ReadonlyMap<string, MemorySchema> = new Map(
   builtinKinds.map(({ name, description, schema }) => [name, { name, description, schema, builtin: true }])

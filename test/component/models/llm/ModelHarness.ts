@@ -1,10 +1,9 @@
 /** A structured model over a scripted server on a loopback port, with a budget that keeps its books open. */
 import { Effect, Layer, Redacted, Schema } from "effect"
-import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
+import type { LanguageModelConfig, StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
-import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
 import { type ModelServer, modelServer } from "../../../support/ModelServer.ts"
 import type { ModelFormat } from "../../../support/ModelServerReplies.ts"
 

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
-import type { ModelPurpose, StructuredRequest } from "@muniment/models/llm/StructuredRequest"
+import type { ModelPurpose, StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 
 export interface SeenRequest {
   readonly account: string

@@ -4,8 +4,13 @@ import { decodeFunctionData, size } from "viem"
 import { describe, expect, it } from "vitest"
 import fc from "fast-check"
 import { evmChain, isOperatorKey } from "@muniment/payments/evm/EvmChain"
-import { payloadOf, readAuthorization, transferData } from "@muniment/payments/evm/EvmAuthorization"
-import { transferByBytes, transferByParts } from "@muniment/payments/evm/EvmRpc"
+import {
+  payloadOf,
+  readAuthorization,
+  transferByBytes,
+  transferByParts,
+  transferData
+} from "@muniment/payments/evm/EvmAuthorization"
 import { evmAddresses, evmKeys } from "../../../../scripts/devchains/Wallets.ts"
 
 const chain = evmChain({

@@ -11,9 +11,8 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { copyClosed, sha256OfClosed, syncClosed } from "@muniment/sqlite/ClosedFile"
 import { attempt, Database, type DatabaseOptions } from "@muniment/sqlite/Database"
-import { migrate } from "@muniment/sqlite/Migrate"
+import { migrate, tablesAfter, tablesOf } from "@muniment/sqlite/Migrate"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
-import { tablesAfter, tablesOf } from "@muniment/sqlite/Tables"
 import { classifySqlite, SqliteError } from "@muniment/sqlite/SqliteError"
 import {
   type ChangeLog,

@@ -3,8 +3,7 @@
  * integer, internal to the namespace, reused after a removal.
  */
 import type { Database } from "@muniment/sqlite/Database"
-import { type Migration, NewerDatabase } from "@muniment/sqlite/Migrate"
-import { tablesAfter, tablesOf } from "@muniment/sqlite/Tables"
+import { type Migration, NewerDatabase, tablesAfter, tablesOf } from "@muniment/sqlite/Migrate"
 import { eventNumbers } from "../MemoryEvents.ts"
 import { StoreDamaged } from "../StoreError.ts"
 import { copyContent, writeMeta } from "./namespaceMeta.ts"
