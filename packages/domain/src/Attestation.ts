@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { durationUpTo } from "./Durations.ts"
 import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { QueryText } from "./QueryText.ts"
+import { QueryText } from "./BodyRules.ts"
 
 const attestationClaims = ["has_memories_matching", "memory_count_gte", "has_schema"] as const
 

@@ -1,5 +1,6 @@
-/** Rules over the fields of a request body as a whole, checked on decoding and written to the JSON Schema. */
+/** Rules over a query, and over the fields of a request body as a whole, checked on decoding and written to the JSON Schema. */
 import { Schema } from "effect"
+import { Limits } from "./Limits.ts"
 
 /** Exactly one of `names` is given. With more, the second of them is reported. */
 export const exactlyOneOf = (...names: readonly [string, string]) =>
@@ -27,3 +28,18 @@ const quoted = (names: ReadonlyArray<string>, word: string): string => {
   const [last = "", ...others] = names.map((name) => `\`${name}\``).toReversed()
   return others.length === 0 ? last : `${others.toReversed().join(", ")} ${word} ${last}`
 }
+
+/** The query; surrounding blanks are ignored. */
+export const QueryText = Schema.String.check(
+  Schema.makeFilter(
+    (text: string) => {
+      const { length } = [...text.trim()]
+      return length >= 1 && length <= Limits.queryLengthMax
+    },
+    {
+      expected: `1 to ${Limits.queryLengthMax} characters`,
+      // What counts as a blank differs between languages; a byte order mark is one in JavaScript.
+      toJsonSchema: () => ({ maxLength: Limits.queryLengthMax, pattern: "[^\\s\\ufeff]" })
+    }
+  )
+).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })

@@ -8,7 +8,7 @@ import { Conversation } from "./Conversation.ts"
 import { Moment, TimeZone } from "./GivenTimes.ts"
 import { AgentId, MemoryId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { QueryText } from "./QueryText.ts"
+import { QueryText } from "./BodyRules.ts"
 import { AsOf, AsOfText, Scope } from "./Search.ts"
 import { WhereFilter } from "./Where.ts"
 

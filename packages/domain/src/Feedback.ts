@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { RecordedAt } from "./GivenTimes.ts"
 import { Limits } from "./Limits.ts"
-import { QueryText } from "./QueryText.ts"
+import { QueryText } from "./BodyRules.ts"
 
 const useful = Schema.Boolean.annotate({ description: "Whether the memory was of use." })
 

@@ -2,11 +2,12 @@
  * Identity of the caller (contract: Identity): the account behind the credentials, and how a wallet without one gets
  * it.
  */
-import type { Effect } from "effect"
+import { type Effect, Schema } from "effect"
 import type { Account } from "./Account.ts"
 import type { InsufficientStorage, RateLimited, Unavailable } from "./Errors.ts"
-import type { KeyScope } from "./KeyScope.ts"
 import type { MicroCredits } from "./Money.ts"
+import { AgentId, SubjectId } from "./Ids.ts"
+import { Limits } from "./Limits.ts"
 
 /** Account, key and wallet to which the credentials of a request belong. */
 export interface Identity {
@@ -37,3 +38,19 @@ export interface Newcomer {
   /** Makes the account, once, as the last step before a call acts; after a payment without bound. */
   readonly open: (how: "free" | "paid") => Effect.Effect<void, RateLimited | InsufficientStorage | Unavailable>
 }
+
+const listOf = <S extends Schema.Top>(id: S) =>
+  Schema.optionalKey(Schema.NonEmptyArray(id).check(Schema.isMaxLength(Limits.keyBindingsMax)))
+
+export const keyScopeFields = {
+  /** Reads only. */
+  readOnly: Schema.optionalKey(Schema.Boolean),
+  /** Sees and changes memories of these agents only. */
+  agents: listOf(AgentId),
+  /** The same of these subjects; memories without a subject are outside. */
+  subjects: listOf(SubjectId)
+}
+
+/** Scope of a key: what it may do within its account (contract: Identity). A key without a scope may do all. */
+export const KeyScope = Schema.Struct(keyScopeFields)
+export type KeyScope = typeof KeyScope.Type

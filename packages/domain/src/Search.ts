@@ -3,13 +3,12 @@
  * field never restricts.
  */
 import { Option, Schema } from "effect"
-import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
+import { atLeastOneOf, exactlyOneOf, QueryText } from "./BodyRules.ts"
 import { FeedbackFilter } from "./Feedback.ts"
 import { IsoInstant, Moment, SaidAt, SaidAtText, TimeZone } from "./GivenTimes.ts"
 import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
-import { QueryText } from "./QueryText.ts"
 import { WhereFilter, WhereFilterText } from "./Where.ts"
 
 /** What a memory must satisfy to be seen; absent fields do not restrict. */

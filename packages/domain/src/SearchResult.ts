@@ -6,7 +6,7 @@ import { SourceAttestations } from "./Attestation.ts"
 import { AgentId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { SearchHit } from "./Memory.ts"
-import { UnusableGrant } from "./UnusableGrant.ts"
+import { UnusableGrant } from "./Grant.ts"
 
 export const SearchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
 

@@ -5,7 +5,6 @@
 import { Schema } from "effect"
 import { CalendarDay } from "./GivenTimes.ts"
 import { CreditTransaction } from "./Credits.ts"
-import type { CsvCell } from "./Csv.ts"
 import { PageCursor } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { PaymentNetwork } from "./Payment.ts"
@@ -175,3 +174,24 @@ export const agentCostHeading: ReadonlyArray<CsvCell> = ["account", "agentId", "
 /** A row for each operation. */
 export const agentCostCells = ({ account, agentId, operations }: AgentCost): ReadonlyArray<ReadonlyArray<CsvCell>> =>
   operations.map(({ calls, credits, operation }) => [account, agentId, operation, calls, credits])
+
+/**
+ * CSV (RFC 4180) that a spreadsheet shows as it is: texts that it would take for a formula get an apostrophe before
+ * them (OWASP: CSV injection). Numbers are written as they are, negative ones too.
+ */
+export type CsvCell = string | number | null
+
+/** Rows of cells, the heading first; lines end with CR LF. */
+export const csvOf = (rows: ReadonlyArray<ReadonlyArray<CsvCell>>): string =>
+  rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("")
+
+/** The last four are full width, which spreadsheets of some languages read as the first ones. */
+const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+const needsQuotes = /[",\r\n]/
+
+const cellText = (cell: CsvCell): string => {
+  if (cell === null) return ""
+  if (typeof cell === "number") return String(cell)
+  const text = formulaStart.test(cell) ? `'${cell}` : cell
+  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -7,9 +7,8 @@
  */
 import { Clock, Effect } from "effect"
 import { timeText, whyNoGrantExpiry } from "@muniment/domain/GivenTimes"
-import type { Grant, GrantPayload } from "@muniment/domain/Grant"
+import type { Grant, GrantPayload, UnusableReason } from "@muniment/domain/Grant"
 import { traced } from "@muniment/domain/traced"
-import type { UnusableReason } from "@muniment/domain/UnusableGrant"
 import type { Audience } from "./Audience.ts"
 import { canonicalJson, sha256Hex } from "./CanonicalJson.ts"
 import { SignatureVerifier } from "./SignatureVerifier.ts"

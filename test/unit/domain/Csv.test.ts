@@ -1,6 +1,6 @@
 /** CSV that a spreadsheet opens without computing anything. */
 import { describe, expect, it } from "vitest"
-import { csvOf } from "@muniment/domain/Csv"
+import { csvOf } from "@muniment/domain/Statement"
 
 describe("csvOf", () => {
   it("quotes separators, quotes and line breaks, and ends lines with CR LF", () => {

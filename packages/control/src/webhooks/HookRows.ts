@@ -4,8 +4,13 @@
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import type { HookChange, HookRecord, HookState, NewHook } from "@muniment/domain/AccountWebhooks"
-import { AccountEventType } from "@muniment/domain/Events"
+import {
+  AccountEventType,
+  type HookChange,
+  type HookRecord,
+  type HookState,
+  type NewHook
+} from "@muniment/domain/Events"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookState } from "@muniment/domain/Webhooks"

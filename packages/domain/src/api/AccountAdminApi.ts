@@ -13,6 +13,7 @@ import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
+import { ConsoleLink, SessionRecord } from "../Console.ts"
 
 const success = Schema.Literal(true)
 
@@ -141,6 +142,31 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
           "Newest first: who, which operation, when, how it ended; never what was said. Kept as long as the operator has set, 30 days by default."
       })
     )
+  )
+  .middleware(Validation)
+  .middleware(WellFormedRequest)
+  .middleware(OperatorAuthorization)
+  .middleware(BodyLimit)
+  .prefix("/admin") {}
+
+/** Operator routes of the console's sessions (contract: Console). Same credentials as the other operator routes. */
+export class ConsoleAdminApi extends HttpApiGroup.make("sessions")
+  .add(
+    HttpApiEndpoint.post("createConsoleLink", "/console-links", {
+      success: Schema.Struct({ success, link: ConsoleLink })
+    }).annotateMerge(
+      operation("Make a one-time link to the console", {
+        description: "It signs one browser in as the operator, once, within ten minutes."
+      })
+    ),
+    HttpApiEndpoint.get("listSessions", "/sessions", {
+      success: Schema.Struct({ success, sessions: Schema.Array(SessionRecord) })
+    }).annotateMerge(operation("Sessions of the console", { description: "Newest first." })),
+    HttpApiEndpoint.delete("endSession", "/sessions/:id", {
+      params: { id: Schema.String.annotate({ examples: ["ses_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] }) },
+      success: Schema.Struct({ success, session: SessionRecord }),
+      error: NotFound
+    }).annotateMerge(operation("End a session of the console", { description: "Its browser has to sign in again." }))
   )
   .middleware(Validation)
   .middleware(WellFormedRequest)

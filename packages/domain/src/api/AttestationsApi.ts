@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Attestation, CreateAttestation } from "../Attestation.ts"
 import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { RevokeGrant } from "../Grant.ts"
-import { Prices } from "../Prices.ts"
+import { Prices } from "../Plans.ts"
 import {
   Authorization,
   BodyLimit,

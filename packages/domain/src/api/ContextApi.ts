@@ -11,7 +11,7 @@ import {
 } from "../Context.ts"
 import { InvalidRequest, NotFound } from "../Errors.ts"
 import { SubjectId } from "../Ids.ts"
-import { Prices } from "../Prices.ts"
+import { Prices } from "../Plans.ts"
 import {
   Authorization,
   BodyLimit,

@@ -1,7 +1,7 @@
-/** Webhooks that an account manages itself (contract: Webhooks of accounts); all free. */
+/** Events of an account, and webhooks that it manages itself (contract: Events, Webhooks of accounts); all free. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { HookChange, HookDelivery, HookRecord, NewHook } from "../AccountWebhooks.ts"
+import { AccountEvent, EventsQuery, HookChange, HookDelivery, HookRecord, NewHook } from "../Events.ts"
 import {
   Conflict,
   Forbidden,
@@ -135,4 +135,34 @@ export class HooksApi extends HttpApiGroup.make("hooks")
   .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)
+  .prefix("/v1") {}
+
+/** Endpoint of events (contract: Events): a page of them as JSON, or a stream for those who accept one; free. */
+export class EventsApi extends HttpApiGroup.make("events")
+  .add(
+    HttpApiEndpoint.get("events", "/events", {
+      query: EventsQuery,
+      headers: {
+        "last-event-id": Schema.optionalKey(
+          Schema.String.annotate({ description: "Id of the last event of a stream: the stream goes on behind it." })
+        )
+      },
+      success: Schema.Struct({
+        success: Schema.Literal(true),
+        events: Schema.Array(AccountEvent),
+        nextCursor: Schema.String.annotate({ description: "Where to go on, also when there is nothing now." }),
+        hasMore: Schema.Boolean
+      }),
+      error: [InvalidRequest, RateLimited, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Follow changes of memories", {
+        description:
+          "Each change once and in order by agent: ids and kinds, never content. With `Accept: text/event-stream` a stream of server-sent events, resumable by `Last-Event-ID`; else a page, to be continued with `nextCursor`."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(WellFormedRequest)
+  .middleware(RateLimiting)
+  .middleware(Authorization)
   .prefix("/v1") {}

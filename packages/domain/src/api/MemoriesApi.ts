@@ -20,7 +20,7 @@ import {
   SearchHit
 } from "../Memory.ts"
 import { Limits } from "../Limits.ts"
-import { Prices } from "../Prices.ts"
+import { Prices } from "../Plans.ts"
 import {
   BatchDelete,
   BatchSearch,

@@ -4,22 +4,18 @@
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { Limits } from "../Limits.ts"
-import { AccountAdminApi } from "./AccountAdminApi.ts"
-import { AccountApi } from "./AccountApi.ts"
+import { AccountAdminApi, ConsoleAdminApi } from "./AccountAdminApi.ts"
+import { AccountApi, KeysApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
 import { BackupAdminApi } from "./BackupAdminApi.ts"
-import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
 import { ConsolidationAdminApi } from "./ConsolidationAdminApi.ts"
 import { ContextApi } from "./ContextApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
-import { EventsApi } from "./EventsApi.ts"
-import { HooksApi } from "./HooksApi.ts"
-import { KeysApi } from "./KeysApi.ts"
+import { EventsApi, HooksApi } from "./HooksApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
-import { MoneyAdminApi } from "./MoneyAdminApi.ts"
+import { MoneyAdminApi, WebhookAdminApi } from "./MoneyAdminApi.ts"
 import { SchemasApi } from "./SchemasApi.ts"
-import { WebhookAdminApi } from "./WebhookAdminApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)

@@ -6,13 +6,14 @@ import { Clock, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
-import { type CsvCell, csvOf } from "@muniment/domain/Csv"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
 import {
   agentCostCells,
   agentCostHeading,
+  type CsvCell,
+  csvOf,
   entryRow,
   purseRows,
   revenueCells,

@@ -9,8 +9,7 @@
 import { Effect } from "effect"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { Forbidden } from "@muniment/domain/Errors"
-import type { Identity } from "@muniment/domain/Identity"
-import type { KeyScope } from "@muniment/domain/KeyScope"
+import type { Identity, KeyScope } from "@muniment/domain/Identity"
 import type { MemoryFilter } from "@muniment/domain/Search"
 
 /** Where a memory is. */

@@ -1,7 +1,7 @@
 /** The tool that hands an agent what it knows (contract: Context), first in the list: one call at the beginning of a turn. */
 import { Effect } from "effect"
 import { ContextRequest } from "@muniment/domain/Context"
-import { Prices } from "@muniment/domain/Prices"
+import { Prices } from "@muniment/domain/Plans"
 import type { MemoryContext } from "../context/MemoryContext.ts"
 import { conversation, inputSchemaOf, toldOfScopes, toldOfWhere } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"

@@ -1,7 +1,7 @@
 /** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
 import { Effect } from "effect"
 import { CreateMemories, DirectMemory } from "@muniment/domain/Memory"
-import { Prices } from "@muniment/domain/Prices"
+import { Prices } from "@muniment/domain/Plans"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { conversation, inputSchemaOf, toldOfScopes } from "./InputSchemas.ts"

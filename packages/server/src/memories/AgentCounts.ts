@@ -3,8 +3,7 @@
  * agent, and reads each file at most once between two of its changes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Identity } from "@muniment/domain/Identity"
-import type { KeyScope } from "@muniment/domain/KeyScope"
+import type { Identity, KeyScope } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { traced } from "@muniment/domain/traced"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"

@@ -16,7 +16,7 @@ import {
   type MemoryVersion
 } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
-import { Prices } from "@muniment/domain/Prices"
+import { Prices } from "@muniment/domain/Plans"
 import { versionTag } from "@muniment/engine/namespace/versionTag"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"

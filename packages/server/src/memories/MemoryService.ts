@@ -28,7 +28,7 @@ import {
   type MemoryVersion,
   waitsFor
 } from "@muniment/domain/Memory"
-import { Prices } from "@muniment/domain/Prices"
+import { Prices } from "@muniment/domain/Plans"
 import type {
   BatchDelete,
   DeletedMemories,

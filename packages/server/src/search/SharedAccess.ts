@@ -11,10 +11,15 @@ import type { Identity } from "@muniment/domain/Identity"
 import { Forbidden, InvalidRequest, type RateLimited } from "@muniment/domain/Errors"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { whyNoGrantExpiry } from "@muniment/domain/GivenTimes"
-import type { Grant, GrantPayload } from "@muniment/domain/Grant"
+import {
+  type Grant,
+  type GrantPayload,
+  type UnusableGrant,
+  type UnusableReason,
+  unusableReasons
+} from "@muniment/domain/Grant"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
-import { type UnusableGrant, type UnusableReason, unusableReasons } from "@muniment/domain/UnusableGrant"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"

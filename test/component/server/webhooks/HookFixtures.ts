@@ -1,7 +1,7 @@
 /** Webhooks of accounts as the route makes them: told what happens from now on, with the secret of the receiver. */
 import { Effect, Redacted } from "effect"
 import type { Account } from "@muniment/domain/Account"
-import type { NewHook } from "@muniment/domain/AccountWebhooks"
+import type { NewHook } from "@muniment/domain/Events"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { nonceBytes, seal } from "@muniment/trust/SealedText"
