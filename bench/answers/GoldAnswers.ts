@@ -4,7 +4,7 @@
  * read a sample.
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { datesInText } from "@muniment/insight/calendar/CalendarWords"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ChatQuestion } from "./ChatSet.ts"

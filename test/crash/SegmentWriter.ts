@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
+import { slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import {
   allOf,

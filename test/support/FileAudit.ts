@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
-import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
+import { slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 import { exactOnly } from "./EngineFixtures.ts"
 
 export interface Audit {

@@ -3,9 +3,8 @@
  */
 import { expect } from "vitest"
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import type { SegmentedIndex } from "@muniment/engine/vectors/SegmentedIndex"
 import type { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
-import type { VectorIndex } from "@muniment/engine/vectors/VectorIndex"
+import type { SegmentedIndex, VectorIndex } from "@muniment/engine/vectors/VectorIndex"
 import type { Oracle } from "./indexConformanceVectors.ts"
 
 export type IndexUnderTest = VectorIndex &

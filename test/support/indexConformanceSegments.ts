@@ -3,8 +3,8 @@
  * one, and damaged bytes are refused.
  */
 import { describe, expect, it } from "vitest"
-import type { SegmentedIndex } from "@muniment/engine/vectors/SegmentedIndex"
-import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
+import type { SegmentedIndex } from "@muniment/engine/vectors/VectorIndex"
+import { slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 import {
   expectSound,
   filled,

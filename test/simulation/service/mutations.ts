@@ -116,7 +116,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "an erasure not in the log",
-    file: "packages/engine/src/log/LogErasure.ts",
+    file: "packages/engine/src/log/SegmentWriter.ts",
     from: "writeFully(file, Buffer.alloc(length - headerBytes), offset + headerBytes)",
     to: "undefined",
     isWhole: true

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject, MemoryRecord } from "@muniment/domain/Memory"
-import { KnownRecords } from "@muniment/engine/namespace/KnownRecords"
+import { KnownRecords } from "@muniment/engine/namespace/NamespaceState"
 import { rowOfRecord } from "@muniment/engine/store/MemoryRow"
 
 const recordOf = (id: string, data: JsonObject): MemoryRecord => ({

@@ -1,15 +1,15 @@
 /** `muniment statement`: movements of an account's credits in a period; `muniment revenue`: what came in and was charged. */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { csvOf } from "@muniment/domain/Csv"
 import {
+  csvOf,
   entryRow,
   purseRows,
-  type Statement,
-  statementHeading,
   revenueCells,
   revenueHeading,
-  RevenuePeriod
+  RevenuePeriod,
+  type Statement,
+  statementHeading
 } from "@muniment/domain/Statement"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"

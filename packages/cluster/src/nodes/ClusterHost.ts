@@ -12,7 +12,7 @@ import { inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import { growthMax, mayGrow } from "@muniment/engine/namespace/commandGrowth"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
-import { CommitSignal } from "@muniment/engine/namespace/CommitSignal"
+import { CommitSignal } from "@muniment/engine/namespace/Namespace"
 import {
   type LiveMemories,
   StorageMeter,

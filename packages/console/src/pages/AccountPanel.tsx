@@ -1,5 +1,5 @@
 /** One account: its quotas, purses and keys, and what an operator can do with them. */
-import type { HookRecord } from "@muniment/domain/AccountWebhooks"
+import type { HookRecord } from "@muniment/domain/Events"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type Answer, call, type ApiError } from "../service/api.ts"

@@ -1,4 +1,7 @@
-/** Events of an account, and webhooks that it manages itself (contract: Events, Webhooks of accounts); all free. */
+/**
+ * Events of an account, and the webhooks that carry them, which it manages itself (contract: Events, Webhooks of
+ * accounts); all free.
+ */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountEvent, EventsQuery, HookChange, HookDelivery, HookRecord, NewHook } from "../Events.ts"

@@ -125,3 +125,8 @@ const popcount = (word: number): number => {
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333)
   return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
+
+/** `slot >>> segmentShift` is the number of a slot's segment. */
+export const segmentShift = 10
+/** Size of a segment: the neighbouring slots whose encoded vectors are stored together. Part of the file format. */
+export const slotsPerSegment = 1 << segmentShift

@@ -11,21 +11,25 @@ import { Clock, Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
-import { Admission } from "./Admission.ts"
 import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "./CommitLog.ts"
 import { recordsOf, type RawRecord } from "./LogCursor.ts"
 import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
-import type { LogIndex, SegmentIndex } from "./LogIndex.ts"
-import { LogQueue, type NewRecord } from "./LogQueue.ts"
+import { type LogIndex, type LogState, Retention, type SegmentIndex } from "./LogIndex.ts"
+import { Admission, LogQueue, type NewRecord } from "./LogQueue.ts"
 import { recoverLog } from "./LogRecovery.ts"
-import { holeBehind, type LogHole, holeText, lostRecords, remainsOf } from "./LogHole.ts"
-import type { LogScanned } from "./LogScan.ts"
+import {
+  holeBehind,
+  holeText,
+  type LogHole,
+  type LogScanned,
+  lostRecords,
+  type OwnerList,
+  remainsOf
+} from "./LogScan.ts"
 import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerRecords.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
-import type { OwnerList } from "./OwnerList.ts"
 import { readLedger } from "./RecordReader.ts"
-import { type LogState, Retention } from "./Retention.ts"
 import { segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"
 import { SegmentPlaces } from "./SegmentPlaces.ts"
 

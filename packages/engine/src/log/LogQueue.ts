@@ -8,8 +8,9 @@
 import { Cause, Effect } from "effect"
 import type { Errands } from "@muniment/worker/Rounds"
 import type { WorkerThread } from "@muniment/worker/WorkerThread"
-import type { LogEntry, RecordPlace } from "./CommitLog.ts"
-import { LogFault } from "./LogError.ts"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { CopyState, LogEntry, NewCommit, RecordPlace } from "./CommitLog.ts"
+import { LogFault, LogFenced } from "./LogError.ts"
 import { type RecordBody, recordBytesMax, type RecordFields, writeRecord } from "./logFormat.ts"
 import type { LogReply, LogRequest } from "./LogWorker.ts"
 import type { PlacedRecord } from "./SegmentWriter.ts"
@@ -169,5 +170,34 @@ export class LogQueue {
     const ready = this.#waiters.filter(({ ordinal }) => ordinal <= through)
     this.#waiters = this.#waiters.filter(({ ordinal }) => ordinal > through)
     for (const { resume } of ready) resume(Effect.void)
+  }
+}
+
+/**
+ * Admission of appends: for each attached namespace the epoch and the last change that the log has, so that an owner
+ * that was replaced is refused before anything is written.
+ */
+export class Admission {
+  readonly #states = new Map<NamespaceTag, CopyState>()
+
+  attach(tag: NamespaceTag, state: CopyState): void {
+    if (!this.#states.has(tag)) this.#states.set(tag, state)
+  }
+
+  release(tag: NamespaceTag): void {
+    this.#states.delete(tag)
+  }
+
+  /** The reason to refuse the commit; undefined: there is none. */
+  fault({ epoch, fromSeq, tag }: NewCommit): LogFenced | undefined {
+    const known = this.#states.get(tag)
+    return known?.epoch === epoch && known.seq === fromSeq
+      ? undefined
+      : new LogFenced({ tag, epoch: known?.epoch ?? 0 })
+  }
+
+  /** The commit is in the log. */
+  advance({ changes, epoch, fromSeq, isClaim, tag }: NewCommit): void {
+    this.#states.set(tag, { epoch: isClaim ? epoch + 1 : epoch, seq: fromSeq + changes })
   }
 }

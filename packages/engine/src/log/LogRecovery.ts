@@ -4,7 +4,7 @@
  * segment that was never written as the spare.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
-import { eraseBodies } from "./LogErasure.ts"
+import { eraseBodies } from "./SegmentWriter.ts"
 import { areZeros, type LogScanned, scanLog, zeroBytes } from "./LogScan.ts"
 import { listSegments, segmentPath, sparePath, syncDirectory, writeFully } from "./segmentFiles.ts"
 

@@ -10,9 +10,7 @@
 import { readFileSync } from "node:fs"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogEntry, RecordPlace } from "./CommitLog.ts"
-import { byOwner, type LogHole, remainsOf } from "./LogHole.ts"
 import { LogIndex } from "./LogIndex.ts"
-import { ownersIn, OwnerList } from "./OwnerList.ts"
 import {
   bodyOf,
   headerBytes,
@@ -21,11 +19,13 @@ import {
   nearHeader,
   readHeader,
   recordAlign,
-  recordKinds,
-  type RecordHeader
+  type RecordFields,
+  type RecordHeader,
+  recordKinds
 } from "./logFormat.ts"
 import type { LogEnd } from "./SegmentPlaces.ts"
 import { listSegments, segmentPath } from "./segmentFiles.ts"
+import { LogDamaged } from "./LogError.ts"
 
 export interface LogScanned {
   readonly index: LogIndex
@@ -183,3 +183,110 @@ export const areZeros = (bytes: Buffer, from: number, to: number): boolean => {
   }
   return true
 }
+
+/** Records after which a mark is due although the log is never quiet. */
+const ownersMax = 1_024
+const tagDigits = 12
+
+/**
+ * Namespaces of the records behind the last mark. The next mark lists them, so that a record whose header is lost costs
+ * only the namespace that it was of.
+ *
+ * Invariant: the list has no gap and ends with the newest record.
+ */
+export class OwnerList {
+  #tags: Array<NamespaceTag> = []
+  #next = 0
+  #last: NamespaceTag | undefined
+
+  get isLong(): boolean {
+    return this.#tags.length >= ownersMax
+  }
+
+  /** Whose the newest record is; undefined: there is none, or a torn tail has taken what says it. */
+  get last(): NamespaceTag | undefined {
+    return this.#last
+  }
+
+  note(ordinal: number, tag: NamespaceTag): void {
+    if (ordinal !== this.#next) this.#tags = []
+    this.#tags.push(tag)
+    this.#next = ordinal + 1
+    this.#last = tag
+  }
+
+  /** Forgets records from this ordinal on. */
+  cut(fromOrdinal: number): void {
+    if (this.#next <= fromOrdinal) return
+    this.#tags.splice(Math.max(0, this.#tags.length - (this.#next - fromOrdinal)))
+    this.#next = fromOrdinal
+    this.#last = this.#tags.at(-1)
+  }
+
+  /** What a mark behind the list says: how many records, and the text of their tags. */
+  get listed(): { readonly changes: number; readonly text: string } {
+    return { changes: this.#tags.length, text: this.#tags.join("") }
+  }
+
+  /** A mark lists them. */
+  clear(): void {
+    this.#tags = []
+  }
+}
+
+/** Ordinals and tags that a mark lists. */
+const ownersIn = function* (
+  { changes, ordinal }: RecordFields,
+  text: string
+): Generator<readonly [ordinal: number, tag: NamespaceTag], void, void> {
+  for (let at = 0; (at + 1) * tagDigits <= text.length; at++)
+    yield [ordinal - changes + at, text.slice(at * tagDigits, (at + 1) * tagDigits)]
+}
+
+/** Acknowledged records that cannot be read, ordinals from `from` to `to`: whom they concern, and where what is left lies. */
+export interface LogHole {
+  readonly from: number
+  readonly to: number
+  /** Where the first of them lies, or the next record if it is missing. */
+  readonly segment: number
+  readonly offset: number
+  /** Undefined: neither its header nor a later record says it, it may be any namespace. */
+  readonly tag: NamespaceTag | undefined
+  /** Bytes that may be theirs. */
+  readonly places: ReadonlyArray<RecordPlace>
+}
+
+/** The hole by tag, as far as `owners` knows whose its ordinals are. */
+const byOwner = (hole: LogHole, owners: ReadonlyMap<number, NamespaceTag>): ReadonlyArray<LogHole> => {
+  if (hole.tag !== undefined) return [hole]
+  const parts: Array<LogHole> = []
+  for (let from = hole.from, to = from; from <= hole.to; from = ++to) {
+    const tag = owners.get(from)
+    while (to < hole.to && owners.get(to + 1) === tag) to++
+    parts.push({ ...hole, from, to, tag })
+  }
+  return parts
+}
+
+/** The first hole behind `afterOrdinal` that a copy of the namespace may need. */
+export const holeBehind = (
+  holes: ReadonlyArray<LogHole>,
+  tag: NamespaceTag,
+  afterOrdinal: number
+): LogHole | undefined => holes.find((hole) => hole.to > afterOrdinal && (hole.tag ?? tag) === tag)
+
+/** Bytes that may still hold text of the namespace's records up to an ordinal. */
+export const remainsOf = (
+  holes: ReadonlyArray<LogHole>,
+  tag: NamespaceTag,
+  throughOrdinal: number
+): ReadonlyArray<LogEntry> =>
+  holes
+    .filter((hole) => hole.from <= throughOrdinal && (hole.tag ?? tag) === tag)
+    .flatMap(({ from, places }) => places.map((place) => ({ ordinal: from, place })))
+
+export const lostRecords = (hole: LogHole, tag: NamespaceTag, afterOrdinal: number): LogDamaged =>
+  new LogDamaged({ reason: `${holeText(hole)}, and the copy of ${tag} ends at ${afterOrdinal}` })
+
+export const holeText = ({ from, offset, segment, to }: LogHole): string =>
+  `${from === to ? `record ${from} is` : `records ${from} to ${to} are`} damaged (segment ${segment}, byte ${offset})`

@@ -5,10 +5,10 @@
  * end before the next one gets a record, so that only the newest one can have a torn tail; after an error it is never
  * written again, because a failed sync may have dropped what it was to write.
  */
-import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, rmSync, writevSync } from "node:fs"
+import { closeSync, existsSync, fdatasyncSync, openSync, readSync, renameSync, rmSync, writevSync } from "node:fs"
 import type { LogEntry, RecordPlace } from "./CommitLog.ts"
-import { eraseBodies } from "./LogErasure.ts"
 import { createZeros, segmentPath, sparePath, syncDirectory, writeFully } from "./segmentFiles.ts"
+import { headerBytes, isErased, readHeader, recordFlags, writeHeader } from "./logFormat.ts"
 
 /** A record with its bytes. */
 export interface PlacedRecord {
@@ -107,4 +107,48 @@ const writeAllFully = (file: number, buffers: ReadonlyArray<Uint8Array>, at: num
   const written = writevSync(file, [...buffers], at)
   const bytes = buffers.reduce((sum, { length }) => sum + length, 0)
   if (written < bytes) writeFully(file, Buffer.concat(buffers).subarray(written), at + written)
+}
+
+/**
+ * Erases the bodies of these records in place: they become zeros, in every segment that has one. Returns how many were not
+ * erased before.
+ *
+ * Invariant: a body is touched only after its header says, durably, that it was erased. A power cut between the two
+ * leaves records whose bodies are not looked at any more; doing it again finishes it.
+ */
+export const eraseBodies = (directory: string, entries: ReadonlyArray<LogEntry>): number => {
+  let count = 0
+  eachSegment(directory, entries, (file, { place }) => {
+    const header = Buffer.alloc(headerBytes)
+    readSync(file, header, 0, headerBytes, place.offset)
+    const fields = readHeader(header, 0)
+    if (fields === undefined) return
+    if (!isErased(fields)) {
+      writeHeader(header, 0, { ...fields, flags: fields.flags | recordFlags.erased, bodySum: 0, textBytes: 0 })
+      count++
+    }
+    // Also one that says it already: a sync that failed may have lost what is read back here.
+    writeFully(file, header, place.offset)
+  })
+  eachSegment(directory, entries, (file, { place: { length, offset } }) =>
+    writeFully(file, Buffer.alloc(length - headerBytes), offset + headerBytes)
+  )
+  return count
+}
+
+/** Visits the records, segment by segment, and syncs each segment. */
+const eachSegment = (
+  directory: string,
+  entries: ReadonlyArray<LogEntry>,
+  visit: (file: number, entry: LogEntry) => void
+): void => {
+  for (const [segment, records] of Map.groupBy(entries, ({ place }) => place.segment)) {
+    const file = openSync(segmentPath(directory, segment), "r+")
+    try {
+      for (const entry of records) visit(file, entry)
+      fdatasyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  }
 }

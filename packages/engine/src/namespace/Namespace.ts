@@ -6,10 +6,9 @@
  * the committed state. After any failure of the store the outcome is unknown: the actor stops, fails all waiting
  * commands, and its host reopens the file. A second fiber builds lists and graphs in time slices.
  */
-import { Cause, Clock, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Rounds } from "@muniment/worker/Rounds"
-import { CommitSignal } from "./CommitSignal.ts"
 import { CommandPlanner, type Reply } from "./CommandPlanner.ts"
 import type { Command, ReplyOf } from "./Commands.ts"
 import { Draft } from "./Draft.ts"
@@ -18,9 +17,9 @@ import { NamespaceState } from "./NamespaceState.ts"
 import { StorageMeter, type StorageMeterService } from "./StorageMeter.ts"
 import type { IndexSettings } from "./NamespaceVectors.ts"
 import { SavedIndexes } from "./SavedIndexes.ts"
-import { toClientError, type CommandError } from "./toClientError.ts"
-import { NamespaceStore, type NamespaceKey, type OpenNamespace } from "../store/NamespaceStore.ts"
-import { isStoreError, StoreFault, type StoreError } from "../store/StoreError.ts"
+import { type CommandError, toClientError } from "./toClientError.ts"
+import { type NamespaceKey, NamespaceStore, type OpenNamespace } from "../store/NamespaceStore.ts"
+import { isStoreError, type StoreError, StoreFault } from "../store/StoreError.ts"
 
 export interface Namespace {
   readonly key: NamespaceKey
@@ -293,3 +292,8 @@ const isByFilter = (command: Command): boolean =>
   command._tag === "RemoveMatching" || command._tag === "Sweep" || command._tag === "RemoveCreatedBefore"
 
 const nanosPerMilli = 1_000_000
+
+/** Port of those who wait for changes: called after each commit, and waited for by nobody; by default it does nothing. */
+export const CommitSignal = Context.Reference<(key: NamespaceKey) => void>("muniment/engine/CommitSignal", {
+  defaultValue: () => () => undefined
+})

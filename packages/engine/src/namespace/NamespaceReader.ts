@@ -38,8 +38,7 @@ import type {
   StrictCandidates,
   Terms
 } from "./NamespaceQuery.ts"
-import { knownRecords } from "./KnownRecords.ts"
-import type { NamespaceState } from "./NamespaceState.ts"
+import { knownRecords, type NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import { exactCosines } from "./exactCosines.ts"
 import type { Bitmap } from "../bitmap/Bitmap.ts"

@@ -1,5 +1,5 @@
 /**
- * Saved forms of a namespace's vector indexes, all disposable: segments in the file (SegmentKeeper.ts) and graph
+ * Saved forms of a namespace's vector indexes, all disposable: segments in the file and graph
  * snapshots beside it. Decides when to write and when to delete them.
  *
  * Invariant: what a commit removes is in no saved form afterwards, wherever the process dies: snapshots are deleted
@@ -8,8 +8,7 @@
 import { Clock, Effect } from "effect"
 import type { Draft } from "./Draft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
-import { snapshotPath } from "./NamespaceVectors.ts"
-import { saveSegments } from "./SegmentKeeper.ts"
+import { saveSegments, snapshotPath } from "./NamespaceVectors.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import { segmentsTouchedBy } from "../store/StoredSegments.ts"
 import { StoreFault, type StoreError } from "../store/StoreError.ts"

@@ -3,7 +3,7 @@
  * "she", and a relative always the relation with the name ("my sister Ada"). So a search ranks alike however an agent
  * asks. Read by forms, in English; a question about an unknown person stays as it is.
  */
-import { stopWords } from "../text/StopWords.ts"
+import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 import { isRelation } from "./Namings.ts"
 import { namesOf, type People, type Person } from "./People.ts"

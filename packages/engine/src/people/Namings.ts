@@ -5,7 +5,7 @@
  */
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import { messageOf } from "../text/MessageText.ts"
-import { stopWords } from "../text/StopWords.ts"
+import { stopWords } from "../text/Language.ts"
 
 export interface Naming {
   /** As it is written. */

@@ -3,8 +3,8 @@
  * newest state is asked for. Read by rules, in English; a question without any of it changes nothing.
  */
 import { questionDates, type AskedAt, type TimeRange } from "./QuestionDates.ts"
-import { kindAsked } from "../text/AnswerKinds.ts"
-import { stopWords } from "../text/StopWords.ts"
+import { kindAsked } from "../text/MessageText.ts"
+import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 
 export interface QuestionTraits extends NameWords {

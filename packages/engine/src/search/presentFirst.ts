@@ -1,4 +1,7 @@
-/** Puts the later of two statements about one matter first, by texts and vectors of the first hits. */
+/**
+ * Places of hits that change after their score: of two statements about one matter the later comes first, by texts and
+ * vectors of the first hits; of a fact and the message that it was taken from one stays.
+ */
 import { Effect } from "effect"
 import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -11,7 +14,6 @@ import { areComparable, LATER_FIRST_HITS, laterFirst, type StatedHit } from "../
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 import { mainText } from "../text/MemoryText.ts"
-import { laterStates, messageKeys } from "./laterStates.ts"
 import { vectorsAt } from "./readNamespaces.ts"
 
 interface PlacedHit {
@@ -131,4 +133,84 @@ export const cosineOf = (one: Float32Array, other: Float32Array): number => {
     otherSquared += other[at]! * other[at]!
   }
   return product / Math.sqrt(oneSquared * otherSquared || 1)
+}
+
+interface MessageHit {
+  readonly memory: MemoryVersion
+  readonly ranked: { readonly candidate: Pick<PlacedCandidate, "namespace"> }
+}
+
+/**
+ * Which messages tell a later state of what others tell: the memory that was extracted from the one superseded the
+ * memory that was extracted from the other, as both fill the same slot (a home, an employer, a date). By messages, older
+ * and newer; memories that `filterFor` hides say nothing.
+ */
+const laterStates = Effect.fnUntraced(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  messages: ReadonlyArray<MessageHit>,
+  filterFor: (namespace: NamespaceKey) => MemoryFilter
+) {
+  const found = new Map<string, Set<string>>()
+  const conversations = Map.groupBy(messages, ({ memory: { subjectId, threadId }, ranked }) =>
+    JSON.stringify([ranked.candidate.namespace, subjectId, threadId])
+  )
+  for (const [{ memory, ranked }, ...others] of conversations.values() as Iterable<
+    [MessageHit, ...Array<MessageHit>]
+  >) {
+    const { namespace } = ranked.candidate
+    const key = namespaces.find(({ tag }) => tag === namespace)!
+    const keys = [memory, ...others.map((other) => other.memory)].flatMap(({ sources = [] }) =>
+      sources.map((one) => one.key)
+    )
+    const scope = { subjectId: memory.subjectId, threadId: memory.threadId }
+    const pairs = yield* host.answer(key, { _tag: "LaterVersions", scope, keys, filter: filterFor(key) })
+    for (const [older, later] of pairs) {
+      for (const one of messageKeys(namespace, older)) {
+        const known = found.get(one) ?? new Set()
+        found.set(one, known.union(new Set(messageKeys(namespace, later))))
+      }
+    }
+  }
+  return (older: MessageHit, newer: MessageHit): boolean =>
+    messageKeys(older.ranked.candidate.namespace, older.memory).some((one) =>
+      messageKeys(newer.ranked.candidate.namespace, newer.memory).some((other) => found.get(one)?.has(other))
+    )
+})
+
+export type MessageOrFact = Pick<MemoryVersion, "sources" | "subjectId" | "threadId">
+
+/** Of the messages that a memory is, or was taken from; a key is unique in its conversation. */
+export const messageKeys = (
+  namespace: string,
+  { sources, subjectId, threadId }: MessageOrFact
+): ReadonlyArray<string> =>
+  backingSources(sources).map(({ key }) => JSON.stringify([namespace, subjectId, threadId, key]))
+
+interface SourcedHit {
+  readonly memory: MessageOrFact
+  /** `message` is undefined of other kinds. */
+  readonly ranked: { readonly candidate: { readonly namespace: string; readonly message?: object | undefined } }
+}
+
+/**
+ * Removes repetitions from hits, where there are more than wanted: of a fact and a message that it was taken from, the
+ * one that ranks higher stays. A fact counts for all of its messages, and is a repetition where all of them rank before
+ * it. Two facts of one message say two things. `hits`: best first, more than `limit` where there are more. Returns at most
+ * `limit`.
+ */
+export const oncePerMessage = <A extends SourcedHit>(hits: ReadonlyArray<A>, limit: number): ReadonlyArray<A> => {
+  if (hits.length <= limit) return hits
+  const shown = { messages: new Set<string>(), facts: new Set<string>() }
+  const repeats = hits.filter(({ memory, ranked: { candidate } }) => {
+    const keys = messageKeys(candidate.namespace, memory)
+    const isMessage = candidate.message !== undefined
+    const before = isMessage ? shown.facts : shown.messages
+    if (keys.length > 0 && keys.every((key) => before.has(key))) return true
+    for (const key of keys) (isMessage ? shown.messages : shown.facts).add(key)
+    return false
+  })
+  // Where there is nothing else for a place, the best of them keep theirs.
+  const left = new Set(repeats.slice(Math.max(0, limit - (hits.length - repeats.length))))
+  return hits.filter((hit) => !left.has(hit)).slice(0, limit)
 }

@@ -9,6 +9,8 @@ import type { NamespaceHost, ReadError } from "../host/NamespaceHost.ts"
 import type { AnswerOf, MemoryPlace, NamespaceQuery, QueryVectors } from "../namespace/NamespaceQuery.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
+import { type PlacedCandidate, SearchCandidate } from "../namespace/SearchCandidate.ts"
+import { openFrom } from "../vectors/arena/ScoreBounds.ts"
 
 type Host = NamespaceHost["Service"]
 
@@ -107,4 +109,46 @@ const portionsOf = (namespaces: ReadonlyArray<NamespaceKey>, places: ReadonlyArr
     const starts = Array.from({ length: Math.ceil(here.length / recordsPerTurn) }, (_, at) => at * recordsPerTurn)
     return starts.map((from) => ({ key, isFirst: from === 0, portion: here.slice(from, from + recordsPerTurn) }))
   })
+}
+
+/** Of fewer wanted hits too, as many as this are told apart: some of the best by meaning rank lower. */
+const placesMin = 10
+
+/**
+ * The candidates, with exact cosines where those of codes leave one of the `limit` best open: near-duplicates differ by
+ * less than the error of their codes. Elsewhere nothing is read.
+ *
+ * Invariant: what is read depends on the best candidates of all namespaces together, not on who holds them.
+ */
+export const scoredAgain = (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  candidates: ReadonlyArray<PlacedCandidate>,
+  { limit, vectors }: { readonly limit: number; readonly vectors: QueryVectors }
+) => {
+  const open = [...vectors].flatMap(([model, vector]) => inQuestion(candidates, model, limit, vector.length))
+  if (open.length === 0) return Effect.succeed(candidates)
+  return Effect.map(cosinesAt(host, namespaces, open, vectors), (exact) =>
+    candidates.map((candidate) => {
+      const cosine = exact.get(candidate.namespace)?.get(candidate.unit)
+      return cosine === undefined ? candidate : SearchCandidate.withCosine(candidate, cosine)
+    })
+  )
+}
+
+const inQuestion = (
+  candidates: ReadonlyArray<PlacedCandidate>,
+  model: string,
+  limit: number,
+  dims: number
+): ReadonlyArray<PlacedCandidate> => {
+  const place = Math.max(limit, placesMin)
+  if (place > Limits.searchCandidatesMax) return []
+  const scored = candidates.filter(({ cosine, modelId }) => modelId === model && cosine !== undefined)
+  const scores = Float64Array.from(scored, ({ cosine }) => cosine!)
+    .sort()
+    .reverse()
+  const least = openFrom(scores, place, dims)
+  if (least === undefined) return []
+  return scored.filter(({ cosine }) => cosine! >= least)
 }

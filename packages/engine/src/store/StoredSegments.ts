@@ -7,7 +7,7 @@
  * slots it touches. So nothing is replayed, and no segment holds an erased vector.
  */
 import type { Effect } from "effect"
-import { segmentShift } from "../bitmap/slotsPerSegment.ts"
+import { segmentShift } from "../bitmap/Bitmap.ts"
 import type { CommandChanges, MemoryChange } from "./Commit.ts"
 import type { StoreError } from "./StoreError.ts"
 

@@ -5,8 +5,45 @@
  *
  * Invariant: deterministic, linear in the text. Other scripts need no answer: their words tell the stemmer.
  */
-import { foldWord } from "./foldWord.ts"
-import { stopWords } from "./StopWords.ts"
+
+/**
+ * Stop words, removed from queries only: documents keep them, so that a query of stop words alone still matches.
+ * Folded and unstemmed. "may" is not among them, because in memories it is a month far more often than a verb.
+ */
+export const stopWords: ReadonlySet<string> = new Set(
+  (
+    "a about above after again against all also am an and any are as at be because been before being below between " +
+    "both but by can could did do does doing don down during each else ever few for from further get gets got had has " +
+    "have having he her here hers herself him himself his how i if in into is isn it its itself just let like ll m me " +
+    "might mine more most must my myself no nor not now of off on once one only or other our ours ourselves out over " +
+    "own please re s same shall she should so some such t tell than that the their theirs them themselves then there " +
+    "these they this those through to too under until up upon us ve very was we were what whats when where which while " +
+    "who whom whose why will with would you your yours yourself yourselves"
+  ).split(" ")
+)
+
+// Written as a negation, so that the class also covers control characters.
+const ASCII = /^[^\u0080-\u{10ffff}]*$/u
+/** Latin, Greek and Cyrillic diacritics, Hebrew points, Arabic vowel marks. */
+const DIACRITICS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/gu
+/** Letters that NFKD does not decompose although they are often typed in ASCII. */
+const UNDECOMPOSED = /[ßæœøđłıþðς]/gu
+const DECOMPOSED: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "i", þ: "th", ð: "d", ς: "σ" })
+)
+
+/** The folded form of a text: compatibility forms, lower case, no diacritics. Indic and Kana marks are kept. */
+export const foldWord = (text: string): string =>
+  // Lower-cased first, because "İ" decomposes only then, and last, because forms such as "ℌ" become upper case.
+  ASCII.test(text)
+    ? text.toLowerCase()
+    : text
+        .toLowerCase()
+        .normalize("NFKD")
+        .replace(DIACRITICS, "")
+        .normalize("NFC")
+        .toLowerCase()
+        .replace(UNDECOMPOSED, (letter) => DECOMPOSED.get(letter) ?? letter)
 
 export const latinLanguages = ["german", "spanish", "french", "italian", "portuguese"] as const
 export type LatinLanguage = (typeof latinLanguages)[number]
@@ -144,3 +181,25 @@ export const isStopWord = (word: string, language: TextLanguage): boolean =>
 const otherScripts: ReadonlySet<string> = new Set(
   (["russian", "arabic", "hindi", "chinese", "japanese"] as const).flatMap((language) => [...wordsByLanguage[language]])
 )
+
+const letters = /\p{L}/gu
+const latinLetters = /\p{Script=Latin}/gu
+const words = /[\p{L}\p{M}]+/gu
+/** One function word of another language may be part of a name: "del Toro". */
+const functionWordsMin = 2
+
+/**
+ * Whether a text is plainly not English: for models of English alone, whose vectors say nothing about it. Letters tell
+ * other scripts, function words the languages that `Language` knows; a text of which neither is certain counts as English.
+ *
+ * Invariant: deterministic, linear in the text.
+ */
+export const isForeign = (text: string): boolean => {
+  const all = text.match(letters)?.length ?? 0
+  const latin = text.match(latinLetters)?.length ?? 0
+  if (2 * latin < all) return true
+  const folded = (text.match(words) ?? []).map(foldWord)
+  const language = languageOf(text, folded)
+  if (language === "english") return false
+  return folded.filter((word) => isStopWord(word, language) && !stopWords.has(word)).length >= functionWordsMin
+}

@@ -14,8 +14,7 @@ import { stemmer as italian } from "@orama/stemmers/italian"
 import { stemmer as portuguese } from "@orama/stemmers/portuguese"
 import { stemmer as russian } from "@orama/stemmers/russian"
 import { stemmer as spanish } from "@orama/stemmers/spanish"
-import { foldWord } from "./foldWord.ts"
-import type { LatinLanguage } from "./Language.ts"
+import { foldWord, type LatinLanguage } from "./Language.ts"
 
 /** Modifier letters: NFKD makes plain letters of them. Stored in files, so they never change. */
 export const languageMarks = {

@@ -5,8 +5,7 @@
  * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
  * citation states in the same words, and what is said of somebody else. Figures: README.md, Answers.
  */
-import { isForeign } from "@muniment/engine/text/ForeignText"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { isForeign, stopWords } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { sentencesOf } from "../speech/WrittenOut.ts"
 import { type DateSupport, tellsDay } from "../prompts/DateSupport.ts"

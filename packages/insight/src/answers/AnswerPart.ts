@@ -3,7 +3,7 @@
  * how it is asked for, what shape it has in a statement, and its plain form: a sum rather than any number, "because" rather
  * than "for". The tests run its sentences. A part that the question itself names does not count.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"

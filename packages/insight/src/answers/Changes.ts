@@ -4,7 +4,7 @@
  * message is one by itself if it has what is asked for. When in doubt nothing is claimed.
  */
 import { mayChange, tellsChange, tellsEnd } from "@muniment/engine/ranking/AskedMatter"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isWithdrawal } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"

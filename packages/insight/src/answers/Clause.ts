@@ -6,7 +6,7 @@
  * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.
  */
 import { irregularPasts } from "@muniment/engine/text/IrregularWords"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { type Gender, genderOf, isRelation } from "../rules/People.ts"

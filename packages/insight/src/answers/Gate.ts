@@ -5,7 +5,7 @@
  * Invariant: never without the part that was asked, never with the words of another speaker than the one who was named, and
  * never for a question that no single statement answers.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { hasPart, isHedged, isPlain } from "./AnswerPart.ts"

@@ -5,7 +5,7 @@
  * Invariant: an unknown name stands for no subject. Taking it for the user's would answer "Where does Bob live?" with the
  * user's home.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isRelation } from "../rules/People.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"

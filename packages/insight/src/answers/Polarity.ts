@@ -3,7 +3,7 @@
  * asserted clause of the one asked about with the verb and every other word of the question, and nothing but function words
  * between its subject and them. Rows are data: the tests run them.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"

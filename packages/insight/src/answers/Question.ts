@@ -4,7 +4,7 @@
  * instruction in it is followed.
  */
 import { asksPresent } from "@muniment/engine/ranking/QuestionTraits"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { partAsked, type PartName } from "./AnswerPart.ts"

@@ -1,5 +1,5 @@
 /** The part of a memory that is quoted, with what is known of it. Nothing is reworded. */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { sentencesOf } from "../speech/WrittenOut.ts"
 import { type Clause, clausesOf } from "./Clause.ts"

@@ -7,7 +7,7 @@
  * but a few that join, and denies where they deny. What is in doubt stays.
  */
 import { dayOf } from "@muniment/domain/CalendarDay"
-import { isForeign } from "@muniment/engine/text/ForeignText"
+import { isForeign } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Consolidated, ConsolidatedText, NearMemory } from "./Consolidator.ts"
 import { negatorsIn } from "../speech/Mood.ts"

@@ -17,7 +17,7 @@ import {
   sumsOf
 } from "./Matrix.ts"
 import { project } from "./Projection.ts"
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 
 export interface Features {

@@ -3,7 +3,7 @@
  * (`packages/insight/kernels/rowProducts.ts`). Its memory is scratch space of this thread: it grows to what the largest
  * call needs (some 5 MB for the largest map), and nothing in it outlives a call.
  */
-import { loadKernelModule } from "@muniment/engine/vectors/arena/KernelModule"
+import { loadKernelModule } from "@muniment/engine/vectors/arena/Kernels"
 import { makeMatrix, type Matrix } from "./Matrix.ts"
 
 interface RowProductKernel {

@@ -4,7 +4,7 @@
  *
  * Invariants: a topic is never empty, and no two clusters of one map have the same.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { compare, type MapNode } from "./MapNodes.ts"
 

@@ -10,7 +10,7 @@ import type { Schema } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { isForeign } from "@muniment/engine/text/ForeignText"
+import { isForeign } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import {
   type ClaimedText,

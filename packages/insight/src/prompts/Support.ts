@@ -5,7 +5,7 @@
  * The check is lexical: a candidate in entirely different words, or in another language, is lost. That is the price of
  * not trusting the model.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { datesInText, monthNames, numberWords, weekdayNames } from "../calendar/CalendarWords.ts"
 import { visibleText } from "../text/VisibleText.ts"

@@ -2,7 +2,7 @@
  * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
-import { stopWords } from "@muniment/engine/text/StopWords"
+import { stopWords } from "@muniment/engine/text/Language"
 import { noRelatives } from "./lexicon/speech.ts"
 import { oneOf } from "../text/OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"

@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
-import { CommitSignal } from "@muniment/engine/namespace/CommitSignal"
+import { CommitSignal } from "@muniment/engine/namespace/Namespace"
 
 export type Listener = (tag: NamespaceTag) => void
 

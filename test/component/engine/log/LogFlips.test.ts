@@ -4,9 +4,8 @@
  */
 import { describe, expect, it } from "vitest"
 import { LogDamaged } from "@muniment/engine/log/LogError"
-import { holeBehind } from "@muniment/engine/log/LogHole"
 import { processTag, recordKinds } from "@muniment/engine/log/logFormat"
-import { scanLog } from "@muniment/engine/log/LogScan"
+import { holeBehind, scanLog } from "@muniment/engine/log/LogScan"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { logTag } from "../../../support/CommitLogs.ts"
 import { commits, editSegment, writeSegment } from "../../../support/HandMadeLog.ts"

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest"
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import type { LogEntry } from "@muniment/engine/log/CommitLog"
-import { eraseBodies } from "@muniment/engine/log/LogErasure"
+import { eraseBodies } from "@muniment/engine/log/SegmentWriter"
 import { processTag, recordFlags, recordKinds } from "@muniment/engine/log/logFormat"
 import { recoverLog } from "@muniment/engine/log/LogRecovery"
 import { type LogScanned, scanLog } from "@muniment/engine/log/LogScan"

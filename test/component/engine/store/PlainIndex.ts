@@ -2,8 +2,8 @@
  * A minimal `SegmentedIndex`: float32 vectors by slot, encoded unchanged, so that loaded vectors can be compared exactly.
  * A segment starts with the width of its vectors.
  */
-import { type SegmentedIndex } from "@muniment/engine/vectors/SegmentedIndex"
-import { segmentShift, slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
+import { type SegmentedIndex } from "@muniment/engine/vectors/VectorIndex"
+import { segmentShift, slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 
 const wordBytes = 4
 

@@ -1,7 +1,6 @@
 /** Which segments of the commit log may go. */
 import { describe, expect, it } from "vitest"
-import type { SegmentIndex } from "@muniment/engine/log/LogIndex"
-import { Retention } from "@muniment/engine/log/Retention"
+import { Retention, type SegmentIndex } from "@muniment/engine/log/LogIndex"
 
 const segmentBytes = 16_777_216
 const nowMillis = 10_000_000

@@ -11,8 +11,7 @@ import {
   type ScoredQuery
 } from "@muniment/engine/ranking/Evidence"
 import { explainedTerms } from "@muniment/engine/ranking/Explanation"
-import { answerKinds } from "@muniment/engine/text/AnswerKinds"
-import { messageTraits } from "@muniment/engine/text/MessageText"
+import { answerKinds, messageTraits } from "@muniment/engine/text/MessageText"
 
 const june = { from: Date.parse("2024-06-01T00:00:00Z"), to: Date.parse("2024-07-04T00:00:00Z") }
 const nobody: AskedTraits = { speaker: undefined, isFirstPerson: false, ranges: [] }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { oncePerMessage } from "@muniment/engine/search/oncePerMessage"
+import { oncePerMessage } from "@muniment/engine/search/presentFirst"
 
 /** `m1`: a message; `f1`: a fact taken from it; `f12`: one of two messages. */
 const hit = (name: string) => ({

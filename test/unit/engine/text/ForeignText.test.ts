@@ -1,6 +1,6 @@
 /** Which questions a model of English cannot read. */
 import { describe, expect, it } from "vitest"
-import { isForeign } from "@muniment/engine/text/ForeignText"
+import { isForeign } from "@muniment/engine/text/Language"
 
 describe("isForeign", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { CostCorrection } from "@muniment/engine/vectors/lists/CostCorrection"
+import { CostCorrection } from "@muniment/engine/vectors/lists/InvertedLists"
 
 describe("CostCorrection", () => {
   it("follows the costs of recent searches with about as many results, and of no others", () => {

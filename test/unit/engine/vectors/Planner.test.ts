@@ -1,5 +1,4 @@
-import { typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
-import { plan, type PlanInput } from "@muniment/engine/vectors/planner/Planner"
+import { plan, type PlanInput, typicalCosts } from "@muniment/engine/vectors/planner/Planner"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 

@@ -5,7 +5,7 @@
 import { crc32 } from "node:zlib"
 import { Effect } from "effect"
 import type { Database } from "@muniment/sqlite/Database"
-import { slotsPerSegment } from "../../bitmap/slotsPerSegment.ts"
+import { slotsPerSegment } from "../../bitmap/Bitmap.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { StoreError } from "../StoreError.ts"
 import { guarded } from "./storeErrorOf.ts"

@@ -5,8 +5,7 @@
  * the same size only; the memory only grows, up to the 4 GiB of WebAssembly (about nine million vectors of 384
  * dimensions). An index stays in its slab.
  */
-import type { KernelMemory } from "./KernelModule.ts"
-import type { KernelFactory, Kernels } from "./Kernels.ts"
+import type { KernelFactory, KernelMemory, Kernels } from "./Kernels.ts"
 import { seededSequence } from "./SeededSequence.ts"
 
 const pageBytes = 65_536

@@ -3,8 +3,8 @@
  * segment stays valid as long as its vectors do.
  */
 import { rowBytes, slotsPerBlock } from "./Kernels.ts"
-import type { SegmentedIndex } from "../SegmentedIndex.ts"
-import { segmentShift, slotsPerSegment } from "../../bitmap/slotsPerSegment.ts"
+import type { SegmentedIndex } from "../VectorIndex.ts"
+import { segmentShift, slotsPerSegment } from "../../bitmap/Bitmap.ts"
 import type { VectorArena } from "./VectorArena.ts"
 
 /*

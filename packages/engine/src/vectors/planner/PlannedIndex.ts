@@ -10,24 +10,24 @@ import type { Bitmap } from "../../bitmap/Bitmap.ts"
 import { ExactIndex } from "../arena/ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
 import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
-import { type CostBook, typicalCosts } from "./IndexCosts.ts"
 import {
   codesKeepMin,
   codesMin,
+  type CostBook,
   type ExpectedLists,
   type IndexPin,
   type Plan,
-  type PlanInput,
   plan,
-  strictPlan
+  type PlanInput,
+  strictPlan,
+  typicalCosts
 } from "./Planner.ts"
 import { QuantizedIndex } from "../lists/QuantizedIndex.ts"
-import type { SegmentedIndex } from "../SegmentedIndex.ts"
 import type { SlabPool } from "../arena/Slab.ts"
 import type { SnapshotKey } from "../hnsw/Snapshot.ts"
 import { type SlotMask, VectorArena } from "../arena/VectorArena.ts"
 import { VectorSegments } from "../arena/VectorSegments.ts"
-import type { IndexStats, SearchHits, VectorIndex } from "../VectorIndex.ts"
+import type { IndexStats, SearchHits, SegmentedIndex, VectorIndex } from "../VectorIndex.ts"
 
 // What callers need of the graph engine: only planner/ imports from hnsw/.
 export { type HnswlibModule, loadHnswlib } from "../hnsw/Hnswlib.ts"
