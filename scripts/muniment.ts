@@ -4,9 +4,14 @@
  */
 import { spawn } from "node:child_process"
 import { smallMemory } from "./pack/smallMemory.ts"
-import { serviceEntry } from "./service.ts"
+import { NotBuilt, serviceEntry } from "./service.ts"
 
-const args = [...smallMemory.nodeOptions, await serviceEntry(), ...process.argv.slice(2)]
+const entry = await serviceEntry().catch((cause: unknown) => {
+  if (!(cause instanceof NotBuilt)) throw cause
+  process.stderr.write(`${cause.message}\n`)
+  return process.exit(1)
+})
+const args = [...smallMemory.nodeOptions, entry, ...process.argv.slice(2)]
 const env = { ...smallMemory.environment, ...process.env }
 
 if (process.platform === "win32") {

@@ -2,14 +2,17 @@
  * The service and its command line as a clone runs them: bundled, since a start from some thousand modules takes four
  * times the processor time and twice the memory. Built where the sources are not those of a build that is there.
  */
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
+import { createHash, randomUUID } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "..")
 const builds = join(root, "node_modules", ".cache", "service")
 /** A service that runs may still load parts of an earlier one. */
 const buildsKept = 8
+
+/** A message for the person who runs the command. */
+export class NotBuilt extends Error {}
 
 /** More entries, which run over the service's modules. */
 export interface OtherEntries {
@@ -31,8 +34,7 @@ export const builtService = async (others: OtherEntries = { entries: [], sources
 /** Beside its place first: two commands may build at once. */
 const build = async (folder: string, others: ReadonlyArray<string>): Promise<void> => {
   const { bundleClone } = await import("./pack/ServiceBundle.ts")
-  mkdirSync(builds, { recursive: true })
-  const unfinished = mkdtempSync(join(builds, "unfinished-"))
+  const unfinished = newFolder()
   try {
     await bundleClone(root, unfinished, others)
     if (!existsSync(folder)) renameSync(unfinished, folder)
@@ -43,6 +45,21 @@ const build = async (folder: string, others: ReadonlyArray<string>): Promise<voi
     .map((name) => join(builds, name))
     .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs)
   for (const old of oldestLast.slice(buildsKept)) rmSync(old, { recursive: true, force: true })
+}
+
+/** Its mode is by the umask, unlike that of `mkdtemp`: another user may run what one has built. */
+const newFolder = (): string => {
+  const folder = join(builds, `unfinished-${randomUUID()}`)
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException
+    if (!["EACCES", "EPERM", "EROFS"].includes(code)) throw cause
+    throw new NotBuilt(
+      `This clone is not built from its present sources, and this user may not write to ${builds}. Let its owner run "npm run setup", then run this again.`
+    )
+  }
+  return folder
 }
 
 const sourcesDigest = (others: ReadonlyArray<string>): string => {
