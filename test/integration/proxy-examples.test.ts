@@ -12,6 +12,7 @@ import { type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { normalize } from "node:path/posix"
+import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import {
@@ -281,6 +282,22 @@ describe.each(["nginx", "Caddy"].filter((name) => isInstalled(name.toLowerCase()
         expect.stringMatching(/^application\/json/)
       ])
       expect(await answer.json()).toMatchObject({ success: false, code: "payload_too_large" })
+    })
+
+    it.skipIf(name === "nginx")("holds a read until a service that restarts is there again", async () => {
+      const port = await freePort()
+      const service = () => createServer((_, answer) => answer.end("here")).listen(port, "127.0.0.1")
+      const before = service()
+      const proxy = (await realProxy(name, `http://127.0.0.1:${port}`))!
+      before.closeAllConnections()
+      await once(before.close(), "close")
+      const read = fetch(`${proxy.origin}/v1/memories`).then((answer) => answer.text())
+      const isHeld = await Promise.race([read.then(() => false), pause(500, true)])
+      const after = service()
+      expect([isHeld, await read]).toEqual([true, "here"])
+      proxy.stop()
+      after.closeAllConnections()
+      after.close()
     })
 
     it("gives the console's page and its files", async () => {
