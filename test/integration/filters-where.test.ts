@@ -89,7 +89,10 @@ describe("a condition", () => {
     const mcp = await mcpCaller(server, calls.key)
     const found = await mcp.call("memory_search", { query: "bob ann", where: { "data.age": { gt: 30 } } })
     expect(found.json.memories).toMatchObject([{ data: { email: "bob" } }])
-    const counted = await mcp.call("memory_batch_delete", { where: { "data.age": { gt: 30 } }, dryRun: true })
+    const counted = await mcp.call("memory_batch_delete", {
+      filters: { where: { "data.age": { gt: 30 } } },
+      dryRun: true
+    })
     expect(counted.json.deleted).toBe(1)
   })
 })

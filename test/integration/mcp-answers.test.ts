@@ -75,7 +75,7 @@ describe("a tool answers what REST answers", () => {
     await both("memory_update", { id: ids[0], ...patch }, "PATCH", `/v1/memories/${ids[1]}`, patch)
     const kept = { filters: { kind: "factual_memory" }, dryRun: true }
     const batch = "/v1/memories/batch/delete"
-    await both("memory_batch_delete", { kind: "factual_memory", dryRun: true }, "POST", batch, kept)
+    await both("memory_batch_delete", kept, "POST", batch, kept)
     await both("memory_delete", { id: ids[0] }, "DELETE", `/v1/memories/${ids[1]}?versions=all`)
     const [first, second] = [made.created[1].id, posted.created[1].id]
     await both("memory_batch_delete", { ids: [first, "mem_x"] }, "POST", batch, { ids: [second, "mem_x"] })

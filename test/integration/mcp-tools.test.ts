@@ -273,8 +273,8 @@ describe("a call", () => {
     const rehearsed = await mcp.call("memory_batch_delete", { filters: { subjectId: "u" }, dryRun: true })
     expect(rehearsed.json).toMatchObject({ success: true, deleted: 1, dryRun: true })
     expect(rehearsed.meta["muniment/credits"].charged).toBe(1)
-    // As arguments of their own too.
-    expect((await mcp.call("memory_batch_delete", { subjectId: "u", agentId: "a" })).json.deleted).toBe(1)
+    const filters = { subjectId: "u", agentId: "a" }
+    expect((await mcp.call("memory_batch_delete", { filters, versions: null })).json.deleted).toBe(1)
     expect((await mcp.call("memory_batch_delete", { ids: [first, second, first] })).json.deleted).toBe(1)
   })
 
@@ -284,11 +284,14 @@ describe("a call", () => {
     for (const given of [{}, { dryRun: true }, { agentId: null }, { filters: {} }, { filters: { agentId: null } }]) {
       expect((await mcp.call("memory_batch_delete", given)).json.code).toBe("invalid_request")
     }
-    expect((await mcp.call("memory_batch_delete", { kinds: "factual_memory" })).json.code).toBe("unknown_parameter")
-    for (const filters of [{ subjectId: "u" }, { filters: { subjectId: "u" } }]) {
-      const both = await mcp.call("memory_batch_delete", { ids: [id], ...filters })
-      expect(both.json.code).toBe("invalid_filters")
+    // Only within `filters`, beside what else there is too: ignored it would delete more than was meant.
+    for (const given of [{}, { ids: [id] }, { filters: { agentId: "a" } }]) {
+      const { json } = await mcp.call("memory_batch_delete", { ...given, kinds: "none" })
+      expect([json.code, json.error]).toEqual(["unknown_parameter", expect.stringContaining('"filters/kind"')])
     }
+    expect((await mcp.call("memory_batch_delete", { ids: [id], all: true })).json.code).toBe("unknown_parameter")
+    const both = await mcp.call("memory_batch_delete", { ids: [id], filters: { subjectId: "u" } })
+    expect(both.json.code).toBe("invalid_filters")
     expect((await mcp.call("memory_batch_delete", { filters: "all" })).json.code).toBe("invalid_filters")
     // The header narrows filters too, unless they lift it.
     const ofOther = { subjectId: "s" }

@@ -144,7 +144,7 @@ describe("a deletion of memories", () => {
   it("is kept of tools, too", async () => {
     const key = await server.newAccount("forgetful-tool")
     await remember(key)
-    const call = { name: "memory_batch_delete", arguments: { subjectId: "person-q" } }
+    const call = { name: "memory_batch_delete", arguments: { filters: { subjectId: "person-q" } } }
     const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: call }
     expect((await server.call("POST", "/mcp", { key, body })).status).toBe(200)
     const [last] = (await server.asOperator("GET", "/admin/requests?account=forgetful-tool&limit=1")).body.requests

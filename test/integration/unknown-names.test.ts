@@ -162,7 +162,7 @@ describe("an unknown argument of a tool", () => {
     const tries = [
       ["memory_search", { query: "bees", subject_id: "ann" }, "subjectId"],
       ["memory_search", { query: "bees", filters: { subjectId: "ann" } }, "query"],
-      ["memory_batch_delete", { subject_id: "ann" }, "subjectId"],
+      ["memory_batch_delete", { subject_id: "ann" }, "filters/subjectId"],
       ["memory_create", { agentId: "a", memories: [fact("a", "b")], subject_id: "ann" }, "subjectId"],
       ["write_factual_memory", { agentId: "a", subject: "s", fact: "f", subject_id: "ann" }, "subjectId"]
     ] as const

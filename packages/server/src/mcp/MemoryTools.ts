@@ -11,6 +11,7 @@ import { BatchDelete, DataFilter, DeleteFilters, RemovedVersions, SearchParamete
 import { WhereFilter } from "@muniment/domain/Where"
 import type { MemoryContext } from "../context/MemoryContext.ts"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
+import { lookAlike } from "../http/KnownNames.ts"
 import { noted, notedOne } from "../http/RequestLog.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
@@ -21,7 +22,7 @@ import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf, toldOfScopes, toldOfWhere } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { scopeNames } from "./ScopeDefaults.ts"
-import { decodeArguments, invalidArgument } from "./ToolArguments.ts"
+import { decodeArguments, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
 export interface ToolServices {
   readonly memories: MemoryService["Service"]
@@ -135,8 +136,9 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
   })
 })
 
+const isScope = (name: string): boolean => scopeNames.some((scope) => scope === name)
 /** Names the memory, not the change. */
-const isAddress = (name: string): boolean => name === "id" || scopeNames.some((scope) => scope === name)
+const isAddress = (name: string): boolean => name === "id" || isScope(name)
 
 const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   name: "memory_delete",
@@ -166,24 +168,33 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   operation: "batchDelete",
   price: Prices.batchDelete,
   run: Effect.fnUntraced(function* (call, { arguments: given, chosen }) {
-    const { dryRun, filters, ids, versions = "all", ...flat } = given
+    const isDefault = (name: string): boolean => isScope(name) && !chosen.includes(name)
+    const { filters, ids, versions, ...others } = Object.fromEntries(
+      Object.entries(given).filter(([name]) => !isDefault(name))
+    )
+    for (const name of Object.keys(others)) {
+      const meant = lookAlike(name, Object.keys(DeleteFilters.fields))
+      if (meant !== undefined)
+        return yield* unknownArgument(`/${name}`, `not known here: give it as "filters/${meant}"`)
+    }
     // Headers only narrow given filters; alone they would delete all memories of the agent.
-    const isFiltered = isFilter(filters) || chosen.some((name) => !notFilters.has(name))
-    if (ids === undefined && !isFiltered) {
+    if (ids === undefined && !isFilter(filters)) {
       return yield* invalidArgument("", "give `ids`, or `filters` with at least one of them")
     }
-    const body = yield* decodeArguments(BatchDelete, {
-      ...(dryRun !== undefined && { dryRun }),
-      versions,
-      ...(ids !== undefined && { ids }),
-      ...(isFiltered && { filters: isJsonObject(filters) ? { ...flat, ...filters } : (filters ?? flat) })
-    })
+    const defaults = Object.fromEntries(Object.entries(given).filter(([name]) => isDefault(name)))
+    const body = yield* decodeArguments(
+      BatchDelete,
+      {
+        ...others,
+        versions: versions ?? "all",
+        ...(ids !== undefined && { ids }),
+        ...(isFilter(filters) && { filters: isJsonObject(filters) ? { ...defaults, ...filters } : filters! })
+      },
+      { names: "strict" }
+    )
     return { ...(yield* noted(memories.removeBatch(call, body), body)) }
   })
 })
-
-/** Filters are arguments of their own too. */
-const notFilters: ReadonlySet<string> = new Set(["dryRun", "filters", "ids", "versions"])
 
 /** What is no object is refused with its place. */
 const isFilter = (given: Schema.Json | undefined): boolean =>
