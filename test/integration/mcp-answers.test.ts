@@ -1,10 +1,11 @@
 /**
  * What tools of MCP answer, beside the same request of REST (contract: MCP): the same names and shapes as structured
- * content, and the same as text.
+ * content, and the same as text; of searches less.
  */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact } from "../support/MemoryCalls.ts"
-import { mcpCaller } from "../support/McpCalls.ts"
+import { Limits } from "@muniment/domain/Limits"
+import { accountCalls, fact, schemaText, text } from "../support/MemoryCalls.ts"
+import { mcpCaller, shortened } from "../support/McpCalls.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { Answer, ServerCalls } from "../support/TestServer.ts"
 
@@ -44,8 +45,8 @@ describe("a tool answers what REST answers", () => {
       const given = { query: "Where does Alice live?", agentId: "a", mode }
       const { body } = await rest.call("GET", `/v1/memories/search?${new URLSearchParams(given).toString()}`)
       const { structured } = await mcp.call("memory_search", given)
-      expect(comparable(structured)).toEqual(comparable(body))
-      expect(JSON.stringify(body)).toContain("Alice")
+      expect(comparable(structured)).toEqual(comparable(shortened(body)))
+      expect(JSON.stringify(structured)).toContain("Alice")
     }
     const { body: listed } = await rest.call("GET", "/v1/memories?include=messages")
     const { id } = listed.memories[0]
@@ -85,5 +86,60 @@ describe("a tool answers what REST answers", () => {
     const { body } = await calls.rest.call("POST", "/v1/memories", { body: write })
     // One list of what was created, updated or known before.
     expect(comparable(structured)).toEqual(comparable({ ...body, memories: body.created }))
+  })
+})
+
+describe("a search's answer to a model", () => {
+  const sentence = (at: number): string => `Sentence ${at} of the report is about the weather in the north.`
+  const report = Array.from({ length: 200 }, (_, at) => (at === 120 ? "The zither was stolen." : sentence(at))).join(
+    " "
+  )
+
+  it("has of a long message the passage that was found, and says so; memory_get and the resource have the whole", async () => {
+    const { mcp, rest } = await newCaller("mcp answers passages")
+    const sent = [{ id: "m1", role: "user", content: report }]
+    await rest.post("/v1/memories", { agentId: "a", threadId: "t", conversation: sent, wait: "extraction" })
+    const given = { query: "who took the zither", agentId: "a", include: "messages" }
+    const [hit] = (await mcp.call("memory_search", given)).json.memories
+    expect(hit).toMatchObject({
+      isClipped: true,
+      data: { role: "user", text: expect.stringContaining("zither was stolen") }
+    })
+    expect(hit.data.text).toBe(`…${report.slice(hit.passage.start, hit.passage.end)}…`)
+    expect(hit.data.text.length).toBeLessThanOrEqual(Limits.passageLengthMax + 2)
+    expect(hit.metadata).not.toHaveProperty("text")
+    expect((await mcp.call("memory_get", { id: hit.id })).json.memory.data.text).toBe(report)
+    const prompt = await mcp.client.getPrompt({ name: "recall", arguments: { query: "zither", agentId: "a" } })
+    const embedded = prompt.messages.flatMap(({ content }) => (content.type === "resource" ? [content.resource] : []))
+    expect(JSON.parse(String((embedded[0] as Json).text))).toMatchObject({ id: hit.id, isClipped: true })
+    const { contents } = await mcp.client.readResource({ uri: embedded[0]!.uri })
+    expect(JSON.parse(String((contents[0] as Json).text)).memory.data.text).toBe(report)
+  })
+
+  it("has of other long data the beginnings, each marked and all within a bound; short data are whole", async () => {
+    const { mcp, rest } = await newCaller("mcp answers long data")
+    const schema = schemaText({ title: text, body: text, rows: { type: "array" }, last: text })
+    await rest.post("/v1/schemas", { name: "sheet", description: "A sheet", schema })
+    const rows = Array.from({ length: 1_500 }, (_, at) => ({ at, name: `row ${at}` }))
+    const data = { title: "Zither sheet", body: "😀".repeat(1_000), rows, last: "end" }
+    const small = { title: "Zither note", rows: [{ at: 1, name: null }, []], last: "end" }
+    await rest.post("/v1/memories", {
+      agentId: "a",
+      memories: [data, small].map((one) => ({ kind: "sheet", data: one }))
+    })
+    const { json } = await mcp.call("memory_search", { query: "zither", agentId: "a" })
+    const found: ReadonlyArray<Json> = json.memories
+    const whole = found.find((hit) => hit.data.title === small.title)
+    expect([whole?.data, whole?.isClipped]).toEqual([small, undefined])
+    const cut = found.find((hit) => hit.data.title === data.title)
+    expect(cut).toMatchObject({ isClipped: true, data: { body: `${"😀".repeat(399)}…` } })
+    expect(cut?.data.rows.slice(0, 20)).toEqual(rows.slice(0, 20))
+    expect(cut?.data).not.toHaveProperty("last")
+    expect(JSON.stringify(cut?.data).length).toBeLessThan(2 * Limits.shortDataLengthMax)
+    expect((await mcp.call("memory_get", { id: cut?.id })).json.memory.data).toEqual(data)
+    const answered = (await mcp.call("memory_search", { query: "zither sheet", agentId: "a", mode: "answer" })).json
+    const shown: ReadonlyArray<Json> = [...answered.memories, ...(answered.hits ?? [])]
+    expect(shown.length).toBeGreaterThan(0)
+    for (const hit of shown) expect(hit.isClipped).toBe(hit.data.title === data.title ? true : undefined)
   })
 })

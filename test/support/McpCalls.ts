@@ -109,6 +109,26 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
   }
 }
 
+/**
+ * REST's answer to a search as the tool gives it, where data are short and the caller's own: without what stands in it
+ * twice, and without the coordinates of a map.
+ */
+export const shortened = ({ clusters, hits, memories, points: _points, ...rest }: Answer["body"]): Answer["body"] => {
+  const short = (hit: Answer["body"]) => {
+    const { agentId, createdAt, sourceMessageIds, subjectId, threadId, updatedAt } = hit.metadata
+    const metadata = { agentId, subjectId, threadId, createdAt, updatedAt, sourceMessageIds }
+    return { ...hit, metadata: JSON.parse(JSON.stringify(metadata)) }
+  }
+  return {
+    ...rest,
+    ...(memories !== undefined && { memories: memories.map(short) }),
+    ...(hits !== undefined && { hits: hits.map(short) }),
+    ...(clusters !== undefined && {
+      clusters: clusters.map(({ position: _at, ...cluster }: Answer["body"]) => cluster)
+    })
+  }
+}
+
 /** One message by hand, whatever it says. */
 export const rpc = (server: ServerCalls, message: unknown, headers: Headers = {}): Promise<Answer> =>
   server.call("POST", "/mcp", { body: message, headers })

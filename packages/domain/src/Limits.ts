@@ -54,6 +54,8 @@ export const Limits = {
   messageLengthMax: 32_000,
   searchedMessageLengthMax: 30_000,
   passageLengthMax: 800,
+  /** Characters of the data of a hit that a tool of MCP answers. */
+  shortDataLengthMax: 4_000,
   neighbourMessagesEachSide: 2,
   neighbourMessageLengthMax: 400,
   candidatesPerConversationMax: 500,
@@ -308,6 +310,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["an event is kept for longer than its message is tried", Limits.hookGiveUpMillis < Limits.eventsKeptMillis],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
+  ["a passage fits the data of a tool's answer", Limits.passageLengthMax < Limits.shortDataLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],
   ["one client cannot use up all sign-ups", Limits.signUpsPerClientHour < Limits.signUpsPerHour],
   ["a request is refused before it would wait too long", Limits.queueWaitMillis <= Limits.queueWaitMillisMax],

@@ -17,6 +17,7 @@ import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { memoryContents } from "./McpResources.ts"
 import { pricedRead } from "./PricedRead.ts"
 import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
+import { shortHit } from "./shortResult.ts"
 import { decodeArguments } from "./ToolArguments.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -93,7 +94,7 @@ const messagesOf = (
   unusable: ReadonlyArray<UnusableGrant> = []
 ): ReadonlyArray<JsonObject> => [
   userMessage({ type: "text", text: [instruction(topic, hits.length), ...unusable.map(whyUnused)].join("\n") }),
-  ...hits.map((hit) => userMessage({ type: "resource", resource: memoryContents({ ...hit }, hit.id) }))
+  ...hits.map((hit) => userMessage({ type: "resource", resource: memoryContents(shortHit(hit), hit.id) }))
 ]
 
 const instruction = (topic: string, count: number): string =>
