@@ -274,4 +274,9 @@ const roundsCheck = (rounds: ServiceStatus["rounds"]): Check => {
 const configurationChecks = (warnings: ReadonlyArray<string>): ReadonlyArray<Check> =>
   warnings.length === 0
     ? [{ name: "configuration", verdict: "ok", detail: "nothing to report" }]
-    : warnings.map((detail) => ({ name: "configuration", verdict: "warn", detail, remedy: "see the README" }))
+    : warnings.map((detail) => ({
+        name: "configuration",
+        verdict: "warn",
+        detail,
+        remedy: "see Operations in the handbook, /docs/handbook/operations"
+      }))

@@ -229,7 +229,9 @@ const warningsOf = (state: {
   ...(state.quarantined === 0
     ? []
     : [`${state.quarantined} damaged namespace file(s) are set aside; restore them from a backup`]),
-  ...(state.freeBytes < Limits.filesystemBallastBytes * 4 ? ["the disk is nearly full"] : [])
+  ...(state.freeBytes < Limits.filesystemBallastBytes * 4
+    ? ["the disk is nearly full: writes are refused until there is room; reads and deletes work"]
+    : [])
 ]
 
 const hnswMissing =
