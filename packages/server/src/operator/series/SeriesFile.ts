@@ -1,11 +1,11 @@
 /**
  * The minutes of the series: `series.bin` in the data directory, a ring of `Limits.seriesMinutesKept` records of one
- * length, each at the place of its minute. A minute is one small write, without a sync: what a power cut takes is a
- * gap in a chart. A place whose record names another minute is empty. The seconds in
- * memory are records too.
+ * length, each at the place of its minute, counted from the minute of the first record: the file is as long as what it
+ * has. A minute is one small write, without a sync: what a power cut takes is a gap in a chart. A place whose record
+ * names another minute is empty. The seconds in memory are records too.
  */
 import { constants, writeSync } from "node:fs"
-import { type FileHandle, open } from "node:fs/promises"
+import { type FileHandle, open, readFile, rename, writeFile } from "node:fs/promises"
 import { Limits } from "@muniment/domain/Limits"
 import type { SeriesPoint } from "@muniment/domain/Operations"
 
@@ -16,35 +16,52 @@ const chunkRecords = 1_440
 
 export class SeriesFile {
   readonly #handle: FileHandle
+  /** Minute of the first place, or any that shares this place; undefined: nothing was written yet. */
+  #firstMinute: number | undefined
 
-  private constructor(handle: FileHandle) {
+  private constructor(handle: FileHandle, firstMinute: number | undefined) {
     this.#handle = handle
+    this.#firstMinute = firstMinute
   }
 
   /** Made if it is missing; only its owner reads it. */
   static async open(path: string): Promise<SeriesFile> {
-    return new SeriesFile(await open(path, constants.O_RDWR | constants.O_CREAT, 0o600))
+    const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+    const first = await firstMinuteIn(handle)
+    if (first !== undefined || (await handle.stat()).size === 0) return new SeriesFile(handle, first)
+    try {
+      await moveToBegin(path)
+    } catch {
+      // A start on a full disk goes on with the places of earlier releases, whose first minute was 0.
+      return new SeriesFile(handle, 0)
+    }
+    await handle.close()
+    return SeriesFile.open(path)
   }
 
   write(point: SeriesPoint): void {
     const bytes = new Uint8Array(recordBytes)
     writeRecord(point, new DataView(bytes.buffer), 0)
-    writeSync(this.#handle.fd, bytes, 0, recordBytes, placeOf(point.at))
+    this.#firstMinute ??= minuteOf(point)
+    writeSync(this.#handle.fd, bytes, 0, recordBytes, placeOf(minuteOf(point), this.#firstMinute))
   }
 
   /** Those from `from` on, before `to`, oldest first. */
   async read(from: number, to: number): Promise<ReadonlyArray<SeriesPoint>> {
     const found: Array<SeriesPoint> = []
+    const first = this.#firstMinute
+    if (first === undefined) return found
     const end = Math.ceil(to / minuteMillis)
     const chunk = new Uint8Array(chunkRecords * recordBytes)
     const view = new DataView(chunk.buffer)
     for (let minute = Math.max(0, Math.ceil(from / minuteMillis)); minute < end;) {
-      const untilWrap = Limits.seriesMinutesKept - (minute % Limits.seriesMinutesKept)
+      const at = placeOf(minute, first)
+      const untilWrap = Limits.seriesMinutesKept - at / recordBytes
       const records = Math.min(chunkRecords, end - minute, untilWrap)
-      const { bytesRead } = await this.#handle.read(chunk, 0, records * recordBytes, placeOf(minute * minuteMillis))
-      for (let at = 0; (at + 1) * recordBytes <= bytesRead; at++) {
-        const point = readRecord(view, at * recordBytes)
-        if (point?.at === (minute + at) * minuteMillis) found.push(point)
+      const { bytesRead } = await this.#handle.read(chunk, 0, records * recordBytes, at)
+      for (let one = 0; (one + 1) * recordBytes <= bytesRead; one++) {
+        const point = readRecord(view, one * recordBytes)
+        if (point?.at === (minute + one) * minuteMillis) found.push(point)
       }
       minute += records
     }
@@ -56,8 +73,35 @@ export class SeriesFile {
   }
 }
 
-const placeOf = (atMillis: number): number =>
-  (Math.floor(atMillis / minuteMillis) % Limits.seriesMinutesKept) * recordBytes
+const minuteOf = ({ at }: SeriesPoint): number => Math.floor(at / minuteMillis)
+
+const placeOf = (minute: number, firstMinute: number): number => {
+  const behind = (minute - firstMinute) % Limits.seriesMinutesKept
+  return (behind < 0 ? behind + Limits.seriesMinutesKept : behind) * recordBytes
+}
+
+const firstMinuteIn = async (handle: FileHandle): Promise<number | undefined> => {
+  const bytes = new Uint8Array(recordBytes)
+  const { bytesRead } = await handle.read(bytes, 0, recordBytes, 0)
+  const point = bytesRead === recordBytes ? readRecord(new DataView(bytes.buffer), 0) : undefined
+  return point && minuteOf(point)
+}
+
+/** Of a file whose first place is empty, as earlier releases left it for all but one minute of a month. */
+const moveToBegin = async (path: string): Promise<void> => {
+  const old = await readFile(path)
+  const places = Array.from({ length: Math.floor(old.length / recordBytes) }, (_, at) => at * recordBytes)
+  const view = new DataView(old.buffer, old.byteOffset, old.length)
+  const points = places.flatMap((place) => readRecord(view, place) ?? []).toSorted((one, other) => one.at - other.at)
+  const newest = points.at(-1)
+  const kept = points.filter((point) => minuteOf(point) > minuteOf(newest!) - Limits.seriesMinutesKept)
+  const [first] = kept
+  const moved = new Uint8Array(first === undefined ? 0 : placeOf(minuteOf(newest!), minuteOf(first)) + recordBytes)
+  const target = new DataView(moved.buffer)
+  for (const point of kept) writeRecord(point, target, placeOf(minuteOf(point), minuteOf(first!)))
+  await writeFile(`${path}.writing`, moved, { mode: 0o600 })
+  await rename(`${path}.writing`, path)
+}
 
 /** In the order of a record; a later version appends, so that `recordBytes` tells records of two versions apart. */
 const fields = [
@@ -85,7 +129,7 @@ const writeRecord = (point: SeriesPoint, view: DataView, offset: number): void =
 /** Undefined: nothing was written there, or not wholly. */
 const readRecord = (view: DataView, offset: number): SeriesPoint | undefined => {
   const at = view.getFloat64(offset, true)
-  if (!(at > 0)) return undefined
+  if (!(Number.isSafeInteger(at) && at > 0)) return undefined
   const number = (field: number): number => {
     const value = view.getFloat64(offset + field * 8, true)
     return Number.isFinite(value) ? value : 0

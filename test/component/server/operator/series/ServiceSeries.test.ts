@@ -1,6 +1,6 @@
 /** The service over time: what a second and a minute hold, how long they are kept, and what a restart leaves. */
 import { join } from "node:path"
-import { statSync, truncateSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -130,6 +130,57 @@ describe("the series of the service", () => {
     }).pipe(Effect.scoped)
   )
 
+  it("takes no more of the disk than its minutes need, in whichever minute of a month it begins", async () => {
+    const path = seriesFile()
+    for (const [at, minutes] of [
+      [0, [0, 1]],
+      [1, [2, 5]]
+    ] as const) {
+      const file = await SeriesFile.open(path)
+      for (const one of minutes) file.write({ ...point, at: start + one * minute })
+      await file.close()
+      expect(statSync(path).size).toBe([2, 6][at]! * recordBytes)
+    }
+  })
+
+  it("takes over a file whose minutes lie at their place in a month, as earlier releases wrote it", async () => {
+    const path = seriesFile()
+    const { seriesMinutesKept } = Limits
+    // Across the end of the ring, whose first place is empty.
+    const wrap = Math.ceil(start / minute / seriesMinutesKept) * seriesMinutesKept
+    const minutes = [wrap - 2, wrap - 1, wrap + 1]
+    const old = new Uint8Array(seriesMinutesKept * recordBytes)
+    for (const one of minutes) {
+      const made = join(temporaryDirectory(), "one.bin")
+      const single = await SeriesFile.open(made)
+      single.write({ ...point, at: one * minute, calls: one })
+      await single.close()
+      old.set(readFileSync(made), (one % seriesMinutesKept) * recordBytes)
+    }
+    writeFileSync(path, old)
+    const file = await SeriesFile.open(path)
+    file.write({ ...point, at: (wrap + 2) * minute, calls: wrap + 2 })
+    const read = await file.read((wrap - 10) * minute, (wrap + 10) * minute)
+    expect(read.map(({ at, calls }) => [at / minute, calls])).toEqual([...minutes, wrap + 2].map((one) => [one, one]))
+    expect(statSync(path).size).toBe(5 * recordBytes)
+    await file.close()
+  })
+
+  it("goes on where a file of earlier releases cannot be made anew", async () => {
+    const path = seriesFile()
+    const at = Math.ceil(start / minute / Limits.seriesMinutesKept) * Limits.seriesMinutesKept * minute + 3 * minute
+    const made = join(temporaryDirectory(), "one.bin")
+    const single = await SeriesFile.open(made)
+    single.write({ ...point, at })
+    await single.close()
+    writeFileSync(path, Buffer.concat([Buffer.alloc(3 * recordBytes), readFileSync(made)]))
+    mkdirSync(`${path}.writing`)
+    const file = await SeriesFile.open(path)
+    file.write({ ...point, at: at + minute })
+    expect((await file.read(at, at + 2 * minute)).map((one) => one.at - at)).toEqual([0, minute])
+    await file.close()
+  })
+
   it("takes a bounded file, and one that was cut off as far as it goes", async () => {
     const path = seriesFile()
     const file = await SeriesFile.open(path)
@@ -141,8 +192,8 @@ describe("the series of the service", () => {
     const read = async () => (await file.read(end - Limits.seriesMinutesKept * minute, end)).map(({ at }) => at - start)
     const kept = [-1, 0, 1].map((at) => (Limits.seriesMinutesKept + at) * minute)
     expect(await read()).toEqual(kept)
-    truncateSync(path, ((start / minute) % Limits.seriesMinutesKept) * recordBytes + 10)
-    expect(await read()).toEqual(kept.slice(0, 1))
+    truncateSync(path, recordBytes + 10)
+    expect(await read()).toEqual(kept.slice(1, 2))
     await file.close()
   })
 })
