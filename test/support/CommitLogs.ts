@@ -4,7 +4,11 @@ import type { CommitLogShape, LogEntry, NewCommit } from "@muniment/engine/log/C
 import type { FileLogOptions } from "@muniment/engine/log/FileLog"
 
 /** Segments of 64 KiB. A busy machine lets marks take ordinals between commits: tests go by what `append` returned. */
-export const smallLog = (directory: string): FileLogOptions => ({ directory, segmentBytes: 65_536 })
+export const smallLog = (directory: string): FileLogOptions => ({
+  directory,
+  segmentBytes: 65_536,
+  reserveBytes: 65_536
+})
 
 /** Tag of the namespace of this number. */
 export const logTag = (number: number): string => number.toString(16).padStart(12, "0")

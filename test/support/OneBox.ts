@@ -21,6 +21,7 @@ export const oneBoxFiles: Readonly<Record<string, string>> = {
   "cluster.test.ts": "starts nodes of its own, and stops them",
   "credits-statement.test.ts": changed,
   "data-directory.test.ts": "the files of a directory are what is tested",
+  "data-size.test.ts": "weighs the files of one machine",
   "documents-commands.test.ts": "runs the commands of the pages, which begin with one machine",
   "erasure.test.ts": bytes,
   "first-build.test.ts": "opens a directory of the first build",

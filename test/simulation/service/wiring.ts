@@ -63,7 +63,7 @@ const settings: ReadonlyArray<Mutation> = [
   {
     name: "small segments, so that a run passes from one to the next",
     file: "packages/engine/src/log/segmentFiles.ts",
-    from: "segmentBytesDefault = 16_777_216",
+    from: "segmentBytesDefault = 2_097_152",
     to: "segmentBytesDefault = 8_192"
   },
   {

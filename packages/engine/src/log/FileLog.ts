@@ -30,13 +30,15 @@ import {
 import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerRecords.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import { readLedger } from "./RecordReader.ts"
-import { segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"
-import { SegmentPlaces } from "./SegmentPlaces.ts"
+import { reserveBytesDefault, segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"
+import { type LogSizes, SegmentPlaces } from "./SegmentPlaces.ts"
 
 export interface FileLogOptions {
   /** Directory of the segments; made if it is missing. */
   readonly directory: string
   readonly segmentBytes?: number
+  /** Free space that a segment leaves to the copies and to erasures. */
+  readonly reserveBytes?: number
   /** Entry of the log thread; tests give one whose disk fails. */
   readonly threadEntry?: URL
 }
@@ -64,7 +66,7 @@ const measureEachMillis = 100
 export const openFileLog = Effect.fn("FileLog.open")(function* (
   options: FileLogOptions
 ): Effect.fn.Return<FileLog, LogFault, Scope.Scope> {
-  const { directory, segmentBytes = segmentBytesDefault } = options
+  const { directory, reserveBytes = reserveBytesDefault, segmentBytes = segmentBytesDefault } = options
   const scanned = yield* Effect.try({
     try: () => {
       if (mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(directory))
@@ -87,7 +89,7 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
   const begin = yield* Rounds.errands({ name: "commit log" })
   const clock = yield* Clock.Clock
   return yield* Effect.acquireRelease(
-    Effect.sync(() => new FileLog(directory, segmentBytes, scanned, thread, { begin, clock })),
+    Effect.sync(() => new FileLog(directory, { segmentBytes, reserveBytes }, scanned, thread, { begin, clock })),
     (log) => log.close
   )
 })
@@ -114,7 +116,7 @@ export class FileLog implements CommitLogShape {
 
   constructor(
     directory: string,
-    segmentBytes: number,
+    sizes: LogSizes,
     scanned: LogScanned,
     thread: WorkerThread<LogRequest, LogReply>,
     { begin, clock }: { readonly begin: Errands; readonly clock: Clock.Clock }
@@ -124,7 +126,7 @@ export class FileLog implements CommitLogShape {
     this.#owners = scanned.unlisted
     this.#index = scanned.index
     this.#queue = new LogQueue(thread, scanned.nextOrdinal, begin)
-    this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment, scanned.end)
+    this.#places = new SegmentPlaces(directory, sizes, scanned.lastSegment, scanned.end)
     this.#begin = begin
     this.#clock = clock
   }

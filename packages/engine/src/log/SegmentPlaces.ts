@@ -10,8 +10,14 @@ import { existsSync, rmSync, statSync, statfsSync } from "node:fs"
 import { open, rename, rm } from "node:fs/promises"
 import { sparePath } from "./segmentFiles.ts"
 
-/** Free space below which the disk is tight, in segments: what comes before a copy follows has room in it. */
-const tightSegments = 4
+/** Free space below which the disk is tight, in reserves: what comes before a copy follows has room in it. */
+const tightReserves = 4
+
+export interface LogSizes {
+  readonly segmentBytes: number
+  /** Free space that a segment leaves to the copies and to erasures. */
+  readonly reserveBytes: number
+}
 
 /** `full`: no room for another segment. */
 export type Room = "free" | "wait" | "full"
@@ -44,9 +50,9 @@ export class SegmentPlaces {
    * `lastSegment`: number of the newest file. A start begins a segment of its own; only where the disk has no room for
    * another one it continues at `end`.
    */
-  constructor(directory: string, segmentBytes: number, lastSegment: number, end?: LogEnd) {
+  constructor(directory: string, { reserveBytes, segmentBytes }: LogSizes, lastSegment: number, end?: LogEnd) {
     this.segmentBytes = segmentBytes
-    this.#disk = new DiskRoom(directory)
+    this.#disk = new DiskRoom(directory, reserveBytes)
     this.#newest = lastSegment
     this.#segment = end?.segment ?? lastSegment
     this.#offset = end?.offset ?? 0
@@ -68,7 +74,7 @@ export class SegmentPlaces {
 
   /** Whether so little is free that a copy may soon find no room. */
   get isTight(): boolean {
-    return this.#spare.fault !== undefined || this.#disk.freeBytes < this.segmentBytes * tightSegments
+    return this.#spare.fault !== undefined || this.#disk.isTight
   }
 
   /** Whether a record of at most `bytes` has a place. After `free` the caller has to call `place`. */
@@ -285,19 +291,18 @@ const writeZeros = async (path: string, bytes: number): Promise<void> => {
   }
 }
 
-/** Free space required for a segment, as a multiple of its size: the rest is left to the copies and to erasures. */
-const roomFactor = 2
-
 /** Free room on the disk of a directory. */
 class DiskRoom {
   readonly #directory: string
+  readonly #reserveBytes: number
 
-  constructor(directory: string) {
+  constructor(directory: string, reserveBytes: number) {
     this.#directory = directory
+    this.#reserveBytes = reserveBytes
   }
 
   /** Bytes that this process may still write; none on a disk that cannot be asked. */
-  get freeBytes(): number {
+  get #freeBytes(): number {
     try {
       const { bavail, bsize } = statfsSync(this.#directory)
       return bavail * bsize
@@ -306,8 +311,12 @@ class DiskRoom {
     }
   }
 
-  /** Whether there is room for a segment of this size. */
+  /** Whether there is room for a segment of this size beside the reserve. */
   hasFor(bytes: number): boolean {
-    return this.freeBytes >= bytes * roomFactor
+    return this.#freeBytes >= bytes + this.#reserveBytes
+  }
+
+  get isTight(): boolean {
+    return this.#freeBytes < this.#reserveBytes * tightReserves
   }
 }

@@ -7,7 +7,10 @@ import { join } from "node:path"
 
 /** Folder of the log in the data directory. */
 export const logFolder = "log"
-export const segmentBytesDefault = 16_777_216
+/** A log at rest keeps two of them, with what was written in ten minutes. */
+export const segmentBytesDefault = 2_097_152
+/** Free space that a segment leaves to the copies and to erasures. */
+export const reserveBytesDefault = 16_777_216
 
 const namePattern = /^(\d{12})\.log$/
 const zeros = Buffer.alloc(1_048_576)

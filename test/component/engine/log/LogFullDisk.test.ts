@@ -219,7 +219,7 @@ describe("a spare segment", () => {
 
   it.live("that a record of unsure size took is made anew", () =>
     Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       // The log thread takes it also for a record that turns out to be no larger than a segment.
       rmSync(sparePath(directory))
@@ -231,7 +231,7 @@ describe("a spare segment", () => {
 
   it.live("is waited for by a record that may be larger than a segment, and is often enough", () =>
     Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       expect(places.roomFor(64, false)).toBe("free")
       places.place(64)
@@ -246,7 +246,7 @@ describe("a spare segment", () => {
 
   it.live("that is not there yet is waited for by commits before they take what erasures would need without it", () =>
     Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       for (; places.roomFor(1_024, false) === "free"; seq++) places.place(1_024)
       expect(places.roomFor(1_024, false)).toBe("wait")
@@ -286,7 +286,7 @@ describe("a spare segment", () => {
 
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", () =>
     Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       expect(places.roomFor(64, false)).toBe("free")
       places.place(64)
@@ -310,7 +310,7 @@ describe("a spare segment", () => {
 
   it.live("is not needed by a record larger than a segment, for which the disk must have room", () =>
     Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, segmentBytes, 0)
+      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       expect(places.roomFor(2 ** 52, false)).toBe("full")
       expect(places.roomFor(2 ** 52, true)).toBe("full")
