@@ -189,15 +189,18 @@ export class Muniment implements ContractClient {
     return this.#write("batchCreate", "POST", "/memories/batch/create", body, options)
   }
 
-  /** One page of what happened to memories; go on with its `nextCursor`. `followEvents` waits for more. */
+  /**
+   * One page of what happened to memories; go on with its `nextCursor`. Without a cursor it begins with now, with
+   * `from: "oldest"` with the first one that is kept. `followEvents` waits for more.
+   */
   events(query: Query<"events"> = {}, options?: CallOptions): Promise<Answer<"events">> {
     return this.#read("events", { method: "GET", path: "/events", query }, options)
   }
 
   /**
    * What happens to memories, as it happens, until the signal ends it: each change once and in order by agent, also when
-   * the connection breaks or the service starts anew. Keep the `id` of the last event that you have dealt with, and
-   * begin with it as `cursor` the next time.
+   * the connection breaks or the service starts anew: from now on, with `from: "oldest"` from the first one that is kept.
+   * Keep the `id` of the last event that you have dealt with, and begin with it as `cursor` the next time.
    */
   async *followEvents(
     query: Omit<Query<"events">, "limit"> = {},

@@ -22,7 +22,7 @@ async def main() -> None:
             for subject, fact in FACTS.items()
         )
         await asyncio.gather(*stored)
-        found = await memory.search(query="Who makes bread?", agent_id="assistant", limit=1)
+        found = await memory.search(query="Who makes bread?", agent_id="assistant", kind="factual_memory", limit=1)
         print(found.memories[0].data["fact"])
 
 

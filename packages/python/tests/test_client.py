@@ -70,6 +70,14 @@ class Client(unittest.TestCase):
         places = [ErrorDetail("expected true or false", None, "/useful"), ErrorDetail("is missing", None, "/query")]
         error = MunimentError("/useful: expected true or false", status=400, code="invalid_request", details=places)
         self.assertEqual(str(error), "/useful: expected true or false (invalid_request)\n  /query: is missing")
+        kinds = [ErrorDetail(f'"{name}" is not known', at, f"/memories/{at}/kind") for at, name in enumerate(("a", "b"))]
+        fields = [ErrorDetail("must be text", 1, "/fact"), ErrorDetail("must have a subject", 2, "")]
+        for message, details, text in [
+            ('/memories/0/kind: "a" is not known', kinds, '\n  /memories/1/kind: "b" is not known'),
+            ("/memories/1/data/fact: must be text", fields, "\n  memory 2: must have a subject"),
+        ]:
+            error = MunimentError(message, status=400, code="invalid_request", details=details)
+            self.assertEqual(str(error), f"{message} (invalid_request){text}")
 
     def test_every_method_says_what_it_takes_and_gives(self) -> None:
         for client in (Muniment, AsyncMuniment):

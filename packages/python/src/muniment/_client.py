@@ -295,8 +295,8 @@ class Muniment:
         self, *, agent_id: str | None = None, cursor: str | None = None, from_: EventsFrom | None = None
     ) -> Iterator[Event]:
         """What happens to memories, as it happens, until the caller stops: each change once and in order by agent, also
-        when the connection breaks or the service starts anew. Keep the `id` of the last event that you have dealt with,
-        and begin with it as `cursor` the next time."""
+        when the connection breaks or the service starts anew: from now on, with `from_="oldest"` from the first one that
+        is kept. Keep the `id` of the last event that you have dealt with, and begin with it as `cursor` the next time."""
         follow = Following(self._settings, agent_id, cursor, from_)
         while True:
             try:

@@ -38,7 +38,7 @@ _PARAMETERS: Mapping[str, str] = {
     "filters": "`agent_id`, `subject_id`, `thread_id`, `kind`, `tags`.",
     "force": "Also reads messages that were read before.",
     "format": "`text` for a prompt, or `json`.",
-    "from_": "Where it begins: of a period a day, of events `now` or `oldest`.",
+    "from_": "Where it begins: of a period a day, of events `now` (the default without a cursor) or `oldest`.",
     "grant": "The signed grant.",
     "grants": "At most 10 grants of others, or a share code.",
     "id": "Id of what is meant.",

@@ -56,12 +56,14 @@ class MunimentError(Exception):
 
     def __str__(self) -> str:
         lines = [f"{self.message} ({self.code})"]
-        for detail in self.details:
-            place = "" if detail.index is None else f"memory {detail.index}"
-            line = f"  {place}{detail.path or ''}: {detail.message}".replace("  : ", "  ")
+        for at, detail in enumerate(self.details):
             # The message says the first one already.
-            if line.strip() != self.message:
-                lines.append(line)
+            if at == 0 and self.message.endswith(detail.message):
+                continue
+            path = detail.path or ""
+            # Some paths begin with the memory, the others in its data.
+            place = path if detail.index is None or path.startswith("/memories/") else f"memory {detail.index}{path}"
+            lines.append(f"  {place}: {detail.message}" if place else f"  {detail.message}")
         return "\n".join(lines)
 
 
