@@ -58,6 +58,7 @@ export class MunimentStore extends BaseStore {
 
   /** Reads see what was there before the puts of the same batch; of several puts of a key the last one counts. */
   async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    operations.forEach(checkLabels)
     const results = await Promise.all(operations.map((operation) => this.#read(operation)))
     const puts = new Map<string, PutOperation>()
     for (const operation of operations) {
@@ -202,6 +203,22 @@ type Query = Parameters<Muniment["batchSearch"]>[0]["queries"][number]
 
 const byCodeUnits = (left: string, right: string): number => (left < right ? -1 : 1)
 
+/** Joined by dots, `["foo.bar"]` would be `["foo", "bar"]`. The methods of `BaseStore` look at some, `batch` at none. */
+const checkLabels = (operation: Operation): void => {
+  const paths =
+    "namespacePrefix" in operation
+      ? [operation.namespacePrefix]
+      : "namespace" in operation
+        ? [operation.namespace]
+        : (operation.matchConditions ?? []).map(({ path }) => path)
+  for (const path of paths) {
+    if (path.some((label) => typeof label !== "string" || label === "" || label.includes(".") || label.includes("\0")))
+      throw new InvalidNamespaceError(
+        `A label is a text that is not empty, without periods and NUL: ${path.join(", ")}`
+      )
+  }
+}
+
 const subjectOf = (namespace: ReadonlyArray<string>): string => {
   const subject = namespace.join(".")
   if (subject.length > identifierLengthMax)
@@ -232,9 +249,20 @@ const holds = ({ matchType, path }: MatchCondition, namespace: ReadonlyArray<str
   )
 }
 
-/** As LangGraph's own stores of TypeScript compare: each field that is named, by value or by operators. */
+/**
+ * As LangGraph's own stores of TypeScript compare: each field that is named, by value or by operators. A name that the
+ * value does not have may be a path: `user.city`.
+ */
 const passes = ({ value }: Item, filter: SearchOperation["filter"]): boolean =>
-  Object.entries(filter ?? {}).every(([name, wanted]) => fits(value[name], wanted))
+  Object.entries(filter ?? {}).every(([name, wanted]) => fits(name in value ? value[name] : at(value, name), wanted))
+
+const at = (value: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (part, name) => (typeof part === "object" && part !== null ? (part as Record<string, unknown>)[name] : undefined),
+      value
+    )
 
 const fits = (value: unknown, wanted: unknown): boolean => {
   if (typeof wanted !== "object" || wanted === null || !Object.keys(wanted).every((name) => name in operators))

@@ -82,6 +82,40 @@ test("answers as LangGraph's store in memory does", async () => {
   assert.deepEqual(await answersOf(newStore()), await answersOf(new InMemoryStore()))
 })
 
+test("labels that would name another namespace are refused, and nothing of their batch is done", async () => {
+  const store = newStore()
+  await store.put(["foo", "bar"], "k", { v: 1 })
+  for (const operation of [
+    { namespace: ["foo.bar"], key: "k" },
+    { namespace: ["foo", ""], key: "k", value: null },
+    { namespacePrefix: ["foo.bar"] },
+    { matchConditions: [{ matchType: "prefix" as const, path: ["foo.bar"] }], limit: 10, offset: 0 }
+  ]) {
+    const put = { namespace: ["fine"], key: "k", value: { v: 1 } }
+    await assert.rejects(store.batch([put, operation]), { name: "InvalidNamespaceError" })
+  }
+  assert.deepEqual(
+    (await store.search([])).map(({ namespace }) => namespace),
+    [["foo", "bar"]]
+  )
+})
+
+test("filters by paths", async () => {
+  const store = newStore()
+  await store.put(["a"], "path", { user: { town: "Lisbon" } })
+  await store.put(["a"], "name", { "user.town": "Porto" })
+  for (const [town, key] of [
+    ["Lisbon", "path"],
+    ["Porto", "name"]
+  ]) {
+    const found = await store.search(["a"], { filter: { "user.town": town } })
+    assert.deepEqual(
+      found.map((item) => item.key),
+      [key]
+    )
+  }
+})
+
 test("finds by meaning, best first, within the prefix, and leaves out what is not indexed", async () => {
   const store = newStore()
   await store.put(["users", "ann"], "home", { text: "Ann lives in a small town by the sea" })

@@ -6,7 +6,17 @@ import unittest
 import uuid
 from typing import Any
 
-from langgraph.store.base import GetOp, InvalidNamespaceError, Item, NamespacePath, Op, PutOp, SearchOp
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    NamespacePath,
+    Op,
+    PutOp,
+    SearchOp,
+)
 from langgraph.store.memory import InMemoryStore
 from muniment import Muniment
 from muniment.adapters.langgraph import MunimentStore
@@ -164,6 +174,24 @@ class Store(unittest.TestCase):
     def test_a_namespace_that_is_too_long_is_refused(self) -> None:
         with self.assertRaises(InvalidNamespaceError):
             own_store().put(("n" * 129,), "k", {"v": 1})
+
+    def test_labels_that_would_name_another_namespace_are_refused(self) -> None:
+        store = own_store()
+        store.put(("foo", "bar"), "k", {"v": 1})
+        conditions = (MatchCondition("prefix", ("foo.bar",)),)
+        refused: list[Op] = [GetOp(("foo.bar",), "k"), PutOp(("foo", ""), "k", None), SearchOp(("foo.bar",))]
+        for op in [*refused, ListNamespacesOp(conditions)]:
+            with self.assertRaises(InvalidNamespaceError):
+                store.batch([PutOp(("fine",), "k", {"v": 1}), op])
+        self.assertEqual([item.namespace for item in store.search(())], [("foo", "bar")])
+
+    def test_filters_by_paths(self) -> None:
+        store = own_store()
+        store.put(("a",), "path", {"user": {"home-town": "Lisbon"}})
+        store.put(("a",), "name", {"user.home-town": "Porto"})
+        for town, key in [("Lisbon", "path"), ("Porto", "name")]:
+            self.assertEqual([item.key for item in store.search(("a",), filter={"user.home-town": town})], [key])
+        self.assertEqual(store.search(("a",), filter={"user.home-town.x": {"$gt": 1}}), [])
 
     def test_more_namespaces_than_a_call_has_queries(self) -> None:
         store = own_store()

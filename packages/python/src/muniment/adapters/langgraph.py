@@ -92,6 +92,9 @@ class MunimentStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Reads see what was there before the puts of the same batch; of several puts of a key the last one counts."""
+        ops = [*ops]
+        for op in ops:
+            _check_labels(op)
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
         for op in ops:
@@ -102,10 +105,8 @@ class MunimentStore(BaseStore):
                 results.append(self._get(op))
             elif isinstance(op, SearchOp):
                 results.append(self._search(op))
-            elif isinstance(op, ListNamespacesOp):
-                results.append(self._list_namespaces(op))
             else:
-                raise ValueError(f"unknown operation {type(op)}")
+                results.append(self._list_namespaces(op))
         for put in puts.values():
             self._put(put)
         return results
@@ -161,7 +162,7 @@ class MunimentStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         query = None if op.query is None else query_of(op.query)
         found = self._by_query(op, query) if query else self._newest(op.namespace_prefix)
-        passing = (hit for hit in found if op.filter is None or _matches(hit.memory.data["value"], op.filter))
+        passing = (hit for hit in found if op.filter is None or _passes(hit.memory.data["value"], op.filter))
         page = list(itertools.islice(passing, op.offset, op.offset + op.limit))
         if op.refresh_ttl:
             self._refresh([hit.memory for hit in page])
@@ -210,6 +211,7 @@ class MunimentStore(BaseStore):
 
     def _namespaces(self, prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
         """That have an item, below a prefix; in order."""
+        prefix = tuple(prefix)
         wanted = ".".join(prefix)
         listed = self.client.facets(
             facet="subjects",
@@ -248,6 +250,22 @@ class MunimentStore(BaseStore):
             if error.code != "schema_exists":
                 raise
         self._has_kind = True
+
+
+def _check_labels(op: Op) -> None:
+    """Joined by dots, `("foo.bar",)` would be `("foo", "bar")`. The methods of `BaseStore` look at this, `batch` does not."""
+    if isinstance(op, ListNamespacesOp):
+        paths = [condition.path for condition in op.match_conditions or ()]
+    elif isinstance(op, SearchOp):
+        paths = [op.namespace_prefix]
+    elif isinstance(op, (GetOp, PutOp)):
+        paths = [op.namespace]
+    else:
+        raise ValueError(f"unknown operation {type(op)}")
+    for path in paths:
+        for label in path:
+            if not isinstance(label, str) or label == "" or "." in label or "\0" in label:
+                raise InvalidNamespaceError(f"a label is a text that is not empty, without periods and NUL: {path}")
 
 
 def _subject_of(namespace: tuple[str, ...]) -> str:
@@ -290,6 +308,17 @@ def _holds(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
         return False
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(wanted in ("*", label) for wanted, label in zip(path, part))
+
+
+def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """A name that the value does not have may be a path: `user.city`."""
+    return all(_matches(value[name] if name in value else _at(value, name), part) for name, part in wanted.items())
+
+
+def _at(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def _matches(value: Any, wanted: Any) -> bool:
