@@ -127,9 +127,7 @@ export const openEngine = async (
 
 const storeOf = (directory: string, commitsOn: CommitPlace | "log") =>
   commitsOn === "log"
-    ? logFirstStore(directory, { acknowledgedAfter: "sync" }).pipe(
-        Layer.provide(fileLogLayer({ directory: join(directory, logFolder) }))
-      )
+    ? logFirstStore(directory).pipe(Layer.provide(fileLogLayer({ directory: join(directory, logFolder) })))
     : sqliteNamespaceStore(directory, { commitsOn })
 
 /** Imports memories `from` to `to` (exclusive) in batches, one after the other. */

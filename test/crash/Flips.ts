@@ -38,7 +38,7 @@ export interface FlippedDirectory {
 
 const engine = (directory: string) =>
   NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-    Layer.provideMerge(logFirstStore(directory, { acknowledgedAfter: "sync" })),
+    Layer.provideMerge(logFirstStore(directory)),
     Layer.provide(fileLogLayer({ directory: join(directory, logFolder), segmentBytes: 131_072 })),
     Layer.fresh
   )

@@ -22,7 +22,7 @@ const removedEach = 3
 const say = (line: string) => writeSync(1, `${line}\n`)
 
 const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-  Layer.provideMerge(logFirstStore(directory, { acknowledgedAfter: "sync" })),
+  Layer.provideMerge(logFirstStore(directory)),
   // Small segments, so that a run passes through many.
   Layer.provide(fileLogLayer({ directory: `${directory}/${logFolder}`, segmentBytes: 262_144 }))
 )

@@ -6,7 +6,6 @@ import { openFileLog } from "@muniment/engine/log/FileLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
-import type { AcknowledgedAfter } from "@muniment/engine/store/logged/LoggedNamespace"
 
 /** Small, so that tests pass from one segment to the next. */
 const segmentBytes = 262_144
@@ -26,7 +25,5 @@ export const sharedLog = (directory: string): Layer.Layer<CommitLog> =>
     }))
   )
 
-export const logFirst =
-  (acknowledgedAfter: AcknowledgedAfter) =>
-  (directory: string): Layer.Layer<NamespaceStore> =>
-    logFirstStore(directory, { acknowledgedAfter }).pipe(Layer.provide(sharedLog(directory)))
+export const logFirst = (directory: string): Layer.Layer<NamespaceStore> =>
+  logFirstStore(directory).pipe(Layer.provide(sharedLog(directory)))

@@ -36,7 +36,7 @@ export const storeLayers = ({
   const log = fileLogLayer({ directory: join(dataDirectory, logFolder) })
   return {
     control: loggedControl(dataDirectory).pipe(Layer.provide(log)),
-    namespaces: logFirstStore(dataDirectory, { acknowledgedAfter: "sync" }).pipe(Layer.provide(log))
+    namespaces: logFirstStore(dataDirectory).pipe(Layer.provide(log))
   }
 }
 

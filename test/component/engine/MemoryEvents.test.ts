@@ -31,7 +31,7 @@ const key = namespaceKey()
 const logged = (directory: string) =>
   MemorySearch.layer.pipe(
     Layer.provideMerge(NamespaceHost.layer({ dataDirectory: directory, index: exactOnly })),
-    Layer.provide(logFirst("sync")(directory)),
+    Layer.provide(logFirst(directory)),
     Layer.fresh
   )
 
@@ -169,7 +169,7 @@ for (const [name, engine] of [
 
 describe("the events of a file", () => {
   it.effect("are those of the last changes alone, however many there were", () => {
-    const store = logFirst("sync")(temporaryDirectory())
+    const store = logFirst(temporaryDirectory())
     return Effect.scoped(
       Effect.gen(function* () {
         const file = yield* (yield* NamespaceStore).open(key)
@@ -206,7 +206,7 @@ describe("the events of a file", () => {
       expect(told(before)).toEqual(["created 1", "created 3", "superseded 1 3"])
       const made = yield* NamespaceStore.use((store) =>
         Effect.all([store.check(key, () => Effect.void), store.remake(key)])
-      ).pipe(Effect.provide(logFirst("sync")(directory)), Effect.scoped)
+      ).pipe(Effect.provide(logFirst(directory)), Effect.scoped)
       expect(made).toEqual([expect.objectContaining({ faults: [] }), true])
       expect(yield* Effect.provide(eventsAfter(-1), logged(directory))).toEqual(before)
     })

@@ -43,7 +43,7 @@ const stores = {
   "over its file": (directory: string) => engineOf(directory),
   "over the commit log": (directory: string) =>
     NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-      Layer.provide(logFirst("sync")(directory)),
+      Layer.provide(logFirst(directory)),
       Layer.fresh
     )
 }

@@ -57,7 +57,7 @@ const changeOne = (file: string, [table, sql]: readonly [string, string], random
 
 const engine = (directory: string) =>
   NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-    Layer.provideMerge(Layer.fresh(logFirst("sync")(directory)))
+    Layer.provideMerge(Layer.fresh(logFirst(directory)))
   )
 
 it.effect("finds what differs in a copy, and makes it again as it was", () =>

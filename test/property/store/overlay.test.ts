@@ -117,7 +117,7 @@ it.effect("an overlay and a copy that follows later answer as a file that has ev
     const random = new SeededRandom(chosenSeed())
     const planner = new Planner(random)
     const plain = yield* openedIn(sqliteNamespaceStore(temporaryDirectory()))
-    const file = yield* openedIn(logFirst("sync")(temporaryDirectory()))
+    const file = yield* openedIn(logFirst(temporaryDirectory()))
     let seq = 0
     for (let at = 0; at < steps; at++) {
       const group = planner.group()

@@ -40,7 +40,7 @@ const logLayer = (directory: string): Layer.Layer<CommitLog> =>
   )
 
 const layerOf = (directory: string, variant: Variant) => {
-  const logged = logFirstStore(directory, { acknowledgedAfter: "sync" }).pipe(Layer.provide(logLayer(directory)))
+  const logged = logFirstStore(directory).pipe(Layer.provide(logLayer(directory)))
   const store = variant === "log" ? logged : sqliteNamespaceStore(directory, { commitsOn: "thread" })
   return MemorySearch.layer.pipe(
     Layer.provideMerge(NamespaceHost.layer({ dataDirectory: directory, index: exactOnly })),

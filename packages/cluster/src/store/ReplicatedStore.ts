@@ -247,7 +247,7 @@ class ReplicatedStore {
       const content = yield* this.#caughtUp(log, tag, database)
       const file = yield* guarded(() => new NamespaceFile(database, key, this.#parts.thread))
       const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
-      const namespace = new LoggedNamespace(file, log, line, "sync")
+      const namespace = new LoggedNamespace(file, log, line)
       yield* line.run
       const opened = { namespace, log }
       place.opened = opened

@@ -94,7 +94,7 @@ const opened = <A, E, R>(directory: string, use: Effect.Effect<A, E, R>) => {
     Layer.provideMerge(NamespaceDirectory.layer),
     Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(loggedControl(directory)),
-    Layer.provideMerge(logFirstStore(directory, { acknowledgedAfter: "sync" })),
+    Layer.provideMerge(logFirstStore(directory)),
     Layer.provideMerge(log),
     Layer.provide(SecureRandom.layerWebCrypto)
   )

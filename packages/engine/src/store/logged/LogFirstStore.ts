@@ -43,16 +43,9 @@ import { CopyLine } from "./CopyLine.ts"
 import { followLog } from "./followLog.ts"
 import { compareWithLog, removeComparisons } from "./LogComparison.ts"
 import { logged } from "./logged.ts"
-import { LoggedNamespace, type AcknowledgedAfter } from "./LoggedNamespace.ts"
+import { LoggedNamespace } from "./LoggedNamespace.ts"
 
-export interface LogFirstOptions {
-  readonly acknowledgedAfter: AcknowledgedAfter
-}
-
-export const logFirstStore = (
-  dataDirectory: string,
-  { acknowledgedAfter }: LogFirstOptions
-): Layer.Layer<NamespaceStore, never, CommitLog> =>
+export const logFirstStore = (dataDirectory: string): Layer.Layer<NamespaceStore, never, CommitLog> =>
   Layer.effect(
     NamespaceStore,
     Effect.gen(function* () {
@@ -64,7 +57,7 @@ export const logFirstStore = (
       const settings = { logDirectory: join(dataDirectory, logFolder) }
       const thread = yield* openCommitThread(settings)
       const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread(settings) }
-      const store = new LogFirstStore(parts, acknowledgedAfter)
+      const store = new LogFirstStore(parts)
       yield* store.shortenLog
       return store
     })
@@ -94,19 +87,17 @@ class LogFirstStore {
   readonly #directory: string
   readonly #logs: CommitLog["Service"]
   readonly #thread: CommitThread
-  readonly #after: AcknowledgedAfter
   readonly #open = new Map<NamespaceTag, LoggedNamespace>()
   /** Closed, and their files have everything. */
   readonly #settled = new Set<NamespaceTag>()
   /** When an archive asked last. */
   #archivedAt = 0
 
-  constructor({ checks, directory, logs, thread }: Parts, after: AcknowledgedAfter) {
+  constructor({ checks, directory, logs, thread }: Parts) {
     this.#checks = checks
     this.#directory = directory
     this.#logs = logs
     this.#thread = thread
-    this.#after = after
   }
 
   readonly open = Effect.fn("NamespaceStore.open")(
@@ -120,7 +111,7 @@ class LogFirstStore {
       yield* log.attach(tag, content)
       yield* Effect.addFinalizer(() => log.release(tag))
       const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
-      const namespace = new LoggedNamespace(file, log, line, this.#after)
+      const namespace = new LoggedNamespace(file, log, line)
       yield* line.run
       this.#settled.delete(tag)
       this.#open.set(tag, namespace)

@@ -24,9 +24,6 @@ import type { CopiedLog, CopyLine } from "./CopyLine.ts"
 import { logged } from "./logged.ts"
 import { insertsOnly } from "./Overlay.ts"
 
-/** When a commit of insertions is answered: after the log's sync, or when the copy has it too. */
-export type AcknowledgedAfter = "sync" | "copy"
-
 export class LoggedNamespace implements OpenNamespace {
   readonly key: NamespaceKey
   readonly lastSeq: number
@@ -37,16 +34,14 @@ export class LoggedNamespace implements OpenNamespace {
   readonly #file: NamespaceFile
   readonly #log: CopiedLog
   readonly #line: CopyLine
-  readonly #after: AcknowledgedAfter
   readonly #epochSeen: number
   /** That of the next commit: the first one claims the epoch after the one that was seen. */
   #epoch: number
 
-  constructor(file: NamespaceFile, log: CopiedLog, line: CopyLine, after: AcknowledgedAfter) {
+  constructor(file: NamespaceFile, log: CopiedLog, line: CopyLine) {
     this.#file = file
     this.#log = log
     this.#line = line
-    this.#after = after
     this.key = file.key
     this.lastSeq = file.lastSeq
     this.snapshotPath = file.snapshotPath
@@ -87,7 +82,7 @@ export class LoggedNamespace implements OpenNamespace {
       this.#epoch = this.#epochSeen + 1
       yield* logged(this.#log.whenSynced(entry.ordinal))
       // An owner that was replaced learns it from the file, so the claim is not answered before the file has it.
-      const mayFollow = isInsertion && !isClaim && this.#after === "sync" && !this.#log.isTight()
+      const mayFollow = isInsertion && !isClaim && !this.#log.isTight()
       if (mayFollow) this.#line.hold(entry, group)
       else yield* Effect.onError(this.#line.follow(entry, group), () => this.#stepBack)
       return expectedSeq + changes

@@ -30,7 +30,7 @@ const openNamespace = Effect.gen(function* () {
   const content = copyContent(database)
   yield* log.attach(key.tag, content)
   const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
-  return { file, namespace: new LoggedNamespace(file, log, line, "sync") }
+  return { file, namespace: new LoggedNamespace(file, log, line) }
 })
 
 it.live("refuses the commit whose caller waits, keeps what was acknowledged in sight, and goes on behind it", () =>

@@ -46,13 +46,13 @@ it.live("has in its file what the log drops, although the first attempt failed",
       expect(yield* releaseRoom).toBe(true)
       expect(segments().length).toBeLessThan(before.length)
       return withoutLogs(directory)
-    }).pipe(Effect.scoped, Effect.provide(logFirst("sync")(directory)))
+    }).pipe(Effect.scoped, Effect.provide(logFirst(directory)))
     const found = yield* Effect.gen(function* () {
       const file = yield* (yield* NamespaceStore).open(key)
       const rows: Array<number> = []
       yield* file.eachRow(({ slot }) => rows.push(slot))
       return rows
-    }).pipe(Effect.scoped, Effect.provide(logFirst("sync")(left)))
+    }).pipe(Effect.scoped, Effect.provide(logFirst(left)))
     expect(found).toEqual(slots)
   })
 )

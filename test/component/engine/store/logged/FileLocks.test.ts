@@ -32,7 +32,7 @@ it.live.skipIf(!existsSync("/proc/locks"))("stay through every step that reads o
       expect([name, unlocked]).toEqual([name, []])
       expect(openDatabases(directory, process.pid)).toBeGreaterThan(0)
     }
-  }).pipe(Effect.scoped, Effect.provide(logFirst("sync")(directory)))
+  }).pipe(Effect.scoped, Effect.provide(logFirst(directory)))
   // The first opening makes the file, the second finds it.
   return Effect.repeat(life, { times: 1 })
 })

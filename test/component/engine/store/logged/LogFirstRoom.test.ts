@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => disk.remove())
 
 const withStore = <A, E>(use: Effect.Effect<A, E, NamespaceStore | Scope.Scope>) =>
-  Effect.suspend(() => use.pipe(Effect.scoped, Effect.provide(logFirst("sync")(directory))))
+  Effect.suspend(() => use.pipe(Effect.scoped, Effect.provide(logFirst(directory))))
 
 it.live("is that of old segments, whose files are made durable first, then of the spare, and no more", () =>
   Effect.gen(function* () {

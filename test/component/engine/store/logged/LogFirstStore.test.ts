@@ -21,13 +21,12 @@ import { patienceMillis } from "../../../../support/TestServer.ts"
 import { versionWithoutLog } from "../../../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 
-for (const after of ["copy", "sync"] as const)
-  storeConformance(`log first, acknowledged after the ${after}`, logFirst(after))
+storeConformance("log first", logFirst)
 
 const key = namespaceKey()
 const fileOf = (directory: string) => join(directory, "namespaces", `${key.tag}.db`)
 const store = <A, E>(directory: string, use: (opened: NamespaceStore["Service"]) => Effect.Effect<A, E>) =>
-  Effect.scoped(NamespaceStore.use(use).pipe(Effect.provide(logFirst("sync")(directory))))
+  Effect.scoped(NamespaceStore.use(use).pipe(Effect.provide(logFirst(directory))))
 const opened = <A, E>(directory: string, use: (file: OpenNamespace) => Effect.Effect<A, E>) =>
   store(directory, ({ open }) => Effect.scoped(Effect.flatMap(open(key), use)))
 const insert = (file: OpenNamespace, at: number) =>
