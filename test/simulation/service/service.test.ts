@@ -4,7 +4,10 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { repetitions } from "../../support/Repetitions.ts"
 import { mutations } from "./mutations.ts"
+
+const seeds = repetitions(200)
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url))
 const program = fileURLToPath(new URL("./simulate.ts", import.meta.url))
@@ -20,10 +23,10 @@ const simulate = (...options: ReadonlyArray<string>) => {
 }
 
 describe("the simulated service", () => {
-  it("holds what it promised its callers, in 200 seeds", () => {
-    expect(simulate("--seeds", "200", "--seed", "1", "--processes", "2")).toEqual({
+  it(`holds what it promised its callers, in ${seeds} seeds`, () => {
+    expect(simulate("--seeds", String(seeds), "--seed", "1", "--processes", "2")).toEqual({
       status: 0,
-      told: expect.stringContaining("200 of 200 seeds passed (1 to 200)")
+      told: expect.stringContaining(`${seeds} of ${seeds} seeds passed (1 to ${seeds})`)
     })
   })
 
