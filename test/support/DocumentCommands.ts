@@ -55,7 +55,6 @@ export interface DocumentService {
   readonly url: string
   readonly key: string
   readonly dataDirectory: string
-  /** Node's compile cache: the pages start the command line thirty times, and half of a start is compiling. */
 }
 
 const chainOptions = " --evm-port 0 --solana-port 0"
