@@ -185,8 +185,38 @@ const isRoot = process.getuid?.() === 0
 /** Of its processes. */
 export const postgresIdentity = isRoot ? { uid: nobody, gid: nobody, cwd: "/" } : {}
 
-/** The files of a server: those of an earlier start, or new ones, which count when they are whole. */
+/**
+ * The files of a server: those of an earlier start, or new ones, which count when they are whole. One that goes begins as
+ * a copy of the first one in the directory for temporary files: to make them takes longer than all else of a start.
+ */
 const begun = async (directory: string, isKept: boolean): Promise<{ postgres: string; password: string }> => {
+  if (!isKept) copyFiles(await firstFiles(), directory)
+  return ownFiles(directory, isKept)
+}
+
+const firstFiles = async (): Promise<string> => {
+  const first = join(tmpdir(), "muniment-postgres-first")
+  if (existsSync(first)) return first
+  const own = mkdtempSync(join(tmpdir(), "muniment-postgres-"))
+  await ownFiles(own, false)
+  try {
+    renameSync(own, first)
+  } catch (cause) {
+    // Another process was faster.
+    if (!existsSync(first)) throw cause
+    rmSync(own, { recursive: true, force: true })
+  }
+  return first
+}
+
+/** As the user that they belong to. */
+const copyFiles = (from: string, to: string): void => {
+  if (!isRoot) return cpSync(from, to, { recursive: true, verbatimSymlinks: true })
+  chownSync(to, nobody, nobody)
+  execFileSync("cp", ["-R", `${from}/.`, to], { ...postgresIdentity, stdio: "pipe" })
+}
+
+const ownFiles = async (directory: string, isKept: boolean): Promise<{ postgres: string; password: string }> => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (isRoot && ![0, nobody].includes(statSync(directory).uid))
     throw new Error(`${directory} belongs to another user; remove it.`)
