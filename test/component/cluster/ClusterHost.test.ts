@@ -3,7 +3,7 @@
  * shared log, and bases in one folder.
  */
 import { expect, it } from "@effect/vitest"
-import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
+import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
@@ -13,10 +13,12 @@ import { clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
 import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer, Residents } from "@muniment/cluster/nodes/NamespaceEntity"
+import { shardCount } from "@muniment/cluster/nodes/shardCount"
 import { agentDigest, replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { freePort } from "../../support/TestServer.ts"
@@ -94,6 +96,21 @@ const rowsOf = (host: Host, key: NamespaceKey) =>
 const openOn = (nodes: ReadonlyArray<Node>) =>
   Effect.forEach(nodes, ({ local }) => Effect.map(local.status, ({ open }) => open))
 
+/** Each node has at least half of its part, and all shards are held. */
+const shardsDividedAmong = (count: number) =>
+  inDatabase(
+    server.url(),
+    (sql) => sql<{ held: number }>`
+      SELECT count(*)::int4 AS held FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 GROUP BY pid`
+  ).pipe(
+    Effect.map((rows) => rows.map(({ held }) => held)),
+    Effect.repeat({
+      until: (held) =>
+        held.length === count && total(held) === shardCount && Math.min(...held) > shardCount / count / 2,
+      schedule: Schedule.spaced("100 millis")
+    })
+  )
+
 const total = (counts: ReadonlyArray<number>) => counts.reduce((sum, count) => sum + count, 0)
 
 it.live("who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node", () =>
@@ -110,8 +127,7 @@ it.live("who asks hears how many memories an agent has, whichever node serves it
         forget: ({ tag }) => void memories.delete(tag)
       }
       const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
-      // Until the shards are divided.
-      yield* Effect.sleep(Duration.seconds(5))
+      yield* shardsDividedAmong(2)
       for (const number of [1, 2])
         yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
       expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
@@ -154,8 +170,7 @@ it.live("any node serves any agent, and agents move when nodes come and go", () 
       const directory = temporaryDirectory()
       const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
       const [first, second, third] = nodes as [Node, Node, Node]
-      // Until the shards are divided.
-      yield* Effect.sleep(Duration.seconds(5))
+      yield* shardsDividedAmong(3)
 
       yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
       for (const { host } of nodes)
@@ -190,7 +205,7 @@ it.live("any node serves any agent, and agents move when nodes come and go", () 
 
       // A node that joins takes its part.
       const fourth = yield* start(directory)
-      yield* Effect.sleep(Duration.seconds(8))
+      yield* shardsDividedAmong(3)
       expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(
         keys.map(() => 21)
       )
