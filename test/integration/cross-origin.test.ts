@@ -1,23 +1,20 @@
 /** Pages of other origins: nothing unless configured, then `/v1` alone, with the headers that a payer needs. */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { type ServerCalls, startServer, type TestServer } from "../support/TestServer.ts"
 
-const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const page = "https://page.example"
 const stranger = "https://stranger.example"
 
-let closed: TestServer
+let closed: ServerCalls
 let open: TestServer
 beforeAll(async () => {
-  closed = await startServer({ environment })
-  open = await startServer({ environment: { ...environment, MUNIMENT_CORS_ORIGINS: page } })
+  closed = await sharedServer(withoutModel)
+  open = await startServer({ environment: { ...withoutModel, MUNIMENT_CORS_ORIGINS: page } })
 })
-afterAll(async () => {
-  await closed.stop()
-  await open.stop()
-})
+afterAll(() => open.stop())
 
-const preflight = (server: TestServer, path: string, origin: string) =>
+const preflight = (server: ServerCalls, path: string, origin: string) =>
   server.call("OPTIONS", path, {
     key: null,
     headers: {

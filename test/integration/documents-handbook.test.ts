@@ -5,20 +5,20 @@ import { execFileSync } from "node:child_process"
 import { Limits } from "@muniment/domain/Limits"
 import { handbookPages, handbookPath, handbookPaths } from "@muniment/server/handbook/HandbookPages"
 import { renderMarkdown } from "@muniment/server/handbook/MarkdownPage"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { floors } from "../../scripts/tidy/Floors.ts"
 import { scripts } from "../support/DocumentCommands.ts"
-import { repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { repository, type ServerCalls } from "../support/TestServer.ts"
 
 const read = (file: string): string => readFileSync(join(repository, file), "utf8")
 
 describe("the served handbook", () => {
-  let server: TestServer
+  let server: ServerCalls
 
   beforeAll(async () => {
-    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    server = await sharedServer(withoutModel)
   })
-  afterAll(() => server.stop())
 
   const get = (path: string) => server.call("GET", path, { key: null })
 

@@ -4,9 +4,10 @@ import { createServer, request as send, type IncomingHttpHeaders, type Server } 
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let proxy: Server
 let proxied: number
 
@@ -18,7 +19,7 @@ const get = async (port: number, path: string, headers: IncomingHttpHeaders) => 
 }
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  server = await sharedServer(withoutModel)
   const { port } = new URL(server.url)
   // As nginx and Caddy do: the client's address is added, the host is passed on.
   proxy = createServer((request, response) => {
@@ -33,10 +34,7 @@ beforeAll(async () => {
   await once(proxy, "listening")
   proxied = (proxy.address() as AddressInfo).port
 })
-afterAll(async () => {
-  proxy.close()
-  await server.stop()
-})
+afterAll(() => void proxy.close())
 
 const operator = () => ({ authorization: `Bearer ${server.operatorToken}` })
 
