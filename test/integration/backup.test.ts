@@ -155,31 +155,6 @@ describe("a backup while agents write", () => {
     expect(books.body).toMatchObject({ ok: true, problems: [] })
     await again.stop()
   })
-
-  it("goes on where a kill ended it", async () => {
-    const to = scratch("backup")
-    for (let agent = 0; agent < 48; agent++) await fill(server, `many-${agent}`, [`word${agent}`])
-    await untilSettled(server)
-    const first = startMuniment(["backup", "create", "--to", to], environmentOf(server))
-    const drafts = join(to, "drafts")
-    const draftSays = () =>
-      existsSync(drafts) &&
-      readdirSync(drafts).some((name) => readFileSync(join(drafts, name), "utf8").includes(`"namespaces/`))
-    await untilTrue(() => draftSays() || first.process.exitCode !== null)
-    first.process.kill("SIGKILL")
-    await first.ended
-    expect((await done(["backup", "list", "--from", to])).out).toContain("No complete backup")
-    await refused(["restore", "--from", to, "--to", join(scratch("none"), "data")], "no complete backup")
-
-    const { copiedFiles, files } = await create(to)
-    expect(copiedFiles).toBeLessThan(files)
-    await done(["backup", "verify", "--from", to])
-    const again = await restored(to)
-    for (let agent = 0; agent < 48; agent++) {
-      expect((await again.call("GET", `/v1/memories?agentId=many-${agent}`)).body.total).toBe(1)
-    }
-    await again.stop()
-  })
 })
 
 describe("a backup that was changed", () => {
@@ -394,4 +369,30 @@ it("refuses to note a backup of a time that there is not, and goes on telling it
     expect((await server.call("POST", "/admin/backups", { ...asked, body: { id } })).status, id).toBe(400)
     expect((await server.call("GET", "/admin/status", asked)).status, id).toBe(200)
   }
+})
+
+/** Last, since every backup after it has its agents too. */
+it("a backup goes on where a kill ended it", async () => {
+  const to = scratch("backup")
+  for (let agent = 0; agent < 48; agent++) await fill(server, `many-${agent}`, [`word${agent}`])
+  await untilSettled(server)
+  const first = startMuniment(["backup", "create", "--to", to], environmentOf(server))
+  const drafts = join(to, "drafts")
+  const draftSays = () =>
+    existsSync(drafts) &&
+    readdirSync(drafts).some((name) => readFileSync(join(drafts, name), "utf8").includes(`"namespaces/`))
+  await untilTrue(() => draftSays() || first.process.exitCode !== null)
+  first.process.kill("SIGKILL")
+  await first.ended
+  expect((await done(["backup", "list", "--from", to])).out).toContain("No complete backup")
+  await refused(["restore", "--from", to, "--to", join(scratch("none"), "data")], "no complete backup")
+
+  const { copiedFiles, files } = await create(to)
+  expect(copiedFiles).toBeLessThan(files)
+  await done(["backup", "verify", "--from", to])
+  const again = await restored(to)
+  for (let agent = 0; agent < 48; agent++) {
+    expect((await again.call("GET", `/v1/memories?agentId=many-${agent}`)).body.total).toBe(1)
+  }
+  await again.stop()
 })
