@@ -1,4 +1,4 @@
-/** A full disk, for a service whose commits go to the files of the agents. */
+/** A full disk, for a service with a commit log: the copies find no room while the log has some. */
 import { testFullDisk } from "./FullDisk.ts"
 
-testFullDisk({ commitLog: "off", diskMebibytes: 48, roomMebibytes: 6 })
+testFullDisk({ commitLog: "on", diskMebibytes: 128, roomMebibytes: 6 })
