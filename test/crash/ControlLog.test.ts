@@ -7,17 +7,22 @@ import { failingStart } from "../support/FailingStart.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "on" }
 const control = ["control.db", "control.db-wal", "control.db-shm"]
 
 let directory: string
 let older: string
-beforeAll(() => {
+/** The service that lives; each case kills it and leaves the next one. */
+let server: TestServer
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "muniment-control-"))
   older = mkdtempSync(join(tmpdir(), "muniment-older-"))
+  server = await start()
 })
-afterAll(() => {
+afterAll(async () => {
+  await server?.kill()
   for (const path of [directory, older]) rmSync(path, { recursive: true, force: true })
 })
 
@@ -74,25 +79,24 @@ const expectAll = async (server: TestServer): Promise<void> => {
 
 describe("control.db after a kill", () => {
   it.each(damages)("%s: accounts, keys, wallets and books are those of the last answer", async (name, damage) => {
-    const server = await start()
     await Promise.all([1, 2, 3].map((at) => furnish(server, `${name} ${at}`)))
     await server.kill()
+    const left = temporaryDirectory()
+    copyControl(directory, left)
     damage()
-    const again = await start()
-    await expectAll(again)
-    expect(again.output().includes("control.db had lost changes")).toBe(damage !== damages[0]![1])
-    await again.stop()
-    copyControl(directory, older)
+    copyControl(left, older)
+    server = await start()
+    await expectAll(server)
+    expect(server.output().includes("control.db had lost changes")).toBe(damage !== damages[0]![1])
   })
 
   it("without the commit log starts, and says in the service's log what is lost", async () => {
-    const server = await start()
     await server.kill()
     expect(server.output()).not.toContain("the commit log is gone")
     rmSync(join(directory, "log"), { recursive: true })
-    const again = await start()
-    expect(again.output()).toContain("the commit log is gone")
-    await again.stop()
+    server = await start()
+    expect(server.output()).toContain("the commit log is gone")
+    await server.stop()
     copyControl(directory, older)
   })
 
