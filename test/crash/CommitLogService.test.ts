@@ -8,6 +8,7 @@ import { failingStart } from "../support/FailingStart.ts"
 import { type FaultyDisk, makeFaultyDisk } from "../support/FaultyDisk.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
 import { fact } from "../support/MemoryCalls.ts"
+import { repetitions } from "../support/Repetitions.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -40,7 +41,7 @@ describe("after a kill", () => {
 
   it("bits flipped in SQLite's own logs, files rolled back and files gone lose no acknowledged memory", async () => {
     const random = new SeededRandom(7)
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < repetitions(8); round++) {
       const agents = ["flipped", "emptied", "gone"].map((name) => `${name} ${round}`)
       const server = await startServer({ dataDirectory: directory, environment })
       for (const agent of agents) await fill(server, agent, 20)

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -18,6 +19,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -93,7 +95,9 @@ const fill = async (server: TestServer): Promise<void> => {
 }
 
 /** What a log has from its beginning is made again (`CommitLogService.test.ts`); these files are older than the log. */
-describe.each(["off", "on"])("with damaged files from before the log, MUNIMENT_COMMIT_LOG=%s:", (commitLog) => {
+const commitLogs = everyDay(1, ["on", "off"])
+
+describe.each(commitLogs)("with damaged files from before the log, MUNIMENT_COMMIT_LOG=%s:", (commitLog) => {
   let dataDirectory: string
   let server: TestServer
 
@@ -231,6 +235,13 @@ describe("a file of a later release", () => {
 
 /** One that the log or its base has is made again (`ControlFlips.test.ts`). */
 describe("a damaged control.db of which there is no other copy", () => {
+  const whole = mkdtempSync(join(tmpdir(), "muniment-control-"))
+  beforeAll(async () => {
+    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
+    await (await startServer({ dataDirectory: whole, environment })).stop()
+  })
+  afterAll(() => rmSync(whole, { recursive: true, force: true }))
+
   it.each([
     ["overwritten with noise", (file: string) => writeFileSync(file, randomBytes(40_000))],
     ["overwritten with zeros", (file: string) => writeFileSync(file, new Uint8Array(40_000))],
@@ -240,9 +251,7 @@ describe("a damaged control.db of which there is no other copy", () => {
     async (_, spoil) => {
       const directory = mkdtempSync(join(tmpdir(), "muniment-control-"))
       try {
-        const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
-        const first = await startServer({ dataDirectory: directory, environment })
-        await first.stop()
+        cpSync(whole, directory, { recursive: true })
         const file = join(directory, "control.db")
         spoil(file)
         copyFileSync(file, `${file}.spoilt`)

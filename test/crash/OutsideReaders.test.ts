@@ -11,11 +11,12 @@ import { startMuniment } from "../support/CliProcess.ts"
 import { openDatabases, unlockedFiles } from "../support/FileLocks.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { besideReader } from "../support/OutsideReader.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const agents = ["ann", "bob", "cy", "dee"]
-/** The same with the commit log, which mends what a lost log of SQLite's takes, and without it, where nothing does. */
-const kinds = ["on", "off"] as const
+/** With the commit log, which mends what a lost log of SQLite's takes; now and then without it, where nothing does. */
+const kinds = everyDay(1, ["on", "off"] as const)
 const environmentOf = (commitLog: (typeof kinds)[number]) => ({
   MUNIMENT_EMBEDDING_MODEL: "none",
   MUNIMENT_COMMIT_LOG: commitLog

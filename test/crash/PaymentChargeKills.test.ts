@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { clockMaker } from "../support/MovedClock.ts"
+import { repetitions } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -16,12 +17,12 @@ import { type Answer, startServer, type TestServer } from "../support/TestServer
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "2000" }
 const given = 1_000_000
 const pricePerCreate = 5
-const kills = 7
+const kills = repetitions(20)
 const writers = 8
 /** How long the writers run before the kill, milliseconds. */
 const runMillis = { least: 5, most: 400 }
 /** Below the day from which on jobs do not believe the clock. */
-const pauseMillis = 14_400_000
+const pauseMillis = 21_600_000
 const account = "metered"
 const openChargesLine = /charges left open by a crash were decided/
 

@@ -12,6 +12,7 @@ import { accountCalls, fact, idsOf, schemaText, text as textType, type MemoryCal
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
 import { sectionOf } from "../support/FencedPrompt.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 
@@ -45,7 +46,10 @@ const memoriesOf = async (calls: MemoryCalls): Promise<number> => (await calls.c
 const extract = (calls: MemoryCalls, agentId: string, rest: object = {}) =>
   calls.post("/v1/memories", { agentId, conversation, remember: "extracted", ...rest })
 
-describe.each(["openai-compatible", "anthropic"] as const)("a model behind the wire format %s", (provider) => {
+/** Every attack of the corpus goes through the other one every day (`injections.test.ts`). */
+const formats = everyDay(1, ["openai-compatible", "anthropic"] as const)
+
+describe.each(formats)("a model behind the wire format %s", (provider) => {
   let model: ModelServer
   let server: TestServer
   let alice: MemoryCalls

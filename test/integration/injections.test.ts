@@ -23,6 +23,7 @@ import { shortened } from "../support/McpCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { honestText, obedient } from "../support/ObedientModel.ts"
+import { everyDay } from "../support/Repetitions.ts"
 
 type Json = Awaited<ReturnType<MemoryCalls["get"]>>
 
@@ -172,7 +173,10 @@ const honestMemories = [
 /** What rules read in an attack that says something honest too. */
 const besides = (attack: Injection) => (attack.id === "unicode-1" ? 1 : 0)
 
-describe.each(["openai-compatible", "anthropic"] as const)("with a model behind %s that obeys", (provider) => {
+/** The prompts are the same behind both; `extraction-model.test.ts` speaks the other format every day. */
+const formats = everyDay(1, ["anthropic", "openai-compatible"] as const)
+
+describe.each(formats)("with a model behind %s that obeys", (provider) => {
   let model: ModelServer
   let world: AttackedServer
   let before: Json
