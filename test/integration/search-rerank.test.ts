@@ -10,6 +10,7 @@ import { mcpCaller } from "../support/McpCalls.ts"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer, type ModelFormat, type ModelReply, status, text } from "../support/ModelServerReplies.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -50,7 +51,10 @@ const search = async (calls: MemoryCalls, rest: Readonly<Record<string, string>>
 }
 const byModel = { rerank: "model" }
 
-describe.each(["openai-compatible", "anthropic"] as const)("a model behind the wire format %s", (provider) => {
+/** Every attack of the corpus goes through the other one every day (`injections.test.ts`). */
+const formats = everyDay(1, ["openai-compatible", "anthropic"] as const)
+
+describe.each(formats)("a model behind the wire format %s", (provider) => {
   let model: ModelServer
   let server: TestServer
   let ann: MemoryCalls

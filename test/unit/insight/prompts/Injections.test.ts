@@ -11,13 +11,20 @@ import { instructionPieces, isInstruction } from "@muniment/insight/prompts/Inst
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { codeOf, outsideOf, sectionOf } from "../../../support/FencedPrompt.ts"
-import { injections, messageInjections } from "../../../support/Injections.ts"
+import { type Injection, injections, messageInjections } from "../../../support/Injections.ts"
 import { honestText, obedient } from "../../../support/ObedientModel.ts"
+import { everyDay } from "../../../support/Repetitions.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 
 const harmless = "The weather was fine."
 const places = ["user", "assistant", "system", "kind", "known", "context", "name"] as const
 type Place = (typeof places)[number]
+
+/** Each attack begins at another place, so that those of a day try all of them. */
+const inTurn = <A>(attack: Injection, all: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const first = injections.indexOf(attack) % all.length
+  return [...all.slice(first), ...all.slice(0, first)]
+}
 
 /** One conversation with the text in the given place; the same shape for every text. */
 const extractionOf = (place: Place, text: string): ExtractionRequest => {
@@ -122,7 +129,7 @@ describe("the corpus", () => {
 layer(extractorLayer)("the frame of a prompt", (it) => {
   it.effect.each(injections)("$id leaves the instructions of extraction and the fences as they are", (attack) =>
     Effect.gen(function* () {
-      for (const place of places) {
+      for (const place of everyDay(3, inTurn(attack, places))) {
         const [plain] = yield* plainExtraction(place)
         const { seen } = yield* extract(extractionOf(place, attack.text), nothing)
         for (const request of seen) {
@@ -173,7 +180,7 @@ layer(extractorLayer)("a model that obeys", (it) => {
     "$id in the description of a kind, in what is known or in a name stores nothing",
     (attack) =>
       Effect.gen(function* () {
-        for (const place of ["kind", "known", "context", "name"] as const) {
+        for (const place of everyDay(2, inTurn(attack, ["kind", "known", "context", "name"] as const))) {
           const { extraction } = yield* extract(extractionOf(place, attack.text), () => obedient(attack))
           const kept = JSON.stringify(extraction.candidates)
           for (const word of attack.forbidden) expect(kept).not.toContain(word)
