@@ -329,6 +329,7 @@ const untilSecondIsReached = async (to: string): Promise<void> => {
     const next = after?.until.ordinals[0] ?? begins
     if (next !== begins && (before.isCut || ends >= next - 1)) return
     if (Date.now() > deadline) throw new Error("no whole backup followed the erasure")
+    await new Promise((wake) => setTimeout(wake, 200))
   }
 }
 

@@ -54,6 +54,7 @@ export const writeAndFollow = async (server: TestServer, writes: number, writers
       const times = (await listed(to)).at(-1)?.until?.times
       if (times !== undefined && times[1] > last) return { to, written, times }
       if (Date.now() > deadline) throw new Error("the backup does not reach the last write")
+      await new Promise((wake) => setTimeout(wake, 200))
     }
   } finally {
     following.process.kill("SIGTERM")
