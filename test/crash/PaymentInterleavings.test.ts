@@ -1,5 +1,5 @@
 /**
- * Four of the interleavings that `PaymentInterleavings.long.test.ts` plays by the hundred: payments in every state
+ * Three of the interleavings that `PaymentInterleavings.long.test.ts` plays by the hundred: payments in every state
  * while the operator changes payees, keys and networks, with faults, kills and reorganisations.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -8,7 +8,7 @@ import { missingChains } from "../support/PaymentChains.ts"
 import { endPaymentWorld, playInterleaving, startPaymentWorld } from "../support/PaymentInterleavings.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
 
-const interleavings = 4
+const interleavings = 3
 const dayMillis = 86_400_000
 const worldMillisMax = 900_000
 

@@ -18,8 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-it(`every answer at five random moments under load is that of the moment (seed ${seed})`, async () => {
-  for (let count = 0; count < 5; count++) await expectMoment(run, random)
+it(`every answer at two random moments under load is that of the moment (seed ${seed})`, async () => {
+  for (let count = 0; count < 2; count++) await expectMoment(run, random)
 }, 300_000)
 
 it("rounds without erasures continue one backup, and it verifies", async () => {

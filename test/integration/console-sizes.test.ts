@@ -6,13 +6,15 @@ import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser, Page } from "playwright-core"
 import { openBrowser, openConsole, openPage, showPage, type WatchedPage } from "../support/Browser.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { importShelves } from "../support/ShelfRecords.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const sizes = { large: 20_000, single: 1, empty: 0 } as const
 type Name = keyof typeof sizes
-const names = ["empty", "single", "large"] as const
+/** Lists of 20,000 scroll every day in `console-large.test.ts`. */
+const names = everyDay(2, ["empty", "single", "large"] as const)
 const patience = { timeout: patienceMillis }
 const hookUrl = "https://hooks.example.com/sizes"
 let server: TestServer
