@@ -7,7 +7,7 @@ import type { Corpus, Passage, Query } from "./Corpus.ts"
 import type { Reading } from "./Prometheus.ts"
 
 export interface Traits {
-  /** True when a write that was acknowledged is on the disk: synced, and counted so by strace (README). */
+  /** True when a write that was acknowledged is on the disk: synced, and counted so by strace. */
   readonly isDurable: boolean
   /** What an acknowledged write survives. */
   readonly durability: string

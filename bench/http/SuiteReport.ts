@@ -59,10 +59,7 @@ const ratiosNote =
   "Figures are Muniment's. Against a peer: how many times faster Muniment is at p50, and how many times more it does a second."
 
 const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
-  `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions.`,
-  `Vectors are given, except in the tables "with the model": a thread that stands in for the encoder looks them up; Chroma's arrive with the request.`,
-  `${sizes.rounds} rounds, contestants in turn; answers checked before and after; vectors of questions are cached where there is a cache. Latency is the caller's, to the last byte; processor time is all threads of the server process, for one memory or search.`,
-  "sqlite-vec and LanceDB are libraries behind servers of two routes, without authentication, validation, charges or limits: a service is compared with bare engines. Who is left out: README.",
+  `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions; ${sizes.rounds} rounds. How it is measured: bench/http/README.md.`,
   ...given.missing.map(({ name, reason }) => `${name} does not run here: ${reason}`)
 ]
 

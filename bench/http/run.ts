@@ -1,7 +1,7 @@
 /**
  * The whole service on real texts: import over HTTP, then questions over HTTP, against a server in a
  * process of its own with its real default model. Answers are verified before anything is timed, and
- * any error ends the bench. `--help` names the options; README.md has figures.
+ * any error ends the bench. `--help` names the options.
  *
  * The first import runs without a model: it costs all but the embedding, and its searches are by
  * words alone, so the second one's figures have their peer in the same run.

@@ -1,6 +1,6 @@
 /**
  * Every engine on vectors of the real model: recall@10 against float32 truth at five selectivities, before and
- * after half of the collection changed. The large collection's figures are in bench/http/README.md.
+ * after half of the collection changed.
  */
 import { Effect } from "effect"
 import { beforeAll, describe, expect, it } from "vitest"

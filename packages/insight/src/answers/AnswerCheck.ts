@@ -3,7 +3,7 @@
  * sentence that stands must not carry another one along, nor a memory that is cited elsewhere.
  *
  * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
- * citation states in the same words, and what is said of somebody else. Figures: README.md, Answers.
+ * citation states in the same words, and what is said of somebody else.
  */
 import { isForeign, stopWords } from "@muniment/engine/text/Language"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"

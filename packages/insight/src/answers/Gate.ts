@@ -1,6 +1,6 @@
 /**
  * Gate that decides whether a quote answers a question: conditions on whose words it is, whether it has the part that is
- * asked for and how much of the question it holds, then a chance from how well it was found. Figures: README.md, Answers.
+ * asked for and how much of the question it holds, then a chance from how well it was found.
  *
  * Invariant: never without the part that was asked, never with the words of another speaker than the one who was named, and
  * never for a question that no single statement answers.

@@ -35,7 +35,7 @@ import { filledMemory, type WireMemory, type WireRecord, withinBounds } from "./
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 
-/** Of what passed the checks; measured through careful readers (README.md). */
+/** Of what passed the checks. */
 const modelConfidence = 0.9
 /** A weak model's words have so large a share of those that it quotes from. */
 const strictShareMin = 0.6
