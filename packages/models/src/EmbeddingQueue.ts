@@ -183,7 +183,7 @@ interface Batch<Item extends PendingText> {
 export const queriesPerBatchMax = 4
 /**
  * Bounds how long a query waits: 8 passages of a few words, 2 paragraphs or 1 longer text take 20 to 40 ms. A batch
- * saves messages, not arithmetic, so larger ones embed no faster (README, Decisions).
+ * saves messages, not arithmetic, so larger ones embed no faster.
  */
 export const passagesPerBatchMax = 8
 /** Whoever comes waits for the one under way: 5 ms with short texts, where 8 of them took 20. */

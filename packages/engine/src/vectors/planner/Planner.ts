@@ -173,7 +173,7 @@ interface IndexCosts {
   readonly stepMicros: number
 }
 
-/** Costs on the machine of bench/index/README.md, for tests and until they are measured. */
+/** Costs on one machine, for tests and until they are measured. */
 export const typicalCosts: IndexCosts = {
   searchMicros: 5,
   rowMicros: 0.02,
