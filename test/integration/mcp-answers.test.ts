@@ -51,7 +51,7 @@ describe("a tool answers what REST answers", () => {
     const { body: listed } = await rest.call("GET", "/v1/memories?include=messages")
     const { id } = listed.memories[0]
     expect((await mcp.call("memory_get", { id })).structured).toEqual(
-      (await rest.call("GET", `/v1/memories/${id}`)).body
+      shortened((await rest.call("GET", `/v1/memories/${id}`)).body)
     )
   })
 
@@ -62,7 +62,7 @@ describe("a tool answers what REST answers", () => {
       const { structured } = await tools.mcp.call(tool, given)
       const answer = await calls.rest.call(method, path, body === undefined ? {} : { body })
       expect(answer.status).toBe(200)
-      expect(comparable(structured)).toEqual(comparable(answer.body))
+      expect(comparable(structured)).toEqual(comparable(shortened(answer.body)))
       return [structured, answer.body] as const
     }
     const create = { agentId: "a", memories: [jasmine, fact("boat", "Alice rows")], onDuplicate: "return" }
@@ -85,7 +85,7 @@ describe("a tool answers what REST answers", () => {
     const { structured } = await tools.mcp.call("write_factual_memory", { agentId: "a", ...data })
     const { body } = await calls.rest.call("POST", "/v1/memories", { body: write })
     // One list of what was created, updated or known before.
-    expect(comparable(structured)).toEqual(comparable({ ...body, memories: body.created }))
+    expect(comparable(structured)).toEqual(comparable(shortened({ ...body, memories: body.created })))
   })
 })
 
@@ -137,6 +137,13 @@ describe("a search's answer to a model", () => {
     expect(cut?.data).not.toHaveProperty("last")
     expect(JSON.stringify(cut?.data).length).toBeLessThan(2 * Limits.shortDataLengthMax)
     expect((await mcp.call("memory_get", { id: cut?.id })).json.memory.data).toEqual(data)
+    const patched = (await mcp.call("memory_update", { id: cut?.id, data: { ...data, title: "Zither table" } })).json
+    expect(patched.memory).toMatchObject({ isClipped: true, data: { title: "Zither table", body: cut?.data.body } })
+    const written = (await mcp.call("write_sheet", { agentId: "b", ...data })).json
+    for (const list of [written.memories, written.created]) {
+      expect(list).toMatchObject([{ isClipped: true, data: { body: cut?.data.body } }])
+      expect(list[0].metadata).not.toHaveProperty("body")
+    }
     const answered = (await mcp.call("memory_search", { query: "zither sheet", agentId: "a", mode: "answer" })).json
     const shown: ReadonlyArray<Json> = [...answered.memories, ...(answered.hits ?? [])]
     expect(shown.length).toBeGreaterThan(0)

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { mcpCaller, type McpCaller, request, walletCaller } from "../support/McpCalls.ts"
+import { mcpCaller, type McpCaller, request, shortened, walletCaller } from "../support/McpCalls.ts"
 import { toolFaults } from "../support/StrictToolSchemas.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
@@ -230,7 +230,7 @@ describe("a call", () => {
     expect(corrected.meta["muniment/credits"]).toMatchObject({ charged: 5 })
 
     const read = await mcp.call("memory_get", { id })
-    expect(read.json.memory).toEqual(await rest.get(id))
+    expect(read.json).toEqual(shortened({ success: true, memory: await rest.get(id) }))
     expect((await mcp.call("memory_delete", { id })).json).toEqual({ success: true, deleted: 1 })
     expect((await mcp.call("memory_get", { id })).json.code).toBe("memory_not_found")
   })

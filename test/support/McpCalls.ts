@@ -109,20 +109,23 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
   }
 }
 
-/**
- * REST's answer to a search as the tool gives it, where data are short and the caller's own: without what stands in it
- * twice, and without the coordinates of a map.
- */
-export const shortened = ({ clusters, hits, memories, points: _points, ...rest }: Answer["body"]): Answer["body"] => {
-  const short = (hit: Answer["body"]) => {
-    const { agentId, createdAt, sourceMessageIds, subjectId, threadId, updatedAt } = hit.metadata
-    const metadata = { agentId, subjectId, threadId, createdAt, updatedAt, sourceMessageIds }
-    return { ...hit, metadata: JSON.parse(JSON.stringify(metadata)) }
+/** REST's answer as a tool gives it, of short data: without what stands in a memory twice, and what places a map. */
+export const shortened = ({ clusters, points: _points, ...rest }: Answer["body"]): Answer["body"] => {
+  const short = ({ metadata, ...memory }: Answer["body"]) => {
+    const isHit = memory.quality !== undefined
+    const twice = { ...memory.data, ...memory.context?.metadata, ...(memory.context && { tags: true }) }
+    const left = {
+      ...twice,
+      ...(isHit && { confidence: true }),
+      ...(isHit && memory.source === "own" && { contentHash: true })
+    }
+    return { ...memory, metadata: Object.fromEntries(Object.entries(metadata).filter(([name]) => !(name in left))) }
   }
+  const listed = ["memories", "hits", "created", "updated", "existing"].filter((name) => Array.isArray(rest[name]))
   return {
     ...rest,
-    ...(memories !== undefined && { memories: memories.map(short) }),
-    ...(hits !== undefined && { hits: hits.map(short) }),
+    ...Object.fromEntries(listed.map((name) => [name, rest[name].map(short)])),
+    ...(rest.memory !== undefined && { memory: short(rest.memory) }),
     ...(clusters !== undefined && {
       clusters: clusters.map(({ position: _at, ...cluster }: Answer["body"]) => cluster)
     })

@@ -54,7 +54,7 @@ export const Limits = {
   messageLengthMax: 32_000,
   searchedMessageLengthMax: 30_000,
   passageLengthMax: 800,
-  /** Characters of the data of a hit that a tool of MCP answers. */
+  /** Characters of the data of a memory that a tool of MCP answers. */
   shortDataLengthMax: 4_000,
   neighbourMessagesEachSide: 2,
   neighbourMessageLengthMax: 400,

@@ -6,6 +6,7 @@ import type { ConversationExtraction } from "../extraction/ConversationExtractio
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { conversation, inputSchemaOf, toldOfScopes } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
+import { shortCreated } from "./shortResult.ts"
 import { decodeArguments, demandAgent } from "./ToolArguments.ts"
 
 const memory = inputSchemaOf(DirectMemory, {
@@ -44,10 +45,10 @@ export const createTool = (
     yield* demandAgent(given)
     const body = yield* decodeArguments(CreateMemories, given)
     const { conversation: messages } = body
-    return {
-      ...(messages === undefined
+    return shortCreated(
+      messages === undefined
         ? yield* memories.create(call, { onDuplicate: "return", ...body })
-        : yield* extraction.remember(call, { ...body, conversation: messages }))
-    }
+        : yield* extraction.remember(call, { ...body, conversation: messages })
+    )
   })
 })

@@ -22,7 +22,7 @@ import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf, toldOfScopes, toldOfWhere } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { scopeNames } from "./ScopeDefaults.ts"
-import { shortResult } from "./shortResult.ts"
+import { shortMemory, shortResult, wholeMemory } from "./shortResult.ts"
 import { decodeArguments, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
 export interface ToolServices {
@@ -113,7 +113,7 @@ const getTool = (memories: MemoryService["Service"]): MemoryTool => ({
   price: Prices.getMemory,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
-    return { memory: memoryView(yield* memories.get(call, id)) }
+    return { memory: wholeMemory(memoryView(yield* memories.get(call, id))) }
   })
 })
 
@@ -133,7 +133,7 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
     const change = Object.fromEntries(Object.entries(given).filter(([name]) => !isAddress(name)))
     // As PATCH: unknown fields are refused, so that no caller believes that they were changed.
     const patch = yield* decodeArguments(MemoryChange, change, { names: "strict" })
-    return { memory: memoryView(yield* memories.patch(call, id, patch)) }
+    return { memory: shortMemory(memoryView(yield* memories.patch(call, id, patch))) }
   })
 })
 

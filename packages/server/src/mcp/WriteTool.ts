@@ -13,6 +13,7 @@ import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { publishedSchema, type PublishedSchema, requestNames } from "./PublishedSchema.ts"
+import { shortCreated } from "./shortResult.ts"
 import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
 /** A kind that has tags of its own had them before memories could be given some: there the argument is its own. */
@@ -40,7 +41,7 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
     yield* refuseLookAlikes(given, schema, taken)
     const memory = { kind: kind.name, data: yield* dataOf(restore(given) as JsonObject, taken) }
     const body = yield* decodeArguments(CreateMemories, { ...request, onDuplicate: "return", memories: [memory] })
-    const answer = yield* memories.create(call, body)
+    const answer = shortCreated(yield* memories.create(call, body))
     return { memories: [...answer.created, ...answer.updated, ...(answer.existing ?? [])], ...answer }
   })
 })

@@ -1,12 +1,12 @@
 /**
- * The result of a search as a model is shown it (contract: MCP), in the text of a tool's answer and in its structure: what
- * stands in a hit once is not repeated, long data are clipped, and a map has no coordinates. It only leaves out:
- * names and shapes are those of REST.
+ * Memories as a model is shown them (contract: MCP), in the text of a tool's answer and in its structure: `metadata` lacks
+ * what stands in `data` or `context`, long data are clipped, and a map has no coordinates. It only leaves out: names
+ * and shapes are those of REST.
  */
 import type { Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
-import type { JsonObject, SearchHit } from "@muniment/domain/Memory"
+import type { CreatedMemories, JsonObject, MemoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
 import type { SearchResult } from "@muniment/domain/SearchResult"
 import { clippedText, isJsonArray } from "@muniment/insight/text/VisibleText"
 
@@ -22,36 +22,63 @@ export const shortResult = (result: SearchResult): JsonObject => {
   }
 }
 
+/** What a write answers: those who wrote it know the data. */
+export const shortCreated = ({ created, existing, updated, ...rest }: CreatedMemories) => ({
+  created: created.map(shortMemory),
+  updated: updated.map(shortMemory),
+  ...(existing !== undefined && { existing: existing.map(shortMemory) }),
+  ...rest
+})
+
 export const shortHit = (hit: SearchHit): JsonObject => {
-  const { data, isClipped } = clippedData(hit)
-  return { ...hit, data, metadata: placeAndTimes(hit), ...(isClipped && { isClipped }) }
+  const { confidence: _confidence, contentHash, ...metadata } = metadataBeside(hit)
+  // Of a shared memory the attestation names the hash.
+  const kept = hit.source === "own" ? metadata : { ...metadata, ...(contentHash !== undefined && { contentHash }) }
+  return { ...clipped(hit), metadata: kept }
 }
 
-/** Of an own memory: its tags and confidence stand elsewhere in the hit, and no attestation names its hash. */
-const ownFields = [
+export const shortMemory = (memory: MemoryEntry | MemoryView): JsonObject => ({
+  ...clipped(memory),
+  metadata: metadataBeside(memory)
+})
+
+export const wholeMemory = (memory: MemoryView): JsonObject => ({ ...memory, metadata: metadataBeside(memory) })
+
+type Shown = MemoryEntry | MemoryView | SearchHit
+
+/** Those win on a name clash in `metadata`. */
+const systemFields: ReadonlySet<string> = new Set([
   "agentId",
   "subjectId",
   "threadId",
+  "confidence",
   "createdAt",
   "updatedAt",
+  "contentHash",
   "expiresAt",
   "supersedes",
   "supersededBy",
   "sourceMessageIds"
-]
-const sharedFields = ["agentId", "contentHash", "source"]
+])
 
-const placeAndTimes = ({ metadata, source }: SearchHit): JsonObject =>
-  Object.fromEntries(
-    (source === "own" ? ownFields : sharedFields).flatMap((name) => {
-      const value = metadata[name]
-      return value === undefined ? [] : [[name, value]]
-    })
+/** Without what stands beside it. */
+const metadataBeside = (memory: Shown): JsonObject => {
+  const beside = "context" in memory ? { ...memory.data, ...memory.context.metadata, tags: true } : memory.data
+  return Object.fromEntries(
+    Object.entries(memory.metadata).filter(([name]) => systemFields.has(name) || !Object.hasOwn(beside, name))
   )
+}
+
+const clipped = (memory: Shown): JsonObject => {
+  const { data, isClipped } = clippedData(memory)
+  return { ...memory, data, ...(isClipped && { isClipped }) }
+}
 
 /** Of a long message the passage that was found; else the beginning of each long text, and of data with many. */
-const clippedData = ({ data, passage }: SearchHit): { readonly data: JsonObject; readonly isClipped: boolean } => {
+const clippedData = (memory: Shown): { readonly data: JsonObject; readonly isClipped: boolean } => {
+  const { data } = memory
   const { text } = data
+  const passage = "passage" in memory ? memory.passage : undefined
   if (passage !== undefined && typeof text === "string") {
     const [before, after] = [passage.start > 0, passage.end < text.length].map((isCut) => (isCut ? "…" : ""))
     return { data: { ...data, text: `${before}${text.slice(passage.start, passage.end)}${after}` }, isClipped: true }
