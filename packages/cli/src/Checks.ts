@@ -98,7 +98,7 @@ const webhookChecks = ({
 }: ServiceStatus["webhooks"]): ReadonlyArray<Check> => {
   const name = "webhooks"
   if (failed > 0) {
-    const remedy = 'mend the receiver, then "muniment webhooks resend --failed"'
+    const remedy = 'mend the receiver, then "npm run muniment -- webhooks resend --failed"'
     return [{ name, verdict: "fail", detail: `${failed} messages were given up`, remedy }]
   }
   if (!isConfigured && pending > 0) {
@@ -106,7 +106,8 @@ const webhookChecks = ({
     return [{ name, verdict: "warn", detail: `${pending} messages wait, and there is no webhook any more`, remedy }]
   }
   if (oldestSeconds >= webhookSecondsWarn) {
-    const remedy = 'look at the receiver: "muniment webhooks test", "muniment webhooks list --state pending"'
+    const remedy =
+      'look at the receiver: "npm run muniment -- webhooks test", "npm run muniment -- webhooks list --state pending"'
     return [{ name, verdict: "warn", detail: `${pending} messages wait, the oldest for ${oldestSeconds} s`, remedy }]
   }
   return isConfigured ? [{ name, verdict: "ok", detail: "none waits for long" }] : []
@@ -124,7 +125,7 @@ const hookChecks = ({
   if (active + paused === 0) return []
   const detail = `${active} active, ${paused} paused; ${pending} messages wait, ${failed} were given up`
   const remedy =
-    'their accounts see why in GET /v1/webhooks or "muniment webhooks own list", and repeat what was given up'
+    'their accounts see why in GET /v1/webhooks or "npm run muniment -- webhooks own list", and repeat what was given up'
   return failed > 0 || oldestSeconds >= webhookSecondsWarn
     ? [{ name, verdict: "warn", detail, remedy }]
     : [{ name, verdict: "ok", detail }]
@@ -137,7 +138,7 @@ const clockCheck = ({ clockStep }: ServiceStatus): Check =>
         name: "clock",
         verdict: "warn",
         detail: `it stepped from ${timeText(clockStep.seenAt)} to ${timeText(clockStep.now)} UTC; the daily job waits`,
-        remedy: 'if the clock is right, as after a long switch-off: "muniment jobs run --accept-clock"'
+        remedy: 'if the clock is right, as after a long switch-off: "npm run muniment -- jobs run --accept-clock"'
       }
 
 const modelCheck = ({ model, ready, detail }: ServiceStatus["embedding"]): Check =>
@@ -154,7 +155,7 @@ const vectorsCheck = ({ pending, ready }: ServiceStatus["embedding"]): Check => 
   if (pending === 0) return { name: "vectors", verdict: "ok", detail: "every memory has its vector" }
   const detail = `${pending} memories wait for their vector and are found by words until then`
   return ready
-    ? { name: "vectors", verdict: "ok", detail: `${detail}; "muniment reembed" shows how far it is` }
+    ? { name: "vectors", verdict: "ok", detail: `${detail}; "npm run muniment -- reembed" shows how far it is` }
     : { name: "vectors", verdict: "warn", detail, remedy: "they follow as soon as there is a model" }
 }
 
@@ -232,7 +233,12 @@ const backupCheck = ({ ageSeconds }: ServiceStatus["backup"]): Check => {
     return { name: "backup", verdict: "ok", detail: `the last one is ${(ageSeconds / 3_600).toFixed(1)} h old` }
   }
   const detail = ageSeconds === null ? "none is known" : `the last one is ${Math.floor(ageSeconds / 86_400)} days old`
-  return { name: "backup", verdict: "warn", detail, remedy: 'make one every day: "muniment backup create --help"' }
+  return {
+    name: "backup",
+    verdict: "warn",
+    detail,
+    remedy: 'make one every day: "npm run muniment -- backup create --help"'
+  }
 }
 
 const scrubCheck = ({ ageSeconds, damaged, files, isRunning }: ServiceStatus["scrub"]): Check => {

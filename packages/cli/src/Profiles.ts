@@ -52,7 +52,9 @@ export const currentProfile = Effect.gen(function* () {
   const profiles: Readonly<Record<string, Profile>> = yield* readProfiles
   const profile = Object.hasOwn(profiles, name ?? defaultName) ? profiles[name ?? defaultName] : undefined
   if (profile === undefined && name !== undefined) {
-    return yield* new CommandFailed({ reason: `There is no profile ${name}; "muniment profile list" shows them.` })
+    return yield* new CommandFailed({
+      reason: `There is no profile ${name}; "npm run muniment -- profile list" shows them.`
+    })
   }
   return profile
 })

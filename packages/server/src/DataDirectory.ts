@@ -43,14 +43,14 @@ export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
 /** A command came to a directory that no start has made one of a service. */
 export class InstallationAbsent extends Data.TaggedError("InstallationAbsent")<{ readonly path: string }> {
   override get message(): string {
-    return `${this.path} (MUNIMENT_DATA_DIR) holds no installation, and this command makes none: name the directory of one, or start one with "muniment serve" (npm start)`
+    return `${this.path} (MUNIMENT_DATA_DIR) holds no installation, and this command makes none: name the directory of one, or start one with "npm run muniment -- serve"`
   }
 }
 
 /** A restore into the directory, or a move out of a cluster, was interrupted. */
 export class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly path: string }> {
   override get message(): string {
-    return `the restore into ${this.path} was interrupted; repeat it: muniment restore --from ... --to ${this.path}, or muniment migrate if it came out of a cluster`
+    return `the restore into ${this.path} was interrupted; repeat it: npm run muniment -- restore --from ... --to ${this.path}, or npm run muniment -- migrate if it came out of a cluster`
   }
 }
 

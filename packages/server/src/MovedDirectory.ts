@@ -34,7 +34,7 @@ export class DirectoryMoved extends Data.TaggedError("DirectoryMoved")<{
         ? `the data of ${path} was moved into a cluster`
         : note.isDone
           ? `the data of ${path} was moved into the cluster of ${note.database}`
-          : `a move of ${path} into the cluster of ${note.database} was interrupted; repeat it: muniment migrate --to ...`
+          : `a move of ${path} into the cluster of ${note.database} was interrupted; repeat it: npm run muniment -- migrate --to ...`
     return `${went}; to use the directory as it was then, without what the cluster has since, delete ${join(path, movedName)}`
   }
 }

@@ -110,7 +110,7 @@ describe("doctor's trial", () => {
 
   it.each([
     ["model_timeout", "MUNIMENT_LLM_TIMEOUT_MILLIS"],
-    ["model_truncated", "muniment reread"]
+    ["model_truncated", "npm run muniment -- reread"]
   ])("fails where only rules can read, and says why and what to do: %s", async (code, remedy) => {
     let posts = 0
     const extractionProblem = { code, message: "the language model did not answer in time" }

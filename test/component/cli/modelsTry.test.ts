@@ -183,7 +183,7 @@ describe("what has to be given", () => {
     expect(code).toBe(1)
     const baseUrl = server.baseUrl("openai-compatible")
     expect(err).toContain(
-      `vLLM answers on this machine: muniment models try --base-url ${baseUrl} --model Qwen/Qwen3-8B`
+      `vLLM answers on this machine: npm run muniment -- models try --base-url ${baseUrl} --model Qwen/Qwen3-8B`
     )
   })
 })

@@ -44,7 +44,7 @@ it("names the file of a key that is not shown, and the command for a link", () =
   const text = bootBox({ ...report, operatorKeyFile: "/data/first-key", consoleUrl: undefined, isLinkAsked: true })
   expect(text).toContain("Key   in /data/first-key")
   expect(text).toContain("Bearer $(cat '/data/first-key')")
-  expect(text).toContain("muniment console")
+  expect(text).toContain("npm run muniment -- console")
 })
 
 it("says whether calls are charged, and how long free plans keep memories", () => {

@@ -270,7 +270,9 @@ const refuseDamaged = Effect.fnUntraced(function* ({ damaged }: Created) {
     )
   }
   if (damaged.length > 0) {
-    return yield* new CommandFailed({ reason: `${damaged.length} files are damaged; "muniment doctor" says more.` })
+    return yield* new CommandFailed({
+      reason: `${damaged.length} files are damaged; "npm run muniment -- doctor" says more.`
+    })
   }
 })
 

@@ -138,7 +138,10 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
       name: "extraction",
       verdict: "warn",
       detail: `${reader} had not read a short conversation after ${tookMillis} ms, and goes on in the background`,
-      remedy: reader === "rules" ? "the machine is busy: try again" : '"muniment models try" shows how long it takes'
+      remedy:
+        reader === "rules"
+          ? "the machine is busy: try again"
+          : '"npm run muniment -- models try" shows how long it takes'
     } satisfies Check
   }
   const { created, extractionProblem } = outcome.success
@@ -159,7 +162,7 @@ const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader:
       } satisfies Check)
 })
 
-const readAgain = 'take another model, or switch its thinking off; then "muniment reread"'
+const readAgain = 'take another model, or switch its thinking off; then "npm run muniment -- reread"'
 const lookAtModel = "look at the MUNIMENT_LLM_ settings and at the model's server"
 
 const trialMessage = { role: "user", content: "My name is Alice and I live in Seattle." } as const

@@ -18,7 +18,7 @@ const list = Command.make(
     const next =
       clockStep === null
         ? `Next run: ${timeText(nextRunAt)} UTC.`
-        : `The clock stepped from ${timeText(clockStep.seenAt)} to ${timeText(clockStep.now)} UTC; "muniment jobs run --accept-clock" goes on.`
+        : `The clock stepped from ${timeText(clockStep.seenAt)} to ${timeText(clockStep.now)} UTC; "npm run muniment -- jobs run --accept-clock" goes on.`
     return yield* Console.log(
       [runs.length === 0 ? "No runs yet." : table([runHeading, ...runs.map(runRow)]), next].join("\n")
     )

@@ -38,7 +38,7 @@ const embedAll = Effect.fnUntraced(function* (operator: Operator["admin"]) {
     yield* progress.update(reached.total - reached.pending, reached.total)
     if (idlePolls >= idlePollsMax) {
       return yield* new CommandFailed({
-        reason: `No vector was added for a minute; "muniment doctor" says why. ${countsOf(reached)}`
+        reason: `No vector was added for a minute; "npm run muniment -- doctor" says why. ${countsOf(reached)}`
       })
     }
     yield* Effect.sleep(pollMillis)

@@ -52,7 +52,7 @@ export const reread = Command.make(
     return yield* Console.log(
       messages === 0
         ? planText(queued)
-        : `${messages} messages are queued and read in the background; "muniment doctor" shows how many wait.`
+        : `${messages} messages are queued and read in the background; "npm run muniment -- doctor" shows how many wait.`
     )
   })
 ).pipe(

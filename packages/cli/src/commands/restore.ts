@@ -49,7 +49,7 @@ export const restore = Command.make(
     }
     if (json) return yield* Console.log(JSON.stringify({ directory: to, backup: manifest.id, setAside: behind }))
     return yield* Console.log(
-      `${to} is the service of ${Option.getOrElse(until, () => `${timeText(manifest.log?.through ?? manifest.startedAt)} UTC`)} (backup ${manifest.id}). Start it with MUNIMENT_DATA_DIR=${to}, then run "muniment doctor".`
+      `${to} is the service of ${Option.getOrElse(until, () => `${timeText(manifest.log?.through ?? manifest.startedAt)} UTC`)} (backup ${manifest.id}). Start it with MUNIMENT_DATA_DIR=${to}, then run "npm run muniment -- doctor".`
     )
   }, Effect.scoped)
 ).pipe(

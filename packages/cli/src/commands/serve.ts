@@ -79,7 +79,7 @@ const keyLines = ({ operatorKey, operatorKeyFile }: ShownStart): ReadonlyArray<s
 
 const consoleLines = ({ consoleUrl, isLinkAsked = false }: ShownStart): ReadonlyArray<string> => {
   if (consoleUrl !== undefined) return [`Console (link for one sign-in, within ten minutes): ${consoleUrl}`]
-  return isLinkAsked ? ['Console: "muniment console" (in a clone "npm run muniment -- console") makes a link'] : []
+  return isLinkAsked ? ['Console: "npm run muniment -- console" makes a link'] : []
 }
 
 const framed = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -51,7 +51,7 @@ export const turningOn = (server: LocalModelServer): string => {
 }
 
 export const tryLine = ({ baseUrl, models: [model = ""] }: LocalModelServer): string =>
-  `muniment models try --base-url ${baseUrl} --model ${shellWord(model)}`
+  `npm run muniment -- models try --base-url ${baseUrl} --model ${shellWord(model)}`
 
 /** Settings as lines that can be pasted into a shell. */
 export const settingLine = (name: string, value: string): string => `export ${name}=${shellWord(value)}`

@@ -26,7 +26,7 @@ export type Destination = typeof Destination.Type
 export class ClusterMoved extends Data.TaggedError("ClusterMoved")<{ readonly to: Destination }> {
   override get message(): string {
     const { directory, host } = this.to
-    return `the data of this cluster was moved into ${directory} on ${host}: start the service there, or repeat a move that was interrupted; to go on with the cluster as it was then, without what the directory has since: muniment cluster reopen`
+    return `the data of this cluster was moved into ${directory} on ${host}: start the service there, or repeat a move that was interrupted; to go on with the cluster as it was then, without what the directory has since: npm run muniment -- cluster reopen`
   }
 }
 

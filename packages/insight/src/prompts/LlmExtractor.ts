@@ -291,7 +291,7 @@ const leaveOut = ({ endless: windows, leftOut, tellEndless }: Reading, part: Par
 const endless = new ModelFailure({
   reason: "truncated",
   message:
-    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then muniment reread"
+    "the language model's reply to a single message did not end: nothing of it is remembered but the message and what rules read in it; switch its thinking off or take another model, then npm run muniment -- reread"
 })
 
 interface Faulty {

@@ -36,7 +36,7 @@ export const remedies: { readonly [Reason in ModelFailureReason]?: string } = {
   rejected: "look at MUNIMENT_LLM_MODEL, MUNIMENT_LLM_API_KEY and MUNIMENT_LLM_BASE_URL, which usually ends in /v1",
   rate_limited: "lower MUNIMENT_LLM_CONCURRENCY, or see whether the credit of the key is used up",
   refused: "the provider's filter withholds the reply: take another model or provider if that happens often",
-  malformed: "take a model that follows a form: muniment models try judges one",
+  malformed: 'take a model that follows a form: "npm run muniment -- models try" judges one',
   overloaded: "raise MUNIMENT_LLM_CONCURRENCY to what the server runs at once",
   budget_exhausted: "raise MUNIMENT_LLM_TOKENS_PER_DAY or the other budgets if more may be spent"
 }

@@ -79,7 +79,7 @@ export const moveIntoCluster = Effect.fn("Cluster.moveInto")(function* (options:
   const behind = yield* settleFiles(directory)
   if (behind.length > 0)
     return yield* new MoveFailed({
-      message: `${behind.join(", ")} cannot follow the commit log; see "muniment doctor"`
+      message: `${behind.join(", ")} cannot follow the commit log; see "npm run muniment -- doctor"`
     })
   const scratch = yield* scratchFolder(directory)
   const move = new Move({ directory, scratch, bases, checks: yield* openCheckThread({ logDirectory: undefined }) })

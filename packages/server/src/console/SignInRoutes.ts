@@ -124,7 +124,7 @@ const outOfReach = new Forbidden({
 })
 const linkRefused = new Unauthenticated({
   code: "invalid_link",
-  error: "this link is unknown, used or older than ten minutes: make a new one with `muniment console`"
+  error: "this link is unknown, used or older than ten minutes: make a new one with `npm run muniment -- console`"
 })
 const keyRefused = new Unauthenticated({
   code: "invalid_api_key",

@@ -62,7 +62,7 @@ const orUnknown = <A, R>(known: Effect.Effect<ReadonlyArray<A>, ReadError, R>) =
   Effect.catch(known, ({ _tag, code }) =>
     Effect.as(
       Effect.logWarning(
-        "a model reads messages without what is known of them: muniment doctor says whether the agent's file is set aside",
+        "a model reads messages without what is known of them: npm run muniment -- doctor says whether the agent's file is set aside",
         {
           reason: `${_tag} ${code}`
         }

@@ -32,7 +32,7 @@ export class JobClock extends Context.Service<
 }
 
 export const clockStepText = ({ now, seenAt }: ClockStep): string =>
-  `the clock says ${timeText(now)} and the service last saw ${timeText(seenAt)}: the daily job waits. If the clock is right (the machine was off), confirm with: muniment jobs run --accept-clock`
+  `the clock says ${timeText(now)} and the service last saw ${timeText(seenAt)}: the daily job waits. If the clock is right (the machine was off), confirm with: npm run muniment -- jobs run --accept-clock`
 
 const timeText = (atMillis: number): string => new Date(atMillis).toISOString()
 
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
     if (isTold) return Effect.void
     isTold = true
     return Effect.logWarning(
-      "the clock has stepped; the daily job waits for: muniment jobs run --accept-clock",
+      "the clock has stepped; the daily job waits for: npm run muniment -- jobs run --accept-clock",
       stepped
     )
   })

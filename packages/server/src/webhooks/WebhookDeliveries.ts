@@ -94,7 +94,8 @@ const deliver = Effect.fn("WebhookDeliveries.deliver")(function* (
   const delayMillis = retryDelayMillis(attempts, yield* Random.next)
   const state = yield* outbox.missed(id, { reason, delayMillis })
   yield* countDelivery(state === "failed" ? "given_up" : "missed")
-  if (state === "failed") yield* Effect.logError("webhook given up: muniment webhooks resend", { id, reason })
+  if (state === "failed")
+    yield* Effect.logError("webhook given up: npm run muniment -- webhooks resend", { id, reason })
   else if (attempts === 0) yield* Effect.logWarning("webhook not delivered; tried again", { id, reason })
 })
 
