@@ -89,7 +89,10 @@ describe("after a kill", () => {
     const again = await startServer({ dataDirectory: directory, environment })
     const deadline = Date.now() + patienceMillis
     for (const agent of [...Object.keys(damages), "half"]) {
-      while ((await total(again, agent))[0] !== 200) expect(Date.now()).toBeLessThan(deadline)
+      while ((await total(again, agent))[0] !== 200) {
+        expect(Date.now()).toBeLessThan(deadline)
+        await new Promise((wake) => setTimeout(wake, 50))
+      }
       expect([agent, ...(await total(again, agent))]).toEqual([agent, 200, 20])
     }
     await again.stop()

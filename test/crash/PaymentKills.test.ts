@@ -39,7 +39,7 @@ import { everyDay } from "../support/Repetitions.ts"
 const caseMillisMax = 600_000
 const usd = 0.5
 const credits = 500
-const pollMillis = 20
+const pollMillis = 100
 /** Blocks after which both chains call a transaction final. */
 const finalBlocks = 130
 

@@ -24,7 +24,7 @@ const totalOf = async (agentId: string, kind: string): Promise<number> =>
   (await alice.call("GET", `/v1/memories?agentId=${agentId}&kind=${kind}`)).body.total
 
 const untilStored = async (agentId: string, count: number, kind: string): Promise<void> => {
-  while ((await totalOf(agentId, kind)) < count) await new Promise((wake) => setTimeout(wake, 5))
+  while ((await totalOf(agentId, kind)) < count) await new Promise((wake) => setTimeout(wake, 25))
 }
 
 /** Longer work for the reader than a request takes to be stored. */
@@ -63,6 +63,7 @@ describe("a conversation beside others that are read", () => {
     expect(later.existing).toEqual([expect.objectContaining({ data: expect.objectContaining({ subject: "user" }) })])
     for (let pending = 1; pending > 0;) {
       pending = (await server.call("GET", "/health/ready")).body.checks.conversations.pending
+      await new Promise((wake) => setTimeout(wake, 50))
     }
   })
 

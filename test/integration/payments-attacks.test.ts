@@ -26,7 +26,7 @@ import {
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const dayMillis = 86_400_000
-const patience = { timeout: patienceMillis, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 50 }
 
 /** A write whose client goes away so many milliseconds after it was sent. */
 const writeAndLeave = (

@@ -33,7 +33,7 @@ import { type MortalServer, repeatUntilKnown, startMortalServer } from "../suppo
 import { patienceMillis } from "../support/TestServer.ts"
 
 const finalBlocks = 130
-const patience = { timeout: patienceMillis, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 50 }
 const unitsPerUsd = 1_000_000
 
 let chains: PaymentChains

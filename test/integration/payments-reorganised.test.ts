@@ -30,7 +30,7 @@ import { patienceMillis, startServer, type TestServer } from "../support/TestSer
 import { clientOf, lifetimeSeconds, nowSeconds, payloadFor, spend } from "../component/payments/evm/EvmPayments.ts"
 
 const dollar = 1_000_000n
-const patience = { timeout: patienceMillis, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 50 }
 /** Blocks after which no message that anybody signed can land. */
 const slotsOfAnyLifetime = 400
 

@@ -36,7 +36,7 @@ import { clientOf, payloadFor, type Payload, submitAs } from "../component/payme
 
 /** Blocks after which the chain calls a transaction final. */
 const finalBlocks = 130
-const patience = { timeout: patienceMillis, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 50 }
 
 /** Hands the payer's authorisation in, at a fee that comes first. Resolves before it is mined. */
 const outbid = (chain: EvmChain, { authorization, signature }: Payload): Promise<Hex> => {

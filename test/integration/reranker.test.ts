@@ -44,6 +44,7 @@ const ranked = async (server: TestServer): Promise<Found> => {
   for (;;) {
     const found = await search(server)
     if ((found.explain.rerank?.hits ?? 0) > 0) return found
+    await new Promise((wake) => setTimeout(wake, 50))
   }
 }
 
