@@ -1,4 +1,4 @@
-/** Flipped bits in backups are named by `backup verify`: `BackupFlips.test.ts` at the length of the promise. */
+/** Flipped bits in backups are named by `backup verify`. */
 import { expect, it } from "vitest"
 import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"

@@ -1,6 +1,6 @@
 /**
- * Flipped bits in `control.db` and what it is made from do no silent damage: `ControlFlips.test.ts` at the length of the
- * promise, printed as they come, so that a run that was cut off says how far it came.
+ * Flipped bits in `control.db` and what it is made from do no silent damage; printed as they come, so that a run that was
+ * cut off says how far it came.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -233,7 +233,7 @@ describe("a file of a later release", () => {
   })
 })
 
-/** One that the log or its base has is made again (`ControlFlips.test.ts`). */
+/** One that the log or its base has is made again (`ControlLog.test.ts`). */
 describe("a damaged control.db of which there is no other copy", () => {
   const whole = mkdtempSync(join(tmpdir(), "muniment-control-"))
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** The faults of `DiskFaults.test.ts` at the length of the promise. */
+/** Faults of the disk at random calls lose, double and break nothing. */
 import { expect, it } from "vitest"
 import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
