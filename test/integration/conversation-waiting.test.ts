@@ -24,7 +24,7 @@ const totalOf = async (agentId: string, kind: string): Promise<number> =>
   (await alice.call("GET", `/v1/memories?agentId=${agentId}&kind=${kind}`)).body.total
 
 const untilStored = async (agentId: string, count: number, kind: string): Promise<void> => {
-  while ((await totalOf(agentId, kind)) < count) await new Promise((wake) => setTimeout(wake, 25))
+  while ((await totalOf(agentId, kind)) < count) await new Promise((wake) => setTimeout(wake, 10))
 }
 
 /** Longer work for the reader than a request takes to be stored. */
