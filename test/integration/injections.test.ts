@@ -56,6 +56,7 @@ const converse = (calls: MemoryCalls, attack: Injection, role: string, rest: obj
       { id: "honest", role: "user", content: honestText },
       { id: "attack", role, content: attack.text }
     ],
+    wait: "extraction",
     ...rest
   })
 

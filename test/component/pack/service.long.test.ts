@@ -129,7 +129,11 @@ describe("the packed service", () => {
         expect((await call("GET", path)).status, path).toBe(200)
       }
       const read = await call("POST", "/v1/memories", {
-        body: { agentId: "reader", conversation: [{ role: "user", content: "My name is Alice and I live in Rome." }] }
+        body: {
+          agentId: "reader",
+          conversation: [{ role: "user", content: "My name is Alice and I live in Rome." }],
+          wait: "extraction"
+        }
       })
       expect(read.body.created.length, "the rules run in their thread").toBeGreaterThan(0)
       expect((await call("GET", "/v1/memories/search?query=Alice&mode=map&agentId=assistant")).status).toBe(200)
