@@ -2,7 +2,7 @@
  * The thread of `TableThread`: speaks the embedding protocol and answers from the table. A text that
  * is not in it fails the request, so that no figure rests on a vector that was made up.
  */
-import type { ThreadReply, ThreadRequest } from "@muniment/models/EmbeddingProtocol"
+import type { ThreadReply, ThreadRequest } from "@muniment/models/EmbeddingThread"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 import { readTable } from "./VectorTable.ts"
 

@@ -7,8 +7,7 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { askedQuestion } from "@muniment/engine/people/AskedPerson"
-import { nobody, type People } from "@muniment/engine/people/People"
+import { askedQuestion, nobody, type People } from "@muniment/engine/people/People"
 import { neighboursOf, type Corpus } from "./Locomo.ts"
 
 export const updateParts = ["tune", "held", "threads-tune", "threads-held", "everyday-tune", "everyday-held"] as const

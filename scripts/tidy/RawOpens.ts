@@ -15,7 +15,7 @@ const opened: Readonly<Record<string, string>> = {
   "packages/cluster/src/bases/PackedBases.ts":
     "copies of databases on their way to and from a bucket, before their use",
   "packages/control/src/database/check/ControlCopies.ts": "the note of the base",
-  "packages/engine/src/host/Ballast.ts": "the ballast",
+  "packages/engine/src/host/FileGuard.ts": "the ballast",
   "packages/engine/src/log/": "segments of the commit log",
   "packages/engine/src/store/sqlite/filesOpenMax.ts": "limits of the process",
   "packages/engine/src/store/sqlite/namespaceFiles.ts":

@@ -5,7 +5,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { ballastName } from "@muniment/engine/host/Ballast"
+import { ballastName } from "@muniment/engine/host/FileGuard"
 import { makeSmallDisk, type SmallDisk } from "../support/SmallDisk.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 

@@ -1,6 +1,6 @@
 /** `/metrics` tells where the time of a search went. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { searchStages } from "@muniment/engine/search/SearchMetrics"
+import { searchStages } from "@muniment/engine/search/MemorySearch"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer

@@ -1,9 +1,8 @@
 /** The vector engines under the conformance suite: each over an arena of its own in one slab. */
-import { ExactIndex } from "@muniment/engine/vectors/arena/ExactIndex"
 import { HnswIndex } from "@muniment/engine/vectors/hnsw/HnswIndex"
 import { loadHnswlib } from "@muniment/engine/vectors/hnsw/Hnswlib"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
-import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { ExactIndex, PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { codesMin, type IndexPin } from "@muniment/engine/vectors/planner/Planner"
 import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
 import { Slab, SlabPool } from "@muniment/engine/vectors/arena/Slab"

@@ -5,7 +5,7 @@
  */
 import { AutoModel, AutoTokenizer, env } from "@huggingface/transformers"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
-import type { EmbedRequest, LoadRequest, ThreadReply, ThreadRequest, ThreadSettings } from "./EmbeddingProtocol.ts"
+import type { EmbedRequest, LoadRequest, ThreadReply, ThreadRequest, ThreadSettings } from "./EmbeddingThread.ts"
 
 interface Encoder {
   readonly settings: LoadRequest

@@ -6,11 +6,11 @@
  * one address, text and signature; a contract's answer is not cached, because contracts can change their owners.
  */
 import { Context, Effect, Layer, PartitionedSemaphore } from "effect"
-import { traced } from "@muniment/domain/traced"
 import { LRUCache } from "lru-cache"
+import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "./CanonicalJson.ts"
 import { ContractWallets } from "./ContractWallets.ts"
-import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
+import { isSignedByContract, isSignedByKey, signatureLengthMax, type SignedMessage } from "./WalletSignature.ts"
 
 /** About 150 bytes each. */
 const verifiedSignaturesMax = 10_000
@@ -53,3 +53,13 @@ export class SignatureVerifier extends Context.Service<
 
 const digestOf = ({ message, signature, wallet }: SignedMessage): string =>
   sha256Hex(JSON.stringify([wallet.address, message, signature]))
+
+/** The service that a signed request or a grant was made for (contract: Wallet signatures, Grants). */
+export interface Audience {
+  /** Whether an origin, `scheme://host[:port]`, is this service's. */
+  readonly isOwn: (origin: string) => boolean
+  /** What callers are told to sign; undefined: the service was not told its name. */
+  readonly name: string | undefined
+  /** Whether what names no service is refused. */
+  readonly isRequired: boolean
+}

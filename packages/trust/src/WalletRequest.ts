@@ -12,9 +12,8 @@
 import { Clock, type Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { traced } from "@muniment/domain/traced"
-import type { Audience } from "./Audience.ts"
 import { sha256Hex } from "./CanonicalJson.ts"
-import { SignatureVerifier } from "./SignatureVerifier.ts"
+import { type Audience, SignatureVerifier } from "./SignatureVerifier.ts"
 import { parseWalletAddress, type WalletAddress } from "./WalletAddress.ts"
 import type { WalletSigner } from "./WalletSigner.ts"
 

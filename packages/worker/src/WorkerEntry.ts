@@ -6,8 +6,7 @@
  * an `answer` that returns a promise lets the next one begin before it has ended.
  */
 import { constants, getPriority, setPriority } from "node:os"
-import { workerData } from "node:worker_threads"
-import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
+import { type MessagePort, workerData } from "node:worker_threads"
 
 export interface ServeOptions<Reply> {
   /** Buffers of a reply that are handed over instead of copied. */
@@ -65,4 +64,25 @@ const threadData = (): ThreadData => {
   if (data?.port === undefined)
     throw new Error("this module is the entry of a worker thread; start it with WorkerThread")
   return data
+}
+
+/**
+ * Messages between a worker thread and the service. A request and its reply carry the same `id`. The thread
+ * says "ready" once its module is evaluated; "close" asks it to finish what is under way and to end.
+ */
+export type ToThread<Request> = { readonly id: number; readonly request: Request } | "close"
+
+/** `error`: the message of what the thread's function threw; a class does not survive the way between threads. */
+export type FromThread<Reply> =
+  | { readonly id: number; readonly reply: Reply }
+  | { readonly id: number; readonly error: string }
+  | "ready"
+
+/** `workerData` of every thread. */
+export interface ThreadData {
+  /** The id of the request that the thread began last, and the thread's processor time then, in microseconds. */
+  readonly begun: BigInt64Array
+  readonly port: MessagePort
+  readonly settings: unknown
+  readonly niceness: number
 }

@@ -12,7 +12,7 @@
 import { Data, Deferred, Effect, Option, Queue, Schedule, type Scope } from "effect"
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
 import { Rounds } from "./Rounds.ts"
-import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
+import type { FromThread, ThreadData, ToThread } from "./WorkerEntry.ts"
 
 export interface WorkerOptions {
   /** Names the thread in failures and in the log: "commit". */

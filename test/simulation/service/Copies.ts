@@ -13,7 +13,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
-import { ballastName } from "@muniment/engine/host/Ballast"
+import { ballastName } from "@muniment/engine/host/FileGuard"
 
 const walHeaderBytes = 32
 const frameHeaderBytes = 24

@@ -20,13 +20,13 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "nothing written again when the log opens",
-    file: "packages/engine/src/log/LogRecovery.ts",
+    file: "packages/engine/src/log/LogScan.ts",
     from: "if (newest !== undefined) writeAgain(segmentPath(directory, newest))",
     to: ""
   },
   {
     name: "a sync of the log believed after one that failed",
-    file: "packages/engine/src/log/LogRecovery.ts",
+    file: "packages/engine/src/log/LogScan.ts",
     from: "writeFully(file, bytes.subarray(0, used), 0)",
     to: ""
   },

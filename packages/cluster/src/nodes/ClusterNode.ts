@@ -8,7 +8,7 @@ import { MessageStorage, RunnerAddress, RunnerHealth, Runners, ShardingConfig, S
 import { RpcSerialization } from "effect/rpc"
 import type { NodeSignals } from "../log/NodeSignals.ts"
 import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
-import { shardCount, shardSessions } from "./shardCount.ts"
+import { shardCount, shardSessions } from "./clusterStatus.ts"
 import { shardLocksLayer } from "./ShardLocks.ts"
 
 export interface ClusterNodeOptions {

@@ -6,7 +6,6 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { controlTag } from "../control/controlRecords.ts"
-import { shardCount, shardSessions } from "./shardCount.ts"
 import { asked, hasTable } from "../log/LogDatabase.ts"
 import { destination, type Destination } from "../log/MoveMarks.ts"
 
@@ -100,3 +99,11 @@ const strays: Effect.Effect<ClusterStatus["strays"], LogFault, SqlClient> = Effe
       looked::float8 AS looked, removed::float8 AS removed FROM muniment_log.sweep`)
   return { waiting: counted?.waiting ?? 0, sweep: last ?? null }
 })
+
+/**
+ * Of the whole cluster, for ever: which node serves what is agreed by shard. A shard costs PostgreSQL an advisory lock.
+ */
+export const shardCount = 1_024
+
+/** What sessions of the locks call themselves in PostgreSQL. */
+export const shardSessions = "muniment-cluster"

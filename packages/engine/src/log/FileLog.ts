@@ -17,7 +17,6 @@ import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
 import { type LogIndex, type LogState, Retention, type SegmentIndex } from "./LogIndex.ts"
 import { Admission, LogQueue, type NewRecord } from "./LogQueue.ts"
-import { recoverLog } from "./LogRecovery.ts"
 import {
   holeBehind,
   holeText,
@@ -25,6 +24,7 @@ import {
   type LogScanned,
   lostRecords,
   type OwnerList,
+  recoverLog,
   remainsOf
 } from "./LogScan.ts"
 import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerRecords.ts"

@@ -5,7 +5,7 @@
  * over agents, nor on memories that the filter hides. Hence two rounds: the term statistics of all namespaces are
  * summed before any namespace scores.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -23,8 +23,7 @@ import type {
   StrictCandidates
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
-import { askedQuestion, type AskedQuestion } from "../people/AskedPerson.ts"
-import { nobody, type People, peopleOf } from "../people/People.ts"
+import { askedQuestion, type AskedQuestion, nobody, type People, peopleOf } from "../people/People.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
@@ -44,7 +43,6 @@ import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/Qu
 import { correctedFirst } from "./correctedFirst.ts"
 import { oncePerMessage, presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, scoredAgain, vectorsAt, versionsAt } from "./readNamespaces.ts"
-import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 import { joinedTerms, searchTerms, tokenize } from "../text/Tokenizer.ts"
@@ -400,3 +398,40 @@ const scoredQuery = (
   isMeaningful,
   asked: { speaker, isFirstPerson, isOfAssistant, goesOnAt, kind, ranges, about: asked?.about }
 })
+
+/**
+ * Stages whose durations `/metrics` has, in order: query vector, term counts of all namespaces, candidates by words and
+ * meaning, fusion, records of the hits. Wall time: it includes waiting for a namespace to open and for other fibers. Each
+ * is a metric of its own, made once, so that an update costs one look-up in the registry.
+ */
+export const searchStages = ["embedding", "statistics", "candidates", "fusion", "records"] as const
+type SearchStage = (typeof searchStages)[number]
+
+/** Seconds, from 10 us to about 5 s: stages in memory are much shorter than a request. */
+const boundaries = Metric.exponentialBoundaries({ start: 0.00001, factor: 2, count: 20 })
+
+const stageMetric = (stage: SearchStage) =>
+  Metric.histogram("search_stage_seconds", {
+    description: "Time of a search by stage; embedding includes the cache of query vectors.",
+    boundaries,
+    attributes: { stage }
+  })
+
+const metrics = {
+  embedding: stageMetric("embedding"),
+  statistics: stageMetric("statistics"),
+  candidates: stageMetric("candidates"),
+  fusion: stageMetric("fusion"),
+  records: stageMetric("records")
+} satisfies Readonly<Record<SearchStage, unknown>>
+
+const nanosPerSecond = 1e9
+
+/** Records the duration of a stage if it succeeds. */
+export const timed = <A, E, R>(stage: SearchStage, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Clock.clockWith((clock) => {
+    const startedNanos = clock.monotonicTimeNanosUnsafe()
+    return Effect.tap(run, () =>
+      Metric.update(metrics[stage], Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / nanosPerSecond)
+    )
+  })

@@ -8,9 +8,8 @@
  * and marks, without white space, quotes or control characters, so FTS5 keeps it unchanged.
  */
 import { stemmer } from "stemmer"
-import { baseStem } from "./IrregularWords.ts"
 import { foldWord, isStopWord, languageOf, latinLanguages, stopWords, type TextLanguage } from "./Language.ts"
-import { hasStemmedScript, languageOfScript, languageStem } from "./LanguageStems.ts"
+import { baseStem, hasStemmedScript, languageOfScript, languageStem } from "./LanguageStems.ts"
 
 export const TOKEN_LENGTH_MAX = 64
 export const TOKENS_PER_TEXT_MAX = 8_192

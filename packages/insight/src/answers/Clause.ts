@@ -5,7 +5,7 @@
  * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
  * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.
  */
-import { irregularPasts } from "@muniment/engine/text/IrregularWords"
+import { irregularPasts } from "@muniment/engine/text/LanguageStems"
 import { stopWords } from "@muniment/engine/text/Language"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"

@@ -10,7 +10,7 @@ import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import { speakersDay } from "@muniment/engine/text/SpokenDates"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
-import type { TokenCount } from "@muniment/models/llm/TokenCount"
+import type { TokenCount } from "@muniment/models/llm/ModelBudget"
 
 /** A kind that candidates may have: a registered or built-in schema. */
 export interface CandidateKind {

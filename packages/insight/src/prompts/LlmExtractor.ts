@@ -11,7 +11,7 @@ import { Clock, Effect, Hash, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
-import { estimatedTokens } from "@muniment/models/llm/TokenCount"
+import { estimatedTokens } from "@muniment/models/llm/ModelBudget"
 import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import {

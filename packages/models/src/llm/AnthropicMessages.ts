@@ -4,7 +4,7 @@
  * tool and no temperature; their refusal moves the schema into the prompt.
  */
 import { Option, Redacted, Schema } from "effect"
-import { claimedTokens } from "./TokenCount.ts"
+import { claimedTokens } from "./ModelBudget.ts"
 import { type Dialect, isTooLong, schemaInstruction, type WireAnswer, type WireFormat } from "./WireFormat.ts"
 
 export const anthropicMessages: WireFormat = {

@@ -14,10 +14,9 @@ import {
   type StructuredRequest,
   timeoutOf
 } from "./LanguageModelConfig.ts"
-import type { ModelBudget } from "./ModelBudget.ts"
+import { costMicroUsd, estimatedTokens, type ModelBudget, type TokenCount } from "./ModelBudget.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
 import { CurrentCall, type ModelCall, newCall } from "./ProviderModel.ts"
-import { costMicroUsd, estimatedTokens, type TokenCount } from "./TokenCount.ts"
 import { jsonSchemaOf } from "./WireSchema.ts"
 import type { CircuitState } from "./CircuitBreaker.ts"
 

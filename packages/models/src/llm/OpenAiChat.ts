@@ -4,7 +4,7 @@
  */
 import { Option, Redacted, Schema } from "effect"
 import { beginsWithThought } from "./JsonAnswer.ts"
-import { claimedTokens } from "./TokenCount.ts"
+import { claimedTokens } from "./ModelBudget.ts"
 import {
   type Dialect,
   isTooLong,

@@ -7,7 +7,7 @@
 import { ByteSize, Effect, Option, Schema, Stream } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
-import { claimedTokens } from "./TokenCount.ts"
+import { claimedTokens } from "./ModelBudget.ts"
 import { wireFormats } from "./WireFormats.ts"
 
 export type ServerPlace = Pick<LanguageModelConfig, "provider" | "baseUrl" | "apiKey">

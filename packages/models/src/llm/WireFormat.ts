@@ -3,7 +3,7 @@
  * and token counts. Implemented by `OpenAiChat` and `AnthropicMessages`.
  */
 import type { Redacted } from "effect"
-import type { TokenCount } from "./TokenCount.ts"
+import type { TokenCount } from "./ModelBudget.ts"
 import type { JsonSchema } from "./WireSchema.ts"
 
 export interface WireTurn {

@@ -22,10 +22,8 @@ import {
   type Statement,
   statementHeading
 } from "@muniment/domain/Statement"
-import type { AgentCosts } from "@muniment/control/credits/AgentCosts"
 import type { LedgerEntry } from "@muniment/control/credits/Ledger"
-import type { Revenue } from "@muniment/control/credits/Revenue"
-import type { Period, Statements, StatementTotals } from "@muniment/control/credits/Statements"
+import type { AgentCosts, Period, Revenue, Statements, StatementTotals } from "@muniment/control/credits/Statements"
 import { statementCursor } from "./Cursor.ts"
 
 interface DaysQuery {

@@ -6,7 +6,7 @@
  */
 import { networkInterfaces } from "node:os"
 import { Option } from "effect"
-import type { Audience } from "@muniment/trust/Audience"
+import type { Audience } from "@muniment/trust/SignatureVerifier"
 import type { RequestOrigin } from "./ClientAddress.ts"
 import { anyHosts, isLocalCaller } from "./LocalCaller.ts"
 

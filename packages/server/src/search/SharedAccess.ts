@@ -24,10 +24,9 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Wallets } from "@muniment/control/accounts/Wallets"
-import type { Audience } from "@muniment/trust/Audience"
 import { checkGrants, grantId, isGrantor, type CheckedGrant } from "@muniment/trust/Grant"
 import { decodeGrantsHeader } from "@muniment/trust/GrantEnvelope"
-import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { type Audience, SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { isBound, requireWholeAccount } from "../identity/KeyScopes.ts"
 
 export interface SharedNamespace {

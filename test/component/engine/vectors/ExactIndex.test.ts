@@ -1,5 +1,5 @@
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { ExactIndex } from "@muniment/engine/vectors/arena/ExactIndex"
+import { ExactIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { describe, expect, it } from "vitest"
 import { makeArena, pairs } from "./indexFixtures.ts"
 

@@ -3,7 +3,7 @@
  * is full. Whatever happens, every index answers for exactly what it holds.
  */
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { ExactIndex } from "@muniment/engine/vectors/arena/ExactIndex"
+import { ExactIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { type KernelFactory, loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
 import { Slab, SlabPool } from "@muniment/engine/vectors/arena/Slab"

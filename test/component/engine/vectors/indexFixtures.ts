@@ -2,7 +2,7 @@
  * What the tests of the index share: the native module (they fail without it rather than pass on
  * the exact engine alone), a clock that stands still, and recall against an oracle.
  */
-import { ExactIndex } from "@muniment/engine/vectors/arena/ExactIndex"
+import { ExactIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { loadHnswlib } from "@muniment/engine/vectors/hnsw/Hnswlib"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"

@@ -1,7 +1,6 @@
 /** A question in one form, by whatever name an agent calls its user. */
 import { describe, expect, it } from "vitest"
-import { askedQuestion } from "@muniment/engine/people/AskedPerson"
-import { nobody, type People, type Person } from "@muniment/engine/people/People"
+import { askedQuestion, nobody, type People, type Person } from "@muniment/engine/people/People"
 
 const person = (name: string, relation?: string, of?: string): Person => ({
   name,

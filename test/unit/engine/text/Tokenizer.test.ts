@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import fc from "fast-check"
-import { baseStem } from "@muniment/engine/text/IrregularWords"
+import { baseStem } from "@muniment/engine/text/LanguageStems"
 import { QUERY_TERMS_MAX, queryTerms, TOKEN_LENGTH_MAX, tokenize } from "@muniment/engine/text/Tokenizer"
 import { cpuMillis } from "../../../support/CpuTime.ts"
 

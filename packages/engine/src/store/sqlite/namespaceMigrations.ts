@@ -19,7 +19,7 @@ import {
 } from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { retokenise } from "./retokenise.ts"
-import { baseStem } from "../../text/IrregularWords.ts"
+import { baseStem } from "../../text/LanguageStems.ts"
 import { byLanguage } from "../../text/Tokenizer.ts"
 
 /**

@@ -7,7 +7,6 @@
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { Bitmap } from "../../bitmap/Bitmap.ts"
-import { ExactIndex } from "../arena/ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
 import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
 import {
@@ -314,4 +313,39 @@ class ListsOf implements ExpectedLists {
   get rerankCorrection(): number {
     return this.#codes.rerankCorrectionFor(this.#k)
   }
+}
+
+/**
+ * Exact engine: scores every live, allowed vector. The oracle of the other engines' tests, and the fastest engine for
+ * small or strongly filtered sets.
+ */
+export class ExactIndex implements VectorIndex {
+  readonly kind = "exact"
+  readonly #arena: VectorArena
+
+  constructor(arena: VectorArena) {
+    this.#arena = arena
+  }
+
+  get size(): number {
+    return this.#arena.size
+  }
+
+  upsert(slot: number, vector: Float32Array, seq: number): void {
+    this.#arena.set(slot, vector, seq)
+  }
+
+  remove(slot: number, seq: number): void {
+    this.#arena.clear(slot, seq)
+  }
+
+  search(query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
+    return this.#arena.scan(this.#arena.prepare(query), k, this.#arena.uploadMask(this.#arena.live, allowed))
+  }
+
+  stats(): IndexStats {
+    return { live: this.#arena.size, pending: 0, stale: 0, rebuilding: false }
+  }
+
+  close(): void {}
 }
