@@ -31,7 +31,7 @@ export const shortCreated = ({ created, existing, updated, ...rest }: CreatedMem
 })
 
 export const shortHit = (hit: SearchHit): JsonObject => {
-  const { confidence: _confidence, contentHash, ...metadata } = metadataBeside(hit)
+  const { confidence: _confidence, contentHash, source: _source, ...metadata } = metadataBeside(hit)
   // Of a shared memory the attestation names the hash.
   const kept = hit.source === "own" ? metadata : { ...metadata, ...(contentHash !== undefined && { contentHash }) }
   return { ...clipped(hit), metadata: kept }
@@ -63,10 +63,11 @@ const systemFields: ReadonlySet<string> = new Set([
 
 /** Without what stands beside it. */
 const metadataBeside = (memory: Shown): JsonObject => {
-  const beside = "context" in memory ? { ...memory.data, ...memory.context.metadata, tags: true } : memory.data
-  return Object.fromEntries(
-    Object.entries(memory.metadata).filter(([name]) => systemFields.has(name) || !Object.hasOwn(beside, name))
-  )
+  const context = "context" in memory ? memory.context : undefined
+  const beside = { ...memory.data, ...context?.metadata }
+  const isBeside = (name: string): boolean =>
+    name === "tags" ? context !== undefined : !systemFields.has(name) && Object.hasOwn(beside, name)
+  return Object.fromEntries(Object.entries(memory.metadata).filter(([name]) => !isBeside(name)))
 }
 
 const clipped = (memory: Shown): JsonObject => {
