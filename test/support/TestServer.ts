@@ -259,9 +259,12 @@ let portsTaken = randomInt(portsPerWorker)
 /** With its model, if it has one. */
 const untilReady = async (url: string, exitCode: () => number | null, output: () => string): Promise<void> => {
   const deadline = Date.now() + patienceMillis
-  for (;;) {
+  for (let turn = 0; ; turn++) {
+    await new Promise((wake) => setTimeout(wake, 20))
     if (exitCode() !== null) throw new Error(`the server ended with ${exitCode()}:\n${output()}`)
     if (Date.now() > deadline) throw new Error(`the server did not start:\n${output()}`)
+    // Before it says so, most attempts are in vain, and each takes 1.5 ms of processor time.
+    if (turn % 25 > 0 && !output().includes("Muniment is ready")) continue
     const isReady = await fetch(`${url}/health/ready`)
       .then(async (response) => {
         const { checks } = (await response.json()) as { checks: { embedding: { state: string } } }
@@ -269,6 +272,5 @@ const untilReady = async (url: string, exitCode: () => number | null, output: ()
       })
       .catch(() => false)
     if (isReady) return
-    await new Promise((wake) => setTimeout(wake, 20))
   }
 }
