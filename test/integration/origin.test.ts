@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, fact } from "../support/MemoryCalls.ts"
 import { testNodes } from "../support/OneBox.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
@@ -42,18 +43,14 @@ describe("health", () => {
   })
 
   it("ready degrades without a model and says so, while search goes on by words", async () => {
-    const wordsOnly = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-    try {
-      const { status, body } = await wordsOnly.call("GET", "/health/ready", { key: null })
-      expect([status, body.status]).toEqual([200, "degraded"])
-      expect(body.checks.embedding).toMatchObject({ model: null, search: "by words alone" })
-      const calls = await accountCalls(wordsOnly, "alice")
-      const [entry] = await calls.create("a", [fact("Ann", "Ann keeps bees"), fact("Bo", "Bo sails")])
-      const [hit] = await calls.search({ query: "bees", explain: "true" })
-      expect([hit.id, hit.explain.dense]).toEqual([entry.id, null])
-    } finally {
-      await wordsOnly.stop()
-    }
+    const wordsOnly = await sharedServer(withoutModel)
+    const { status, body } = await wordsOnly.call("GET", "/health/ready", { key: null })
+    expect([status, body.status]).toEqual([200, "degraded"])
+    expect(body.checks.embedding).toMatchObject({ model: null, search: "by words alone" })
+    const calls = await accountCalls(wordsOnly, "alice")
+    const [entry] = await calls.create("a", [fact("Ann", "Ann keeps bees"), fact("Bo", "Bo sails")])
+    const [hit] = await calls.search({ query: "bees", explain: "true" })
+    expect([hit.id, hit.explain.dense]).toEqual([entry.id, null])
   })
 })
 
