@@ -3,7 +3,7 @@
  * verifiable offline.
  */
 import { Schema } from "effect"
-import { durationUpTo } from "./Durations.ts"
+import { durationUpTo } from "./GivenTimes.ts"
 import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { QueryText } from "./BodyRules.ts"

@@ -6,7 +6,7 @@
  */
 import { Schema } from "effect"
 import { Attestation, type CreateAttestation } from "@muniment/domain/Attestation"
-import { durationMillis } from "@muniment/domain/Durations"
+import { durationMillis } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 import { canonicalJson, NotCanonical, sha256Hex } from "./CanonicalJson.ts"
 import { ed25519KeyBytes, ed25519Sign, ed25519SignatureBytes, ed25519Verify } from "./Ed25519.ts"

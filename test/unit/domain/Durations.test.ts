@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import fc from "fast-check"
 import { expect, it } from "vitest"
-import { DurationText, durationMillis } from "@muniment/domain/Durations"
+import { DurationText, durationMillis } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 
 const documented = (): RegExp => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { ErasureLog, erasuresKept } from "@muniment/engine/store/ErasureLog"
-import { coversLife } from "@muniment/engine/namespace/coversLife"
+import { coversLife } from "@muniment/engine/namespace/Draft"
 
 it("an erasure after the mark applies to its scope, or to all", () => {
   const log = new ErasureLog()

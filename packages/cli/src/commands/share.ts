@@ -4,7 +4,7 @@
  */
 import { Clock, Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { durationMillis } from "@muniment/domain/Durations"
+import { durationMillis } from "@muniment/domain/GivenTimes"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"

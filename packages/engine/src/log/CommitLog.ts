@@ -8,9 +8,8 @@
  */
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
-import type { RawRecord } from "./LogCursor.ts"
+import type { LedgerChange, NewLedgerChange, RawRecord } from "./LogCursor.ts"
 import type { LogDamaged, LogError, LogFault, LogFenced, LogFull } from "./LogError.ts"
-import type { LedgerChange, NewLedgerChange } from "./ledgerRecords.ts"
 import type { RecordBody } from "./logFormat.ts"
 
 /** One commit of one namespace. */

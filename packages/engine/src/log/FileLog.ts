@@ -12,7 +12,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "./CommitLog.ts"
-import { recordsOf, type RawRecord } from "./LogCursor.ts"
+import { type LedgerChange, ledgerFields, type NewLedgerChange, type RawRecord, recordsOf } from "./LogCursor.ts"
 import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
 import { type LogIndex, type LogState, Retention, type SegmentIndex } from "./LogIndex.ts"
@@ -27,7 +27,6 @@ import {
   recoverLog,
   remainsOf
 } from "./LogScan.ts"
-import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerRecords.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import { readLedger } from "./RecordReader.ts"
 import { reserveBytesDefault, segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"

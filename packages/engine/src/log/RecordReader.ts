@@ -10,7 +10,7 @@ import { LogDamaged } from "./LogError.ts"
 import type { LogEntry } from "./CommitLog.ts"
 import { bodyFormat, bodyOf, isBodyWhole, isErased, readHeader, type RecordHeader } from "./logFormat.ts"
 import { segmentPath } from "./segmentFiles.ts"
-import { type LedgerChange, ledgerChangeOf } from "./ledgerRecords.ts"
+import { type LedgerChange, ledgerChangeOf } from "./LogCursor.ts"
 
 export interface LogRecord {
   readonly header: RecordHeader

@@ -6,16 +6,15 @@
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { coversLife } from "./coversLife.ts"
 import { MessageDraft } from "./MessageDraft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../store/Commit.ts"
 import {
-  isSameScope,
-  isWithin,
   type ConversationChange,
   type ConversationErasure,
   type ConversationScope,
+  isSameScope,
+  isWithin,
   type KeptTurn
 } from "../store/Conversations.ts"
 import type { ErasureMark } from "../store/ErasureLog.ts"
@@ -417,3 +416,16 @@ const withinBounds = (record: MemoryRecord): MemoryRecord =>
           .slice(0, Limits.neighboursPerMemoryMax)
           .map((text) => text.slice(0, Limits.neighbourTextLengthMax))
       }
+
+/** Share of the new memory's life. With a share of 1, a fact stated daily under a `ttl` would be stored daily. */
+const lifeShareMin = 0.5
+
+/**
+ * Lifetime rule for duplicates, in milliseconds: a stored memory replaces a new one with the same content only if it lives
+ * long enough. Without it a memory that is about to expire would keep out a statement that is to be kept for longer.
+ * `undefined` never ends.
+ */
+export const coversLife = (knownEnd: number | undefined, newEnd: number | undefined, nowMillis: number): boolean => {
+  if (knownEnd === undefined) return true
+  return newEnd !== undefined && knownEnd - nowMillis >= lifeShareMin * (newEnd - nowMillis)
+}

@@ -40,8 +40,7 @@ import {
   withCosines
 } from "../ranking/Fusion.ts"
 import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
-import { correctedFirst } from "./correctedFirst.ts"
-import { oncePerMessage, presentFirst } from "./presentFirst.ts"
+import { correctedFirst, oncePerMessage, presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, scoredAgain, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"

@@ -3,7 +3,7 @@
  * speak it (platform.openai.com/docs/api-reference/chat).
  */
 import { Option, Redacted, Schema } from "effect"
-import { beginsWithThought } from "./JsonAnswer.ts"
+import { beginsWithThought } from "./ModelExchange.ts"
 import { claimedTokens } from "./ModelBudget.ts"
 import {
   type Dialect,

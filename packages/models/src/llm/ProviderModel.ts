@@ -6,8 +6,7 @@
  */
 import { Context, Effect, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
-import { jsonIn } from "./JsonAnswer.ts"
-import { answerCut, type ModelExchange } from "./ModelExchange.ts"
+import { answerCut, jsonIn, type ModelExchange } from "./ModelExchange.ts"
 import { estimatedTokens, type TokenCount } from "./ModelBudget.ts"
 import type { WireAnswer, WireRequest, WireTurn } from "./WireFormat.ts"
 import { jsonSchemaOf, wireCodec } from "./WireSchema.ts"

@@ -5,10 +5,9 @@
  */
 import { Clock, Effect, Option, Schema } from "effect"
 import { HttpClient } from "effect/http"
-import { jsonIn } from "./JsonAnswer.ts"
 import { type LanguageModelConfig, timeoutOf } from "./LanguageModelConfig.ts"
 import { exchangeFailure, truncated } from "./ModelAttempt.ts"
-import { type Exchanged, makeModelExchange, type ModelExchange } from "./ModelExchange.ts"
+import { type Exchanged, jsonIn, makeModelExchange, type ModelExchange } from "./ModelExchange.ts"
 import { ModelFailure } from "./ModelFailure.ts"
 import { estimatedTokens } from "./ModelBudget.ts"
 import type { Dialect, WireRequest } from "./WireFormat.ts"

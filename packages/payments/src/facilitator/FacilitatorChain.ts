@@ -20,7 +20,7 @@ import {
   type VerifyOptions
 } from "../chain/PaymentChain.ts"
 import type { SignedTransaction } from "../chain/PaymentChain.ts"
-import { requirementV2 } from "../wire/PaymentRequired.ts"
+import { requirementV2 } from "../wire/PaymentHeader.ts"
 
 export interface FacilitatorOptions {
   readonly url: string

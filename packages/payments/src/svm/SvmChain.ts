@@ -34,9 +34,15 @@ import {
   svmClaim,
   type SvmTransaction
 } from "./SvmTransaction.ts"
-import { verifySvmOffline, verifySvmOnChain } from "./SvmVerify.ts"
+import {
+  brokenSvmRule,
+  priorityFeeLamportsMax,
+  signersMax,
+  type SvmTerms,
+  verifySvmOffline,
+  verifySvmOnChain
+} from "./SvmVerify.ts"
 import { lookAtSvm, type SvmConfirmations, SvmLifetimes } from "./SvmView.ts"
-import { priorityFeeLamportsMax, signersMax, brokenSvmRule, type SvmTerms } from "./SvmRules.ts"
 
 export interface SvmChainOptions {
   readonly network: Extract<PaymentNetwork, "solana" | "solana-devnet">

@@ -4,9 +4,14 @@
  */
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
-import type { PaymentHeaders, WirePayment } from "@muniment/payments/wire/PaymentHeader"
-import { type PaymentDemand, paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
-import { paymentResponseHeader, type SettledTransaction } from "@muniment/payments/wire/PaymentResponse"
+import {
+  type PaymentDemand,
+  type PaymentHeaders,
+  paymentRequiredHeader,
+  paymentResponseHeader,
+  type SettledTransaction,
+  type WirePayment
+} from "@muniment/payments/wire/PaymentHeader"
 import { leaveLane } from "../admission/Gate.ts"
 import { answerHeaders } from "../answerHeaders.ts"
 

@@ -10,7 +10,7 @@ import type { ConversationCommit, ReadContext } from "@muniment/engine/namespace
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { denseText } from "@muniment/engine/text/MemoryText"
-import { coversLife } from "@muniment/engine/namespace/coversLife"
+import { coversLife } from "@muniment/engine/namespace/Draft"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { MemoryVector } from "@muniment/engine/store/Commit"

@@ -17,7 +17,7 @@ import type {
   Unavailable
 } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { settlementResponse } from "@muniment/payments/wire/PaymentResponse"
+import { settlementResponse } from "@muniment/payments/wire/PaymentHeader"
 import type { PaymentNews } from "../credits/PaymentCarrier.ts"
 
 /** Failures of the services behind the tools. */

@@ -4,7 +4,7 @@
  * failure found refuses the whole request. Nothing is written here.
  */
 import { Clock, Effect } from "effect"
-import { durationMillis } from "@muniment/domain/Durations"
+import { durationMillis } from "@muniment/domain/GivenTimes"
 import { faultText, InvalidRequest, RateLimited, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"

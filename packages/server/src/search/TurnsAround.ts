@@ -7,7 +7,7 @@
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { traced } from "@muniment/domain/traced"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { correctionsOf } from "@muniment/engine/search/correctedFirst"
+import { correctionsOf } from "@muniment/engine/search/presentFirst"
 import { type NamespacePlace, versionsAt } from "@muniment/engine/search/readNamespaces"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Turns } from "../memories/MemoryViews.ts"

@@ -1,7 +1,7 @@
 /** Finding the JSON value in what a model wrote. */
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { jsonIn } from "@muniment/models/llm/JsonAnswer"
+import { jsonIn } from "@muniment/models/llm/ModelExchange"
 import { cpuMillisNow } from "../../../support/CpuTime.ts"
 
 describe("jsonIn", () => {

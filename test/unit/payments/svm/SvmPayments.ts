@@ -19,7 +19,7 @@ import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } 
 import { getTransferCheckedInstruction } from "@solana-program/token"
 import { tokenAccountAddress, usdcMints } from "../../../../scripts/devchains/SolanaTokens.ts"
 import { solanaSeeds, solanaWallet } from "../../../../scripts/devchains/Wallets.ts"
-import { memoProgram } from "../../../../packages/payments/src/svm/SvmRules.ts"
+import { memoProgram } from "@muniment/payments/svm/SvmVerify"
 
 export const operator = await solanaWallet(solanaSeeds.operator)
 export const payer = await solanaWallet(solanaSeeds.payer)

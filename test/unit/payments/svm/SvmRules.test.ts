@@ -24,11 +24,7 @@ import {
 import { usdcMints } from "../../../../scripts/devchains/SolanaTokens.ts"
 import { ChainUnavailable, PaymentInvalid } from "../../../../packages/payments/src/chain/PaymentChain.ts"
 import { svmChain } from "../../../../packages/payments/src/svm/SvmChain.ts"
-import {
-  computeUnitsMax,
-  lighthouseProgram,
-  priorityFeeLamportsMax
-} from "../../../../packages/payments/src/svm/SvmRules.ts"
+import { computeUnitsMax, lighthouseProgram, priorityFeeLamportsMax } from "@muniment/payments/svm/SvmVerify"
 import {
   bytesOf,
   limit,

@@ -26,10 +26,15 @@ import { evmChain } from "@muniment/payments/evm/EvmChain"
 import type { PaymentChain } from "@muniment/payments/chain/PaymentChain"
 import { quote } from "@muniment/payments/Payments"
 import { svmChain } from "@muniment/payments/svm/SvmChain"
-import { offersExtension, receiptExtension, signOffers, signReceipt } from "@muniment/payments/wire/OfferReceipt"
-import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
-import { paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
-import { paymentResponseHeader } from "@muniment/payments/wire/PaymentResponse"
+import {
+  decodePayment,
+  offersExtension,
+  paymentRequiredHeader,
+  paymentResponseHeader,
+  receiptExtension,
+  signOffers,
+  signReceipt
+} from "@muniment/payments/wire/PaymentHeader"
 import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../../../scripts/devchains/Wallets.ts"
