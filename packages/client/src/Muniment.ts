@@ -164,10 +164,14 @@ export class Muniment implements ContractClient {
 
   /**
    * Deletes a memory with all its versions, or all that the filters select, such as all memories of a subject, so that
-   * none of them is known any more.
+   * none of them is known any more. A filter that is undefined is refused: left out, it would select more.
    */
-  forget(target: string | ForgetFilters, options?: CallOptions): Promise<Forgotten> {
-    if (typeof target === "string") return this.delete(target, { ...options, versions: "all" })
+  async forget(target: string | ForgetFilters, options?: CallOptions): Promise<Forgotten> {
+    if (typeof target === "string" && target !== "") return this.delete(target, { ...options, versions: "all" })
+    if (typeof target !== "object" || Object.keys(target).length === 0)
+      throw new TypeError("give the id of a memory, or filters such as subjectId")
+    const unset = Object.entries(target).find(([, value]) => value === undefined)
+    if (unset !== undefined) throw new TypeError(`${unset[0]} is undefined: nothing was forgotten`)
     return this.batchDelete({ filters: target, versions: "all" }, options)
   }
 

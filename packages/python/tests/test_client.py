@@ -174,6 +174,8 @@ class Client(unittest.TestCase):
             with self.assertRaises(ValueError):
                 client.forget()
             with self.assertRaises(ValueError):
+                client.forget("")
+            with self.assertRaises(ValueError):
                 client.forget("mem_1", subject_id="bob")
         by_filters, by_id = server.requests
         self.assertEqual(by_filters.body, {"filters": {"subjectId": "bob"}, "versions": "all"})

@@ -166,6 +166,15 @@ describe("the client in few words", () => {
     expect(byFilters!.body).toEqual({ filters: { subjectId: "bob" }, versions: "all" })
     expect(byId).toMatchObject({ method: "DELETE", url: "/v1/memories/mem_1?versions=all" })
   })
+
+  it("forgets nothing where what is meant is missing", async () => {
+    await using server = await startWireServer(() => ok({ deleted: 3 }))
+    const client = clientOf(server.url)
+    for (const nothing of ["", {}]) await expect(client.forget(nothing)).rejects.toThrow("give the id of a memory")
+    const unset = { agentId: "a", subjectId: undefined }
+    await expect(client.forget(unset)).rejects.toThrow("subjectId is undefined: nothing was forgotten")
+    expect(server.requests).toEqual([])
+  })
 })
 
 describe("the client encodes", () => {

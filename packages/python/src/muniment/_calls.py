@@ -403,7 +403,7 @@ def forget(
     that none of them is known any more."""
     named = {"agent_id": agent_id, "subject_id": subject_id, "thread_id": thread_id}
     filters = given({**named, "kind": kind, "tags": tags, "where": where})
-    if (id is None) == (not filters):
+    if id == "" or (id is None) == (not filters):
         raise ValueError("give the id of a memory, or filters such as subject_id")
     if id is not None:
         return delete(id, versions="all", if_match=if_match, idempotency_key=idempotency_key)
