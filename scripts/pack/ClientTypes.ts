@@ -95,6 +95,8 @@ const writtenOut = (text: string): string => {
     .replace(/^declare const written[^\n]*\n/gm, "")
     .replace(/^type (?:IsSame|IsJsonObject|Written)<[\s\S]*?;\n(?=\w)/gm, "")
     .replace(/^export declare const (\w+): /gm, "export type $1 = ")
+    // Without exactOptionalPropertyTypes what is never there is undefined, which an index signature has to allow.
+    .replace(/readonly \[x: string\]: Json;(?=\s+readonly \w+\?: never;)/g, "readonly [x: string]: Json | undefined;")
     .replace(/^ {4,}/gm, (indent) => " ".repeat(indent.length / 2))
   return `/** What goes into each endpoint under /v1 and what comes out; written out of the service's contract. */\n${declared}`
 }

@@ -98,7 +98,7 @@ const settings = {
 
 export interface InstalledClient extends AsyncDisposable {
   readonly folder: string
-  /** Rejects with what the compiler says. */
+  /** Rejects with what the compiler says; with the strictest settings, and as `--strict` alone has them. */
   readonly compile: (compiler: string) => Promise<void>
   /** What the compiled program prints under a runtime. */
   readonly runs: (
@@ -120,9 +120,13 @@ export const installClient = async (packages: ReadonlyArray<string> = []): Promi
   return {
     folder,
     compile: async (compiler) => {
-      await run(compiler, ["-p", "tsconfig.json"], { cwd: folder }).catch((error: Error & { stdout?: string }) => {
-        throw new Error(`${compiler}: ${error.stdout ?? error.message}`, { cause: error })
-      })
+      for (const more of [["--noEmit", "--exactOptionalPropertyTypes", "false"], []]) {
+        await run(compiler, ["-p", "tsconfig.json", ...more], { cwd: folder }).catch(
+          (error: Error & { stdout?: string }) => {
+            throw new Error(`${compiler} ${more.join(" ")}: ${error.stdout ?? error.message}`, { cause: error })
+          }
+        )
+      }
     },
     runs: async (runtime, args, { key, url }) => {
       const env = { PATH: process.env["PATH"], HOME: folder, SERVICE_URL: url, SERVICE_KEY: key }

@@ -21,7 +21,7 @@ import type {
 import { serverSentMessages } from "./EventStream.ts"
 import { asked, type Call, Transport, type TransportOptions } from "./Transport.ts"
 
-export { MunimentError } from "./MunimentError.ts"
+export { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
 export type { Answer, Body, Memory, Query } from "./Contract.ts"
 
 export type MunimentOptions = TransportOptions & {
