@@ -49,15 +49,8 @@ import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import { recallTarget } from "../vectors/lists/ProbeTuning.ts"
 import { cutsOf } from "../text/Passages.ts"
-import type { EventPage } from "../store/MemoryEvents.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
-import {
-  type ConversationContext,
-  type ConversationScope,
-  type PendingCount,
-  type ScopedReading,
-  type StoredMessages
-} from "../store/Conversations.ts"
+import { type ConversationScope } from "../store/Conversations.ts"
 import { DataMatches, readsData } from "./DataMatches.ts"
 import type { TableFilter } from "./table/MemoryTable.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
@@ -75,14 +68,14 @@ const subjectsNamed = ({ anyOf, hasNoSubject, subjectId }: Names["filter"]) => {
 }
 
 export class NamespaceReader {
-  readonly #store: OpenNamespace
+  readonly store: OpenNamespace
   readonly #state: NamespaceState
   readonly #learnDue: () => void
   readonly #dataMatches: DataMatches
 
   /** Calls `learnDue` when a search has left an index something to learn from. */
   constructor(store: OpenNamespace, state: NamespaceState, learnDue: () => void) {
-    this.#store = store
+    this.store = store
     this.#state = state
     this.#learnDue = learnDue
     this.#dataMatches = new DataMatches(store, state)
@@ -135,7 +128,7 @@ export class NamespaceReader {
       const { hits, plan } = searched
       for (const slot of hits.slots) found.add(slot)
       candidates.push(...this.#candidates(hits.slots, hits.scores, scores, queryVectors))
-      plans.push({ namespace: this.#store.key.tag, model, ...plan })
+      plans.push({ namespace: this.store.key.tag, model, ...plan })
     }
     const others = scores.top(candidatesMax, table.newerFirst).filter((slot) => !found.has(slot))
     candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
@@ -158,17 +151,17 @@ export class NamespaceReader {
         const found = this.#state.vectors.index(model)?.searchStrict(vector, sizes, allowed)
         if (found === undefined) continue
         for (const slot of found.slots) slots.add(slot)
-        plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
+        plans.push({ namespace: this.store.key.tag, model, ...found.plan })
       }
       if (this.#indexBacklog > 0) this.#learnDue()
       const places = [...slots].map((slot) => ({ slot, row: table.rowAt(slot)!, lexical: scores.of(slot) }))
-      return Effect.map(this.#store.vectors([...slots]), (stored) => {
+      return Effect.map(this.store.vectors([...slots]), (stored) => {
         const cosines = exactCosines(stored, vectors)
         const current = places.filter(({ row, slot }) => table.rowAt(slot)?.id === row.id)
         const candidates = current.map(({ lexical, row, slot }) => {
           const { cosine, model } = cosines.get(slot) ?? {}
           const passage = passageAt(table, slot)
-          return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.#store.key.tag)
+          return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.store.key.tag)
         })
         this.#addAround(candidates, allowed, vectors)
         return { candidates, plans }
@@ -180,7 +173,7 @@ export class NamespaceReader {
     return Effect.suspend(() => {
       const { table } = this.#state
       const current = places.flatMap(({ id, slot, unit = slot }) => (table.rowAt(unit)?.id === id ? [unit] : []))
-      return Effect.map(this.#store.vectors(current), (stored) => {
+      return Effect.map(this.store.vectors(current), (stored) => {
         const cosines = exactCosines(stored, vectors)
         return new Map([...cosines].map(([unit, { cosine }]) => [unit, cosine]))
       })
@@ -217,18 +210,18 @@ export class NamespaceReader {
 
   facet(query: Facet, nowMillis: number): FoundValues {
     const table = this.#at(nowMillis)
-    return valuesOf(table, table.allowed(query.filter), query, this.#store.key.agentId)
+    return valuesOf(table, table.allowed(query.filter), query, this.store.key.agentId)
   }
 
   find(id: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {
-    return Effect.flatMap(this.#store.slotOf(id), (slot) => {
+    return Effect.flatMap(this.store.slotOf(id), (slot) => {
       if (slot === undefined || !this.#at(nowMillis).isLive(slot)) return Effect.succeed(undefined)
       return Effect.map(this.versions([{ id, slot }]), ([version]) => version)
     })
   }
 
   history(id: string, limit: number, nowMillis: number): Effect.Effect<FoundHistory, StoreError> {
-    return Effect.flatMap(this.#store.slotOf(id), (slot) => {
+    return Effect.flatMap(this.store.slotOf(id), (slot) => {
       const table = this.#at(nowMillis)
       const slots = slot === undefined || !table.isLive(slot) ? [] : table.versionsOf(slot)
       const places = slots.slice(0, limit).map((one) => ({ id: table.row(one)!.id, slot: one }))
@@ -254,7 +247,7 @@ export class NamespaceReader {
         if (record === undefined) unknown.push(slot)
         else known.set(slot, record)
       }
-      const read = unknown.length === 0 ? Effect.succeed([]) : this.#store.records(unknown)
+      const read = unknown.length === 0 ? Effect.succeed([]) : this.store.records(unknown)
       return Effect.map(read, (found) => {
         for (const { record, slot } of found) {
           known.set(slot, record)
@@ -321,30 +314,14 @@ export class NamespaceReader {
       slot > afterSlot &&
       (vectors.modelOf(slot) !== model ||
         table.passagesOf(slot).some((passage) => vectors.modelOf(passage.slot) !== model))
-    return Effect.map(this.#store.records(table.slotsWhere(isWanted, limit)), (found) =>
+    return Effect.map(this.store.records(table.slotsWhere(isWanted, limit)), (found) =>
       found.map(({ record, slot }) => ({ slot, record, passages: cutsOf(table.passagesOf(slot)) }))
     )
   }
 
-  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
-    return this.#store.countWithoutVector(model)
-  }
-
-  conversation(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
-    return this.#store.conversations.context(scope, nowMillis)
-  }
-
-  processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
-    return this.#store.conversations.processed(scope, keys)
-  }
-
-  storedMessages(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
-    return this.#store.conversations.stored(scope, keys)
-  }
-
   said(messages: Said["messages"], nowMillis: number): Effect.Effect<ReadonlyArray<string | undefined>, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      const slots = yield* this.#store.conversations.slots(messages)
+      const slots = yield* this.store.conversations.slots(messages)
       const table = this.#at(nowMillis)
       const places = slots.flatMap((slot) => {
         const row = slot === undefined || !table.isLive(slot) ? undefined : table.row(slot)
@@ -362,7 +339,7 @@ export class NamespaceReader {
     nowMillis: number,
     asOf?: number
   ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
-    return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
+    return Effect.flatMap(this.store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
       const isThere = (slot: number) => (asOf === undefined ? table.isLive(slot) : table.wasSame(slot, asOf))
       const places = slots.flatMap((slot) => {
@@ -381,7 +358,7 @@ export class NamespaceReader {
     filter: MemoryFilter,
     nowMillis: number
   ): Effect.Effect<Answers["LaterVersions"], StoreError> {
-    return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
+    return Effect.flatMap(this.store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
       const allowed = table.allowed({ ...filter, includeSuperseded: true })
       const { asOf } = filter
@@ -403,25 +380,13 @@ export class NamespaceReader {
     })
   }
 
-  pendingReadings(limit: number, after: number | undefined): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
-    return this.#store.conversations.pendingReadings(limit, after)
-  }
-
-  get pendingCount(): Effect.Effect<PendingCount, StoreError> {
-    return this.#store.conversations.pendingCount
-  }
-
   isCommitted(idempotencyKey: string): Effect.Effect<boolean, StoreError> {
-    return Effect.map(this.#store.storedResult(idempotencyKey), (stored) => stored !== undefined)
-  }
-
-  events(after: number, limit: number): Effect.Effect<EventPage, StoreError> {
-    return this.#store.events(after, limit)
+    return Effect.map(this.store.storedResult(idempotencyKey), (stored) => stored !== undefined)
   }
 
   counts(nowMillis: number): NamespaceCounts {
     const table = this.#at(nowMillis)
-    const times = [table.nextExpiry, this.#store.conversations.nextExpiry].filter((time) => time !== undefined)
+    const times = [table.nextExpiry, this.store.conversations.nextExpiry].filter((time) => time !== undefined)
     return {
       live: table.liveCount,
       latest: table.latestCount,
@@ -456,7 +421,7 @@ export class NamespaceReader {
     scores: LexicalScores,
     queryVectors: QueryVectors
   ): ReadonlyArray<SearchCandidate> {
-    const { key } = this.#store
+    const { key } = this.store
     const { table, vectors } = this.#state
     const candidates = new Array<SearchCandidate>(slots.length)
     for (let at = 0; at < slots.length; at++) {
@@ -514,7 +479,7 @@ export class NamespaceReader {
 
   #placeOf(table: MemoryTable, slot: number): ListedMemory {
     const { createdAt, id } = table.row(slot)!
-    return { id, createdAt, slot, namespace: this.#store.key.tag }
+    return { id, createdAt, slot, namespace: this.store.key.tag }
   }
 
   /** Which messages give their words to those around them: at a time in the past those that were there. */

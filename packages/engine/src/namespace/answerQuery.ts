@@ -79,13 +79,13 @@ export const answerFromFile = (
     case "WithoutVector":
       return reader.withoutVector(query.model, query.afterSlot, query.limit)
     case "CountWithoutVector":
-      return reader.countWithoutVector(query.model)
+      return reader.store.countWithoutVector(query.model)
     case "Conversation":
-      return reader.conversation(query.scope, nowMillis)
+      return reader.store.conversations.context(query.scope, nowMillis)
     case "Processed":
-      return reader.processed(query.scope, query.keys)
+      return reader.store.conversations.processed(query.scope, query.keys)
     case "Stored":
-      return reader.storedMessages(query.scope, query.keys)
+      return reader.store.conversations.stored(query.scope, query.keys)
     case "Said":
       return reader.said(query.messages, nowMillis)
     case "ExtractedFrom":
@@ -93,9 +93,9 @@ export const answerFromFile = (
     case "LaterVersions":
       return reader.laterVersions(query.scope, query.keys, query.filter, nowMillis)
     case "PendingReadings":
-      return reader.pendingReadings(query.limit, query.after)
+      return reader.store.conversations.pendingReadings(query.limit, query.after)
     case "Pending":
-      return reader.pendingCount
+      return reader.store.conversations.pendingCount
     case "IsCommitted":
       return reader.isCommitted(query.idempotencyKey)
   }
