@@ -19,6 +19,9 @@ import type { PlacedRecord } from "./SegmentWriter.ts"
 const unsyncedRecordsMax = 60_000
 const unsyncedBytesMax = 16_777_216
 
+/** Of the bytes of records that are not sent yet, as long as no larger ones come. */
+const unsentBytesKept = 262_144
+
 interface Waiter {
   readonly ordinal: number
   readonly resume: (result: Effect.Effect<void, LogFault>) => void
@@ -32,7 +35,10 @@ export class LogQueue {
   readonly #begin: Errands
   #nextOrdinal: number
   #syncedOrdinal: number
-  #records: Array<PlacedRecord> = []
+  /** Bytes of records that are not sent yet, one after the other, and where the runs of them go. */
+  #unsent = Buffer.allocUnsafeSlow(unsentBytesKept)
+  #unsentBytes = 0
+  #runs: Array<RecordPlace> = []
   #isSyncWanted = false
   #isSendDue = false
   /** The thread has a message to write. */
@@ -81,14 +87,15 @@ export class LogQueue {
     // Taken once nothing can fail any more: a number without a record would be a hole.
     const ordinal = this.#nextOrdinal
     const fields = { ...record, ordinal, unsynced: ordinal - this.#syncedOrdinal - 1 }
-    const target = Buffer.allocUnsafeSlow(recordBytesMax(body))
-    const bytes = target.subarray(0, writeRecord(target, 0, body, fields))
-    const entry = { ordinal, place: placeOf(bytes.length) }
+    this.#makeRoom(recordBytesMax(body))
+    const length = writeRecord(this.#unsent, this.#unsentBytes, body, fields)
+    const entry = { ordinal, place: placeOf(length) }
     this.#nextOrdinal++
     this.#sendSoon()
-    this.#records.push({ place: entry.place, bytes })
+    this.#unsentBytes += length
+    this.#addToRun(entry.place)
     this.#isSyncWanted ||= isSync
-    this.#unsyncedBytes += bytes.length
+    this.#unsyncedBytes += length
     return [fields, entry]
   }
 
@@ -138,14 +145,13 @@ export class LogQueue {
   }
 
   #send(): void {
-    const records = this.#records
     const isSync = this.#isSyncWanted
-    this.#records = []
+    const bytes = this.#unsentBytes
+    const records = this.#takeUnsent()
     this.#isSyncWanted = false
     this.#isSendDue = false
     if (this.#ended !== undefined) return
     const through = this.#nextOrdinal - 1
-    const bytes = records.reduce((sum, { place }) => sum + place.length, 0)
     const transfer = records.map((record) => record.bytes.buffer as ArrayBuffer)
     this.#isWriting = true
     const asked = this.#thread.ask({ _tag: "Write", records, isSync }, { transfer })
@@ -160,11 +166,41 @@ export class LogQueue {
     )
   }
 
+  #makeRoom(bytes: number): void {
+    const needed = this.#unsentBytes + bytes
+    if (needed <= this.#unsent.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#unsent.length))
+    this.#unsent.copy(larger, 0, 0, this.#unsentBytes)
+    this.#unsent = larger
+  }
+
+  /** Records that follow each other in a segment go to the thread, and to the disk, as one. */
+  #addToRun(place: RecordPlace): void {
+    const last = this.#runs.at(-1)
+    const follows = last?.segment === place.segment && last.offset + last.length === place.offset
+    if (follows) this.#runs[this.#runs.length - 1] = { ...last, length: last.length + place.length }
+    else this.#runs.push(place)
+  }
+
+  /** Each run in a buffer of its own, which is handed over. */
+  #takeUnsent(): ReadonlyArray<PlacedRecord> {
+    let at = 0
+    const records = this.#runs.map((place) => {
+      const bytes = Buffer.allocUnsafeSlow(place.length)
+      this.#unsent.copy(bytes, 0, at, (at += place.length))
+      return { place, bytes }
+    })
+    this.#runs = []
+    this.#unsentBytes = 0
+    if (this.#unsent.length > unsentBytesKept) this.#unsent = Buffer.allocUnsafeSlow(unsentBytesKept)
+    return records
+  }
+
   #written(through: number, bytes: number, isSynced: boolean, syncs: number): void {
     this.#unsyncedBytes -= bytes
     this.#syncs = syncs
     this.#isWriting = false
-    if (this.#records.length > 0 || this.#isSyncWanted) this.#sendSoon()
+    if (this.#runs.length > 0 || this.#isSyncWanted) this.#sendSoon()
     if (!isSynced) return
     this.#syncedOrdinal = through
     const ready = this.#waiters.filter(({ ordinal }) => ordinal <= through)

@@ -67,7 +67,7 @@ const writeWaiting = (): void => {
   }
 }
 
-/** At once: a buffer has room for the most bytes that its text may take, and this thread's small heap is rarely collected. */
+/** At once: this thread's small heap is rarely collected. */
 const free = (group: ReadonlyArray<Waiting>): void => {
   for (const { request } of group) {
     for (const { bytes } of request.records) if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)

@@ -10,7 +10,7 @@ import type { LogEntry, RecordPlace } from "./CommitLog.ts"
 import { createZeros, segmentPath, sparePath, syncDirectory, writeFully } from "./segmentFiles.ts"
 import { headerBytes, isErased, readHeader, recordFlags, writeHeader } from "./logFormat.ts"
 
-/** A record with its bytes. */
+/** A record with its bytes, or several that follow each other. */
 export interface PlacedRecord {
   readonly place: RecordPlace
   readonly bytes: Uint8Array
