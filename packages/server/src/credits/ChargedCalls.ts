@@ -152,12 +152,14 @@ class OpenCall implements PricedCall {
     const kept = this.#hold({ ...priced, durable })
     const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => this.#hold(priced)) : kept
     const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
-    const paid = Effect.andThen(
-      this.#parts.desk.take(topUp, carrier()),
-      Effect.catchTag(once, "InsufficientCredits", () => this.#parts.desk.ask(topUp, carrier()))
-    )
+    // Made when it is needed: nearly every call finds its price covered.
+    const paid = () =>
+      Effect.andThen(
+        this.#parts.desk.take(topUp, carrier()),
+        Effect.catchTag(once, "InsufficientCredits", () => this.#parts.desk.ask(topUp, carrier()))
+      )
     const funded = Effect.catchTag(once, "InsufficientCredits", () =>
-      Effect.flatMap(this.#isRepeat(durable), (isRepeat) => (isRepeat ? Effect.void : paid))
+      Effect.flatMap(this.#isRepeat(durable), (isRepeat) => (isRepeat ? Effect.void : paid()))
     )
     const newcomer = this.#newcomer
     if (newcomer === undefined) return funded
