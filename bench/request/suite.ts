@@ -166,16 +166,14 @@ const report = async (short: boolean, profileDirectory: string | undefined): Pro
       },
       {
         title: "Milliseconds at the caller",
-        columns: ["request", "callers", "p50", "p99", "p99 / p50", "least server: p50", "p99", "p99 / p50"],
+        columns: ["request", "callers", "p50", "p99", "least server: p50", "p99"],
         rows: figures.tails.map(({ atOnce, kind, least, service }) => [
           kind,
           atOnce,
           service.p50,
           service.p99,
-          timesMedian(service),
           least.p50,
-          least.p99,
-          timesMedian(least)
+          least.p99
         ])
       }
     ],

@@ -64,7 +64,7 @@ export const measure = async (options: RetrievalOptions): Promise<SuiteReport> =
       "Words, meaning and fusion are the service's own; min-max and reciprocal rank fusion stand beside them.",
       ...own.quality.missing.map(({ modelId, reason }) => `${modelId} was left out: ${reason}`)
     ],
-    tables: [...turnSets.map(turnTable), ...[...outcomes].map(([name, rows]) => supersessionTable(name, rows))],
+    tables: [turnTable(turnSets), supersessionTable([...outcomes])],
     goals: [...locomoGoals(locomo), ...[...outcomes].flatMap(([name, rows]) => supersessionGoals(name, rows))],
     pictures: [pictureOf(turnSets)],
     ratios: Object.fromEntries(turnSets.flatMap(ratiosOf)),
@@ -87,32 +87,52 @@ const noteOf = ({ name, corpora }: TurnSet): string => {
   return `${name}: ${memories} turns as memories in ${namespaces}, ${questions} questions.`
 }
 
-const turnTable = ({ name, quality }: TurnSet): ReportTable => ({
-  title: `Evidence found: ${name}`,
-  columns: ["", "R@5", "R@10", "R@20", "nDCG@10", "MRR", "R@10 without adversarial"],
-  rows: quality.rows.map((row) => {
-    const { recall5, recall10, recall20, ndcg10, reciprocalRank } = row.all
-    const figures = [recall5, recall10, recall20, ndcg10, reciprocalRank, row.withoutAdversarial.recall10]
-    return [labelOf(row), ...figures.map((value) => value.toFixed(3))]
-  })
-})
+const turnTable = (sets: ReadonlyArray<TurnSet>): ReportTable => {
+  const labels = [...new Set(sets.flatMap(({ quality }) => quality.rows.map(labelOf)))]
+  return {
+    title: "Evidence found: R@10, nDCG@10, MRR; R@10 without adversarial",
+    columns: ["", ...sets.map(({ name }) => name)],
+    rows: labels.map((label) => [label, ...sets.map(({ quality }) => qualityText(quality.rows, label))])
+  }
+}
+
+const qualityText = (rows: ReadonlyArray<RankingQuality>, label: string): string => {
+  const row = rows.find((one) => labelOf(one) === label)
+  if (row === undefined) return ""
+  const { recall10, ndcg10, reciprocalRank } = row.all
+  const [found, order, place, plain] = [recall10, ndcg10, reciprocalRank, row.withoutAdversarial.recall10].map(
+    (value) => value.toFixed(3)
+  )
+  return `${found}, ${order}, ${place}; ${plain}`
+}
 
 const labelOf = ({ modelId, ranking }: RankingQuality): string =>
   modelId === undefined ? ranking : `${modelId}, ${ranking}`
 
-const supersessionTable = (name: string, outcomes: ReadonlyArray<Outcome>): ReportTable => ({
-  title: `Facts that change: ${name}`,
-  columns: ["stored as", "namespace", "newest first", "stale gone", "both", "newest not stored", "cases"],
-  rows: outcomes.map((one) => [
-    one.way,
-    one.isTogether ? "all cases in one" : "one for each case",
-    one.newestFirst,
-    one.staleGone,
-    one.both,
-    one.notStored,
-    one.cases
-  ])
-})
+const supersessionTable = (all: ReadonlyArray<readonly [name: string, ReadonlyArray<Outcome>]>): ReportTable => {
+  const columns = all.flatMap(([name, rows]) =>
+    [false, true].map((together) => ({
+      together,
+      name,
+      rows: rows.filter(({ isTogether }) => isTogether === together)
+    }))
+  )
+  return {
+    title: "Facts that change: newest first, stale gone, both, of all cases",
+    columns: [
+      "stored as",
+      ...columns.map(({ name, together }) => `${name}, ${together ? "in one namespace" : "apart"}`)
+    ],
+    rows: [...new Set(all.flatMap(([, rows]) => rows.map(({ way }) => way)))].map((way) => [
+      way,
+      ...columns.map(({ rows }) => {
+        const one = rows.find((row) => row.way === way)
+        return one === undefined ? "" : `${one.newestFirst}, ${one.staleGone}, ${one.both} of ${one.cases}`
+      })
+    ]),
+    note: "Of most of these sentences rules make no memory."
+  }
+}
 
 const fusedRow = (quality: TurnQuality | undefined, modelId: string): RankingQuality | undefined =>
   quality?.rows.find((row) => row.modelId === modelId && row.ranking === "fused")

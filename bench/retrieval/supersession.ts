@@ -24,8 +24,6 @@ export interface Outcome {
   /** No hit is of the older statement. */
   readonly staleGone: number
   readonly both: number
-  /** Cases of which the newer statement left no memory (extraction may find nothing in a sentence). */
-  readonly notStored: number
   /** Questions whose first hit was another one. */
   readonly missed: ReadonlyArray<string>
 }
@@ -110,7 +108,6 @@ const play = async (
     newestFirst: count(({ isNewestFirst }) => isNewestFirst),
     staleGone: count(({ isStaleGone }) => isStaleGone),
     both: count(({ isNewestFirst, isStaleGone }) => isNewestFirst && isStaleGone),
-    notStored: newer.filter(({ size }) => size === 0).length,
     missed: judged.filter(({ isNewestFirst }) => !isNewestFirst).map(({ question }) => question)
   }
 }
