@@ -57,7 +57,7 @@ const progressUntil = async (server: TestServer, isReached: (now: Progress) => b
   for (;;) {
     const now = await progress(server)
     if (isReached(now)) return now
-    await new Promise((wake) => setTimeout(wake, 50))
+    await new Promise((wake) => setTimeout(wake, 20))
   }
 }
 
