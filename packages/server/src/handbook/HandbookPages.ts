@@ -32,6 +32,8 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("threat-model", "Threat model, and how to report a vulnerability", ".github/SECURITY.md"),
   page("benchmarks", "Benchmarks"),
   page("client", "TypeScript client", "packages/client/README.md"),
+  page("python", "Python client", "packages/python/README.md"),
+  page("python-adapters", "Python agent frameworks", "packages/python/docs/adapters.md"),
   page("command-line", "Command line", "packages/cli/README.md"),
   page("contract", "The contract of /v1", "packages/domain/README.md"),
   page("changes", "Changes", ".github/CHANGELOG.md"),
