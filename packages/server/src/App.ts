@@ -22,7 +22,7 @@ import { DataDirectory, demandInstallation, readLockNote, readOperatorToken } fr
 import { maxBodySize } from "./http/Middleware.ts"
 import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
-import { refusalHeaders } from "./http/refusalHeaders.ts"
+import { refusalHeaders } from "./http/CrossOrigin.ts"
 import { logRequest } from "./http/RequestLog.ts"
 import { routePattern } from "./http/Routes.ts"
 import { tracing } from "./http/Tracing.ts"

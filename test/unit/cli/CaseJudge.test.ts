@@ -1,7 +1,7 @@
 /** Judgement of cases: the rules that the authors of their regular expressions relied on. */
 import { describe, expect, it } from "vitest"
 import type { Case, CaseQuestion } from "@muniment/cli/evaluation/CaseFiles"
-import { foundOf, states, verdictOf } from "@muniment/cli/evaluation/CaseJudge"
+import { foundOf, states, verdictOf } from "@muniment/cli/evaluation/CasePlay"
 
 const question = (rest: Partial<CaseQuestion>): CaseQuestion => ({ q: "?", type: "fact", answer: ["harbour"], ...rest })
 const said = (answer: string) => ({ answer, grounded: true })

@@ -1,7 +1,6 @@
 /** What follows from a trial: whether to configure the model, with which settings; how results are counted. */
-import { adviceOf, type TriedModel } from "@muniment/cli/modelTrial/TrialAdvice"
+import { adviceOf, type TriedModel, type TrialResult, trialResult } from "@muniment/cli/modelTrial/TrialAdvice"
 import { trialConversations } from "@muniment/cli/modelTrial/TrialConversations"
-import { type TrialResult, trialResult } from "@muniment/cli/modelTrial/TrialResult"
 import { settingLine } from "@muniment/cli/modelTrial/LocalModelServers"
 import { describe, expect, it } from "vitest"
 

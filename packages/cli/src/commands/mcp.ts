@@ -14,8 +14,7 @@ import { MessageLines } from "../MessageLines.ts"
 import { pathFlag } from "../PathFlag.ts"
 import { setting } from "../Profiles.ts"
 import { optionalText } from "./flags.ts"
-import { mcpConfig } from "./mcpConfig.ts"
-import { endpointOf, mcpFlags, scopesOf } from "./mcpFlags.ts"
+import { mcpConfig, endpointOf, mcpFlags, scopesOf } from "./mcpConfig.ts"
 
 /** Requests under way at a time; others wait in the pipe. */
 const requestsMax = 16

@@ -10,7 +10,7 @@ import { conversationMessageKind } from "@muniment/domain/Memory"
 import { CommandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
 import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
-import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialResult.ts"
+import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialAdvice.ts"
 import { ask } from "./caller.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
 

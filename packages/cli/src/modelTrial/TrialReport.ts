@@ -3,8 +3,7 @@ import type { ServerAbilities } from "@muniment/models/llm/ServerAbilities"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
 import { settingLine } from "./LocalModelServers.ts"
-import { type TrialAdvice, totalsOf, type TriedModel } from "./TrialAdvice.ts"
-import type { TrialResult } from "./TrialResult.ts"
+import { type TrialAdvice, totalsOf, type TriedModel, type TrialResult } from "./TrialAdvice.ts"
 
 export const abilityLines = ({
   abilities,

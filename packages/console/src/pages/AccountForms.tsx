@@ -4,9 +4,8 @@ import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Account, type Key, madeBy, quotaNames, type ShownQuotas } from "../service/operator.ts"
 import { count } from "../service/words.ts"
-import { Confirm, Dialog } from "../ui/Dialog.tsx"
+import { Confirm, Dialog, Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
-import { Check, FormDialog, Input } from "../ui/FormDialog.tsx"
 import { Notice } from "../ui/Notice.tsx"
 
 interface Asked {

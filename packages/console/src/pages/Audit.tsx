@@ -7,8 +7,7 @@ import { change, linkTo, type Parameters, parameters } from "../service/route.ts
 import { session } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count, deletionText } from "../service/words.ts"
-import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
-import { Choice, Field } from "../ui/Field.tsx"
+import { Filters, givenPeriod, PeriodFields, Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Show } from "../ui/Notice.tsx"
 

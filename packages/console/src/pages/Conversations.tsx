@@ -4,14 +4,12 @@ import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
 import { countOfMemories, count, summary } from "../service/words.ts"
 import { Notice, Empty, Refused, Show } from "../ui/Notice.tsx"
-import { useHasNone, ValueList } from "../ui/ValueList.tsx"
+import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
 import { type Extracted, type ReadMessage, tryReading, allOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { FoundItem, RejectedItem } from "../ui/Readings.tsx"
 import { type Memory, systemList, systemNumber, systemText } from "../service/memories.ts"
 import { moment } from "../service/text.ts"
-import { ErasableHead } from "../ui/ErasableHead.tsx"
 
 export const Conversations = () => {
   const given = parameters.value
@@ -329,6 +327,48 @@ const Made = ({ isFoundAgain, memory }: { readonly memory: Memory; readonly isFo
       <span class="badge accent">{memory.kind}</span>
       {isFoundAgain === true && <span class="badge good">found again</span>}
       {!memory.context.isLatest && <span class="badge warn">superseded</span>}
+    </span>
+  </li>
+)
+
+type Found = Extracted["found"][number]
+type Rejected = Extracted["rejected"][number]
+
+const reasons: Readonly<Record<string, string>> = {
+  low_confidence: "not sure enough",
+  unsupported: "not said in the text",
+  malformed: "not readable",
+  instruction: "an instruction to the reader",
+  question: "a question",
+  hypothetical: "only imagined",
+  unknown_kind: "of a kind that is not there",
+  schema_validation_failed: "does not fit its schema",
+  unique_field_missing: "lacks what identifies it",
+  duplicate: "said already",
+  near_duplicate: "nearly said already",
+  too_many: "more than one reading may store"
+}
+
+/** Results of a reading of messages: what it found, what it left out, and why. */
+const FoundItem = ({ found }: { readonly found: Found }) => (
+  <li class="made found">
+    <span>{summary(found.data)}</span>
+    <span class="meta">
+      <span class="badge good">would be stored</span>
+      <span class="badge">{found.kind}</span>
+      <span>confidence {found.confidence.toFixed(2)}</span>
+      {found.when !== undefined && <span>{found.when.slice(0, 10)}</span>}
+    </span>
+  </li>
+)
+
+const RejectedItem = ({ rejected }: { readonly rejected: Rejected }) => (
+  <li class="made rejected">
+    <span>{rejected.data === undefined ? rejected.message : summary(rejected.data)}</span>
+    <span class="meta">
+      <span class="badge warn">{reasons[rejected.reason] ?? rejected.reason}</span>
+      {rejected.kind !== undefined && <span class="badge">{rejected.kind}</span>}
+      {rejected.data !== undefined && <span>{rejected.message}</span>}
     </span>
   </li>
 )

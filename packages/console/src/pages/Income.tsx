@@ -7,11 +7,9 @@ import { useLoad } from "../service/load.ts"
 import { accountsById, amount, checkLedger, dollars, purseName } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count } from "../service/words.ts"
-import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
-import { Choice } from "../ui/Field.tsx"
-import { GrowingTable, type Column } from "../ui/Table.tsx"
+import { Filters, givenPeriod, PeriodFields, Choice } from "../ui/Field.tsx"
+import { GrowingTable, type Column, SaveCsv } from "../ui/Table.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
-import { SaveCsv } from "../ui/SaveCsv.tsx"
 
 export const Income = () => {
   const given = parameters.value

@@ -9,12 +9,10 @@ import { change, parameters } from "../service/route.ts"
 import { account as chosenAccount } from "../service/session.ts"
 import { moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
-import { Filters, givenPeriod, PeriodFields } from "../ui/Filters.tsx"
-import { Field } from "../ui/Field.tsx"
-import { FormDialog, Input } from "../ui/FormDialog.tsx"
-import { GrowingTable, type Column } from "../ui/Table.tsx"
+import { Filters, givenPeriod, PeriodFields, Field } from "../ui/Field.tsx"
+import { FormDialog, Input } from "../ui/Dialog.tsx"
+import { GrowingTable, type Column, SaveCsv } from "../ui/Table.tsx"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
-import { SaveCsv } from "../ui/SaveCsv.tsx"
 
 type Entries = typeof Statement.Type
 

@@ -8,7 +8,7 @@ import { asApiError, useLoad } from "../service/load.ts"
 import { browserName, count } from "../service/words.ts"
 import { session } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
-import { FormDialog } from "../ui/FormDialog.tsx"
+import { FormDialog } from "../ui/Dialog.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 

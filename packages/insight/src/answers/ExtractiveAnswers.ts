@@ -5,16 +5,21 @@
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
 import { type AskedAt, questionDates, type TimeRange } from "@muniment/engine/ranking/QuestionDates"
-import { mayHaveChanged } from "./Changes.ts"
+import { mayChange, tellsChange, tellsEnd } from "@muniment/engine/ranking/AskedMatter"
+import { stopWords } from "@muniment/engine/text/Language"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { dateText, daysWritten, onlySpokenDate, spokenDates, withResolvedDates } from "./SpokenDate.ts"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
-import { byTime, type Quote, readQuotes, saidAt } from "./Quote.ts"
+import { byTime, type Quote, readQuotes, saidAt, asksOnly, messagesBehind, saidWith, speakerOf } from "./Quote.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import { type Question, readQuestion } from "./Question.ts"
-import { isOfPast, slotStated } from "./SlotValue.ts"
+import { isOfPast, slotStated, slotNouns } from "./SlotValue.ts"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
-import { dayMillis } from "@muniment/domain/CalendarDay"
+import { isWithdrawal } from "../speech/Mood.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
+import { hasPart, hasPlainForm, isPlain, type PartName } from "./AnswerPart.ts"
 
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
@@ -169,3 +174,141 @@ const namesDayIn = (quote: Quote, quotes: ReadonlyArray<Quote>, range: TimeRange
 /** At most: of a day, a month or a year, as it is written. */
 const lengthOf = (day: string): number =>
   (day.length === "2026-01-31".length ? 1 : day.length === "2026-01".length ? 31 : 366) * dayMillis
+
+/** Hits that are compared with a quote; of them, those that may change a thing without naming it. */
+const COMPARED_HITS = 40
+const FIRST_HITS = 10
+
+/**
+ * Decides whether what a quote says may have changed since: a newer message tells of a change of what may be the same
+ * thing, or says the same sort of value of it. Then the quote is no answer to a question about the present; the newer
+ * message is one by itself if it has what is asked for. When in doubt nothing is claimed.
+ *
+ * `quotes`: in the order of the search.
+ */
+const mayHaveChanged = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): boolean => {
+  const place = quotes.findIndex(({ memory }) => memory === quote.memory)
+  const [time, speaker, said] = [saidAt(quote, quotes), speakerOf(quote, quotes), saidWith(quote, quotes)]
+  return quotes.slice(0, COMPARED_HITS).some((other, at) => {
+    if (other.statement.speaker === undefined || asksOnly(other.text) || byTime(saidAt(other, quotes), time) <= 0)
+      return false
+    const isOfSpeaker = speakerOf(other, quotes) === speaker
+    if (isOfSpeaker && corrects(quote, other, quotes)) return true
+    if (!question.isOfPresent || isLasting(question)) return false
+    // What somebody said later of themselves leaves a yes or no open.
+    if (isOfSpeaker && question.part === "yesNo" && other.memory.relevance >= quote.memory.relevance / 2) return true
+    const isChange = isOfSpeaker
+      ? isRival(question, quote, other, at < place, at < FIRST_HITS)
+      : endsByName(question, other) || restates(question, quote, other)
+    return isChange && mayChange(question.text, said, other.statement.text)
+  })
+}
+
+/** Reasons, births and the like stay what they were. */
+const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || terms.some((term) => births.has(term))
+const lasting: ReadonlySet<PartName> = new Set(["reason"])
+const births: ReadonlySet<string> = new Set(tokenize("born birth birthday"))
+
+/** Messages between a statement and its correction: the listener's, and one of the speaker's own. */
+const CORRECTED_WITHIN = 3
+
+/** Directly behind the quote its speaker takes it back: "Sorry, 241 I mean", "Correction: Bergen", "Just kidding". */
+const corrects = (quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): boolean =>
+  (messagesBehind(quote, other, quotes) ?? Infinity) <= CORRECTED_WITHIN &&
+  (isWithdrawal(writtenOut(other.text)) ||
+    (MARKED.test(other.text) && other.text.split(/\s+/).length <= CORRECTION_WORDS_MAX))
+const CORRECTION_WORDS_MAX = 12
+const MARKED =
+  /^(?:(?:oh|oops|ah|um|ok|no),? )*(?:correction|sorry|wait|scrap|scratch|oops|no|nope|actually(?! yes)|make that|not|i meant?|i misspoke|rather)\b|\bi mean(?:t)?[.!]*$/i
+
+/** Another one says of whom is asked that a state of theirs is over: "Ana left Acme". */
+const endsByName = ({ names }: Question, other: Quote): boolean =>
+  other.clauses.some(
+    ({ isOver, subjectTerms, text }) =>
+      (isOver || tellsEnd(text)) && names.flat().some((term) => subjectTerms.has(term))
+  )
+
+const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolean, isNear: boolean): boolean => {
+  const ended = tellsEnd(other.text)
+  const isChange = tellsChange(other.text) || MOVED_IT.test(other.text)
+  const hasValue = saysValue(question, other)
+  if (question.counted.length > 0 && ONE_MORE.test(other.text)) return true
+  if (question.part === "contact" && OLD_ONE.test(other.text)) return true
+  if (sharesMatter(question, other) && (ended || (isChange && (hasValue || isFirst)))) return true
+  // The search puts a newer message first where it takes it for a later state.
+  if (isFirst && (hasPlainForm(question.part) ? hasValue || hasNamedPart(question, other) : isChange && ended))
+    return true
+  if (isNear && isChange && hasValue && !namesOther(question, quote, other)) return true
+  const names = namesIn(quote)
+  return other.clauses.some(({ isOver, predicate, subject, subjectTerms, terms, text }) => {
+    const isOwn = subject === "speaker" || subject === "open" || /\b(?:me|us)\b/i.test(predicate)
+    const hasEnded = isOver || tellsEnd(text) || IS_BEHIND.test(text)
+    // "Miso died", "we left Bergamo", "Acme went bankrupt"; of an own state also what is not named.
+    if (hasEnded && !terms.isDisjointFrom(names)) return true
+    const nouns = slotNouns(question.slot)
+    if (nouns.size > 0 && !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)) return true
+    if (!question.isOfAsker || (nouns.size === 0 && question.part !== "person" && question.part !== "name"))
+      return false
+    if (isOver && isOwn && !namesOther(question, quote, other)) return true
+    return !terms.isDisjointFrom(nouns) && (subject !== "owned" || !subjectTerms.isDisjointFrom(nouns))
+  })
+}
+
+/** "Our third was born", "we got another one", "that number is dead". */
+const ONE_MORE =
+  /\b(?:(?:my|our|an?|the) (?:second|third|fourth|fifth|sixth)|another(?: one)?|(?:one|two|three|a few) more)(?=\W*$| (?:is|was|has|will|came|comes|just|now|last|this|today|yesterday|\p{Ll}+ed)\b)|\bgave birth\b|\b(?:second|third|fourth|fifth) (?:cat|dog|child|kid|son|daughter|baby)\b/iu
+const OLD_ONE = /\b(?:that|this|old) (?:number|address|e?-?mail|phone)\b/i
+
+/** A verb that is not of the present, as its subject is one thing: "Acme went bankrupt". */
+const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
+
+/** "Rome is history", "bye Rome": of what has a name nothing else can be meant. */
+const IS_BEHIND =
+  /(?:\b(?:is|are)|['’]s) (?:now |all |just )?(?:history|behind (?:me|us)|over|done|finished|a memory|in the past)\b|\b(?:good ?bye|bye|farewell|so long)\b/i
+
+/** Moves what it does not name: "we pushed it to the 29th", "make that two". */
+const MOVED_IT =
+  /\bso (?:it|that|they)['’]?(?:s|re)\b|\b(?:push|do|doing|mov|chang|mak|made|put|shift|bring|brought|bump|rais|cut|extend|delay|postpon)\p{L}* (?:it|that|them|this)\b|\b(?:it|that|they)(?:['’](?:s|ll|re)| is| are| will be)?(?: \p{L}+){0,3} (?:now|instead|then|after all|from now on)\b/iu
+
+/** The sort of value that is asked for, in its plain form. */
+const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote): boolean =>
+  hasPlainForm(part)
+    ? isPlain(part, text, { topic, counted: [] })
+    : bareSorts.has(part) && hasPart(part, { ...statement, text, date: undefined }, new Set(terms))
+const bareSorts: ReadonlySet<PartName> = new Set(["contact", "detail"])
+
+/** A place or a person in any form. */
+const hasNamedPart = ({ part, terms }: Question, { statement, text }: Quote): boolean =>
+  namedSorts.has(part) && hasPart(part, { ...statement, text, date: undefined, subject: undefined }, new Set(terms))
+const namedSorts: ReadonlySet<PartName> = new Set(["place", "person", "name"])
+
+/** Whoever says it: of the same thing, or beside the value of the quote, another one. "The 20th is taken, now the 27th" */
+const restates = (question: Question, quote: Quote, other: Quote): boolean => {
+  const [before, after] = [valuesIn(quote), valuesIn(other)]
+  const isOfSame = sharesMatter(question, other) || !before.isDisjointFrom(after)
+  return isOfSame && tellsChange(other.text) && saysValue(question, other) && !after.isSubsetOf(before)
+}
+
+/** Numbers and days of the week. */
+const valuesIn = ({ text }: Quote): ReadonlySet<string> =>
+  new Set(text.toLowerCase().match(/\d+|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day/g))
+
+/** A word of what is asked about, other than who is asked about. */
+const sharesMatter = ({ names, topic }: Question, { terms }: Quote): boolean => {
+  const named = new Set(names.flat())
+  return topic.some((term) => !named.has(term) && terms.has(term))
+}
+
+const namesIn = ({ text }: Quote): ReadonlySet<string> =>
+  new Set(
+    [...text.matchAll(/(?<=[\p{L},] )\p{Lu}[\p{L}-]+/gu)]
+      .flatMap(([name]) => tokenize(name))
+      .filter((stem) => !stopWords.has(stem))
+  )
+
+/** It is about something of the speaker that neither the question nor the quote names. */
+const namesOther = (question: Question, quote: Quote, { text }: Quote): boolean => {
+  const known = new Set([...question.terms, ...quote.terms, ...slotNouns(question.slot)])
+  const owned = [...text.matchAll(/\b(?:my|our|his|her) (?:(?:old|new) )?(\p{L}+)/giu)]
+  return owned.length > 0 && !owned.some(([, word = ""]) => tokenize(word).some((term) => known.has(term)))
+}

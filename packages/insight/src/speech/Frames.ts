@@ -15,7 +15,7 @@ import {
   suppositionLeads,
   textNouns,
   textVerbs
-} from "./frameWords.ts"
+} from "./speechWords.ts"
 import { plainMarks } from "./WrittenOut.ts"
 
 export type FrameType = "code" | "quotation" | "dialogue" | "paste" | "draft" | "supposition" | "play"

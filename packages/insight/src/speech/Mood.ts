@@ -3,8 +3,8 @@
  * whether it denies. Sentences have their contractions written out (WrittenOut.ts). Where it is in doubt it is not stated.
  */
 import { oneOf } from "../text/OneOf.ts"
-import { textNouns } from "./frameWords.ts"
 import {
+  textNouns,
   endings,
   finiteForms,
   interjections,

@@ -45,7 +45,6 @@ import { tracing } from "../http/Tracing.ts"
 import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
 import { ClusterFront } from "./ClusterFront.ts"
 import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
-import { Parting } from "./Parting.ts"
 import { reportReady } from "./reportReady.ts"
 
 /** Between two looks who owns `control.db` while that is in doubt, and whether this node still does. */
@@ -373,3 +372,33 @@ const watchOwner = <A>(
     // What was known may still be right; a node that does not answer refuses.
     Effect.catch((fault) => Effect.logDebug("who serves the cluster cannot be asked", { reason: fault.message }))
   )
+
+/** Durations of the parts of a planned end, in one line of the log. Nothing is said of an end that has not begun. */
+class Parting {
+  readonly #sentence: string
+  #atMillis: number | undefined
+  readonly #parts: Record<string, number> = {}
+
+  constructor(sentence: string) {
+    this.#sentence = sentence
+  }
+
+  readonly begin = Effect.map(Clock.currentTimeMillis, (nowMillis) => void (this.#atMillis = nowMillis))
+
+  /** The end of a part that began with the end of the one before. */
+  mark(part: string): Effect.Effect<void> {
+    return Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+      if (this.#atMillis === undefined) return
+      this.#parts[part] = nowMillis - this.#atMillis
+      this.#atMillis = nowMillis
+    })
+  }
+
+  /** With the last part. */
+  end(part: string): Effect.Effect<void> {
+    return Effect.andThen(
+      this.mark(part),
+      Effect.suspend(() => (this.#atMillis === undefined ? Effect.void : Effect.logInfo(this.#sentence, this.#parts)))
+    )
+  }
+}

@@ -13,18 +13,17 @@ import type { MemoryFilter } from "@muniment/domain/Search"
 import type { ProfileTopic } from "@muniment/domain/Context"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { namesOf, type Person } from "@muniment/engine/people/People"
+import { namesOf, type Person, nobody } from "@muniment/engine/people/People"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { isUser, readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
-import { narrowed, sees, seesAgent } from "../identity/KeyScopes.ts"
+import { narrowed, sees, seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
-import { makePeople } from "../search/People.ts"
 import { makeSaidTimes } from "../search/SaidTimes.ts"
 
-/** Whose memory it is; without a subject those that have none. */
+/** Whose memories; without a subject those that have none, and the people of the only subject that there is. */
 export interface SubjectScope {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
@@ -77,6 +76,23 @@ export const makeSubjectFacts = Effect.gen(function* () {
     saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
       parts.saidTimes(caller.account.id, memories)
   }
+})
+
+/**
+ * Who is who for a caller, by agent and subject: the user's name and aliases, and others with what they are to whom.
+ * The one place that decides who the user is; a search, readings by models and answers take it from here.
+ *
+ * Finds the people of the caller's own agents. Fails as a search does.
+ */
+const makePeople = Effect.gen(function* () {
+  const directory = yield* NamespaceDirectory
+  const searcher = yield* MemorySearch
+  return Effect.fn("People.of")(function* (caller: Identity, { agentId, asOf, subjectId }: SubjectScope) {
+    const own = directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
+    const parts = visibleParts(caller)
+    if (own.length === 0) return nobody
+    return yield* searcher.people(own, { filter: { asOf, subjectId }, scopeOf: () => parts })
+  })
 })
 
 const makeParts = Effect.all({

@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs"
 import { Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { handbookPath } from "../handbook/HandbookPages.ts"
+import { handbookPath, handbookPagePath, handbookPages } from "../handbook/HandbookPages.ts"
 import { consolePath } from "../paths.ts"
 
 const contentSecurityPolicy = [
@@ -76,3 +76,65 @@ export const docsRoutes = (hasConsole: boolean) =>
       HttpServerResponse.text(file("page.css"), { contentType: "text/css; charset=utf-8" })
     )
   )
+
+/** `/llms.txt`: what an agent needs to know to use the service, in one short page. */
+export const llmsText = `# Muniment
+
+> Long-term memory for software agents: typed memories, stored durably, searched by meaning and by filters.
+
+All calls go below /v1 and carry the header "Authorization: Bearer <API key>". Bodies are JSON.
+Successful answers have "success": true; failures have "success": false, "error" (text) and "code".
+
+## Store
+
+POST /v1/memories
+{"agentId": "assistant", "memories": [{"kind": "factual_memory", "data": {"subject": "Alice", "fact": "Alice lives in Seattle"}}]}
+
+Kinds without registration: factual_memory {subject, fact}, preference_memory {subject, preferenceType:
+likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, eventDate}, instruction_memory {text}
+(what the user wants of you from now on). Others: POST /v1/schemas
+{"name", "description", "schema" (a JSON Schema as a string), "uniqueOn" (optional)}; a new memory supersedes the
+older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" or
+"expiresAt" (milliseconds) lets a memory expire, "tags": ["travel"] sorts it. Send an Idempotency-Key header with writes that you may repeat.
+
+Or let the service read a conversation: {"agentId", "subjectId", "threadId", "conversation": [{"id", "role": "user" |
+"assistant" | "system" | "tool", "content"}], "conversationDate": "YYYY-MM-DD",
+"timeZone" (IANA, of times without an offset), "instructions" (what a language model is to look for and to leave
+out)}. Messages are taken as model APIs have
+them: parts, tool calls and results, "content": null. Send the whole window each time: messages that
+were processed are skipped. "rejected" lists what was found and not stored, with the reason.
+
+## Before you answer
+
+POST /v1/context {"agentId", "subjectId", "query": the user's message, or "messages": the last turns}
+gives "text" for your prompt, within "maxTokens" (1,500): who the user is, standing instructions to follow, what changed,
+what is planned, and what was said that bears on the message. GET /v1/subjects/{id}/profile: what is known, by topic.
+
+## Find
+
+GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
+Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), data (JSON: values of fields),
+eventDateFrom, eventDateTo,
+includeSuperseded, minRelevance (0..1), limit (1..100). "timeZone" (IANA) and "now" (ISO date-time) say what
+"yesterday" in a query means. The answer has "memories", best first, each
+with quality.relevance (0..1).
+mode=answer quotes what answers, with citations ("grounded": false when nothing is known: see "hits"); mode=map gives topics.
+POST /v1/memories/search takes the same as a JSON body, for long queries. POST /v1/memories/batch/search takes up to 10.
+
+## Change and remove
+
+GET, PATCH {"tags", "expiresAt"} and DELETE /v1/memories/{id}; POST /v1/memories/batch/update and
+/v1/memories/batch/delete for many ("dryRun": true only counts). To forget a memory with its older versions, give
+versions=all; otherwise "revived" names the one that is the latest again. GET /v1/memories lists in pages.
+
+## As tools
+
+The same as Model Context Protocol, streamable HTTP with the same credentials: /mcp. Tools: memory_context, memory_search,
+memory_create, memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> for every kind.
+
+## More
+
+MCP endpoint (streamable HTTP): /mcp. OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
+Pages:
+${handbookPages.map((page) => `- [${page.title}](${handbookPagePath(page)})`).join("\n")}
+`

@@ -27,11 +27,11 @@ import {
   rejection,
   type ExtractionScope,
   type ValidCandidate,
-  type VersionPlace
+  type VersionPlace,
+  meaningOf
 } from "./CandidateJudge.ts"
 import { isOfTool, turnOf, type KeyedMessage } from "./ConversationMessages.ts"
 import { saidLater } from "./KnownMemories.ts"
-import { meaningOf } from "./SameMeaning.ts"
 
 /** Memories that a new one is compared with. */
 const comparedMax = 5

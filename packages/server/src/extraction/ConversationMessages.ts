@@ -6,7 +6,9 @@
  * id, reading for other kinds is another reading.
  */
 import type { MessageRole } from "@muniment/domain/Conversation"
+import type { MemoryVersion } from "@muniment/domain/Memory"
 import { speakersTime } from "@muniment/engine/text/SpokenDates"
+import type { PendingMessage } from "@muniment/engine/store/Conversations"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { PlainMessage } from "./PlainMessages.ts"
@@ -79,4 +81,32 @@ export const neighbourTexts = (
   const places = new Set(sources.toSorted((left, right) => left - right))
   for (let distance = 1; distance <= neighboursPerSide; distance++) places.add(first - distance).add(last + distance)
   return Array.from(places).flatMap((place) => turns[place]?.content || [])
+}
+
+/**
+ * Messages as a reader finds them in the store.
+ *
+ * When it was said, milliseconds.
+ */
+export const saidAt = ({ createdAt, when }: MemoryVersion): number =>
+  when === undefined ? createdAt : Date.parse(when)
+
+/** `isAgain`: beside messages of other days, so that each needs a time. */
+export const storedMessage = (
+  memory: MemoryVersion,
+  { key, readKey }: PendingMessage,
+  isAgain: boolean
+): KeyedMessage => {
+  const { data, sources, when } = memory
+  const { name, role, text } = data
+  const sentAt = data["sentAt"] ?? (isAgain ? when : undefined)
+  return {
+    role: role === "assistant" || role === "tool" ? role : "user",
+    content: String(text),
+    ...(typeof name === "string" && { name }),
+    ...(typeof sentAt === "string" && { sentAt }),
+    id: sources?.[0]?.id,
+    key,
+    readKey
+  }
 }

@@ -14,7 +14,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { readingKey, type RequestReadings } from "./RequestReadings.ts"
-import { saidAt, storedMessage } from "./StoredMessage.ts"
+import { saidAt, storedMessage } from "./ConversationMessages.ts"
 import { ReadingFailed, type ThreadReading } from "./ThreadReading.ts"
 
 /** What stays pending in a namespace. */

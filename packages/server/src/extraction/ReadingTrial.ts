@@ -9,14 +9,12 @@ import type { ExtractedMemories, ExtractMemories } from "@muniment/domain/Memory
 import { todayIn } from "@muniment/engine/text/SpokenDates"
 import { type ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
-import { KnownKinds } from "../memories/KnownKinds.ts"
+import { KnownKinds, candidateKinds } from "../memories/KnownKinds.ts"
 import { idsOfSources, judgeCandidates, rejection } from "./CandidateJudge.ts"
-import { candidateKinds } from "./candidateKinds.ts"
 import { keyedMessages, turnOf } from "./ConversationMessages.ts"
-import { extractInTime, refused } from "./extractInTime.ts"
+import { extractInTime, refused, readBoth } from "./extractInTime.ts"
 import { plainConversation } from "./PlainMessages.ts"
 import { told } from "./ThreadReading.ts"
-import { readBoth } from "./readBoth.ts"
 
 export type ReadingTrial = (
   call: PricedCall,

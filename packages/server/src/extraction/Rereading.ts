@@ -25,10 +25,9 @@ import { contextTurnsMax, cutInWindows } from "@muniment/insight/prompts/Convers
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
-import { turnOf } from "./ConversationMessages.ts"
+import { turnOf, saidAt, storedMessage } from "./ConversationMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
 import type { RequestReadings } from "./RequestReadings.ts"
-import { saidAt, storedMessage } from "./StoredMessage.ts"
 import { atOnceMark, leftOutMark } from "./ThreadReading.ts"
 
 export interface RereadQuery {

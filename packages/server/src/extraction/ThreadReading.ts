@@ -27,9 +27,8 @@ import { memoryEntry } from "../memories/MemoryViews.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"
 import { type CandidateStore, makeCandidateStore } from "./CandidateStore.ts"
 import { isOfTool, type KeyedMessage, turnOf } from "./ConversationMessages.ts"
-import { extractInTime, refused } from "./extractInTime.ts"
+import { extractInTime, refused, readBoth } from "./extractInTime.ts"
 import { type KnownMemories, makeKnownMemories } from "./KnownMemories.ts"
-import { readBoth } from "./readBoth.ts"
 
 export interface Reading<E> {
   readonly account: string

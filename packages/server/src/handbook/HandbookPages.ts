@@ -47,3 +47,17 @@ export const handbookPagePath = ({ name }: HandbookPage): `/${string}` => `${han
 
 /** Paths of the index and of every page. */
 export const handbookPaths: ReadonlyArray<string> = [handbookPath, ...handbookPages.map(handbookPagePath)]
+
+const entities = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&#39;"]
+])
+
+/**
+ * Text as HTML that shows it, also within an attribute in double or single quotes. Apart from the rendering of Markdown,
+ * so that a start does not load its library.
+ */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities.get(character)!)

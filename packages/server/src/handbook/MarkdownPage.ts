@@ -6,8 +6,7 @@
  */
 import { posix } from "node:path"
 import { marked, Marked, type Tokens } from "marked"
-import { escapeHtml } from "./escapeHtml.ts"
-import { handbookPagePath, handbookPages } from "./HandbookPages.ts"
+import { escapeHtml, handbookPagePath, handbookPages } from "./HandbookPages.ts"
 
 /** `file` is where the text stands in the repository: its links are relative to that. */
 export const renderMarkdown = (markdown: string, file: string): string =>

@@ -5,6 +5,8 @@
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { mcpPath, pathOf } from "../paths.ts"
+import type { RequestHead } from "../admission/Refusals.ts"
+import { requestIdOf } from "./Envelope.ts"
 
 const exposedHeaders = [
   "etag",
@@ -53,3 +55,11 @@ export const crossOriginHeaders = (
         "access-control-expose-headers": exposedHeaders.join(","),
         vary: "Origin"
       }
+
+/** Headers of refusals, which are written outside of the router: the request's id, and what web pages need. */
+export const refusalHeaders =
+  (corsOrigins: ReadonlyArray<string>) =>
+  ({ headers, url = "" }: RequestHead, randomUUID: () => string): Readonly<Record<string, string>> => ({
+    "x-request-id": requestIdOf(headers["x-request-id"], randomUUID),
+    ...crossOriginHeaders(corsOrigins, headers.origin, pathOf(url))
+  })

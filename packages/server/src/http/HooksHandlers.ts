@@ -5,12 +5,14 @@
 import { Effect, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpApiBuilder } from "effect/http-api"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { type Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookState } from "@muniment/domain/Webhooks"
+import type { EventsQuery } from "@muniment/domain/Events"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import type { HookPlace } from "@muniment/control/webhooks/HookRows"
@@ -20,6 +22,7 @@ import { AccountEvents } from "../events/AccountEvents.ts"
 import { requireWholeAccount, unboundCaller } from "../identity/KeyScopes.ts"
 import { HookDeliveries, switchedOff } from "../webhooks/HookDeliveries.ts"
 import { type HookReach, hookSecretBytes, hookSecretText, isHookUrl } from "../webhooks/WebhookSettings.ts"
+import { EventStreams } from "../events/EventStreams.ts"
 
 export const hooksHandlers = (reach: HookReach) =>
   HttpApiBuilder.group(
@@ -162,3 +165,32 @@ const requireUrl = (reach: HookReach, url: string): Effect.Effect<void, InvalidR
       : "`url` must be an http or https URL without credentials or fragment"
   return Effect.fail(new InvalidRequest({ code: "invalid_request", error }))
 }
+
+/** GET /events (contract: Events): a page, or a stream for those who accept one. */
+export const eventsHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "events",
+  Effect.fnUntraced(function* (handlers) {
+    const events = yield* AccountEvents
+    const streams = yield* EventStreams
+
+    const page = Effect.fnUntraced(function* (query: EventsQuery) {
+      const reader = yield* events.open(yield* Caller, query)
+      const batch = yield* reader.read(query.limit ?? Limits.eventsPageDefault, Effect.fail)
+      return HttpServerResponse.jsonUnsafe({ success: true, ...batch, nextCursor: reader.cursor })
+    })
+
+    const stream = Effect.fnUntraced(function* (query: EventsQuery) {
+      const caller = yield* Caller
+      const last = (yield* HttpServerRequest.HttpServerRequest).headers["last-event-id"]
+      const reader = yield* events.open(caller, last === undefined ? query : { ...query, cursor: last })
+      return yield* streams.answer(caller, reader)
+    })
+
+    return handlers.handleRaw("events", ({ query, request }) =>
+      acceptsStream(request.headers["accept"]) ? stream(query) : page(query)
+    )
+  })
+)
+
+const acceptsStream = (accept = ""): boolean => /(?:^|,)\s*text\/event-stream\b/i.test(accept)

@@ -19,9 +19,11 @@ import { etagOf, ifMatchOf } from "../memories/IfMatch.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { historyView, memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
-import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
-import { listCursor } from "./Cursor.ts"
+import { facetQuery, searchBatch, filterOf, searchQuery, asOfIn } from "../search/SearchQuery.ts"
+import { listCursor, agentsCursor } from "./Cursor.ts"
 import { noted, notedOne } from "./RequestLog.ts"
+import { MemoryContext } from "../context/MemoryContext.ts"
+import { Subjects } from "../context/Subjects.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -162,3 +164,41 @@ const answered = <Name extends HttpApiEndpoint.Identifier<Endpoints>>(
   body: HttpApiEndpoint.SuccessWithIdentifier<Endpoints, Name>
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(JSON.stringify(body), { contentType: "application/json" })
+
+/** Endpoints of what an agent is handed (contract: Context): decode, one call of a service, encode. */
+export const contextHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "context",
+  Effect.fnUntraced(function* (handlers) {
+    const contexts = yield* MemoryContext
+    const subjects = yield* Subjects
+    return handlers.handleAll({
+      context: Effect.fnUntraced(function* ({ headers, payload }) {
+        const made = yield* contexts.context(yield* CurrentCall, payload, headers["x-grants"])
+        return { success: true as const, ...made }
+      }),
+      subjects: Effect.fnUntraced(function* ({ query: { agentId, contains, cursor, limit } }) {
+        const { next, ...page } = yield* subjects.list(yield* CurrentCall, {
+          agentId,
+          contains,
+          limit: limit ?? Limits.listPageDefault,
+          after: cursor === undefined ? undefined : (yield* agentsCursor.decode(cursor)).after
+        })
+        return {
+          success: true as const,
+          ...page,
+          ...(next !== undefined && { nextCursor: agentsCursor.encode({ after: next }) })
+        }
+      }),
+      profile: Effect.fnUntraced(function* ({ params, query: { agentId, asOf, timeZone } }) {
+        const known = yield* subjects.profile(yield* CurrentCall, {
+          subjectId: params.id,
+          agentId,
+          timeZone,
+          asOf: asOf === undefined ? undefined : asOfIn(asOf)
+        })
+        return { success: true as const, ...known }
+      })
+    })
+  })
+)

@@ -1,6 +1,6 @@
 /**
  * Gauges of `/metrics`: state of the process, of namespaces and of payments. Requests are counted in `Envelope.ts`,
- * charges in `credits/ChargedCalls.ts`, waiting and refused requests in `admission/AdmissionMetrics.ts`, the stages of
+ * charges in `credits/ChargedCalls.ts`, refused requests in `admission/Refusals.ts`, the stages of
  * a search in the engine.
  */
 import { statfsSync } from "node:fs"
@@ -11,12 +11,12 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { Books } from "@muniment/control/credits/Books"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
-import { JobClock } from "../jobs/JobClock.ts"
-import { Scrubber } from "../jobs/Scrubber.ts"
-import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import { Embedder } from "@muniment/models/Embedder"
 import type { Payments } from "@muniment/payments/Payments"
+import { JobClock } from "../jobs/JobClock.ts"
+import { Scrubber } from "../jobs/Scrubber.ts"
+import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { StorageUse } from "../memories/StorageUse.ts"
 import { HookDeliveries } from "../webhooks/HookDeliveries.ts"
@@ -24,8 +24,7 @@ import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
-import { type Admission } from "../admission/Admission.ts"
-import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
+import { Admission } from "../admission/Admission.ts"
 import { countRequests } from "./Envelope.ts"
 import { LoopDelay } from "./LoopDelay.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
@@ -265,4 +264,57 @@ const refreshWebhooks = Effect.gen(function* () {
   yield* Metric.update(hooksPending, ofAccounts.pending)
   yield* Metric.update(hooksAge, ofAccounts.oldestSeconds)
   yield* Metric.update(hooksFailed, ofAccounts.failed)
+})
+
+const inWork = Metric.gauge("admission_in_work", { description: "Requests in work, by kind of work." })
+const inWorkMax = Metric.gauge("admission_in_work_limit", {
+  description: "Requests that may be in work at once, by kind; follows the measured time in work."
+})
+const waiting = Metric.gauge("admission_waiting", { description: "Requests that wait for their turn, by kind." })
+const wait = Metric.gauge("admission_wait_seconds", {
+  description: "Expected wait of an account that has nothing waiting, by kind."
+})
+const refused = Metric.counter("admission_refused_total", {
+  description: "Requests answered 429 or 503 before any work, by kind and bound.",
+  incremental: true
+})
+const bodyBytes = Metric.gauge("admission_body_bytes", { description: "Bytes of bodies received or being received." })
+const answerBytes = Metric.gauge("admission_answer_bytes", {
+  description: "Bytes of answers that their callers have not taken."
+})
+const answersCut = Metric.gauge("admission_answers_cut", {
+  description: "Answers cut off since the start: they were not taken in time, or took too much room."
+})
+
+/** Counted at the last reading; the counter takes what has come since. */
+const counted = new WeakMap<object, Map<string, number>>()
+
+/**
+ * Admission in `/metrics`.
+ *
+ * Brings them up to date. `countRequests` counts refused ones among all requests.
+ */
+const refreshAdmission = Effect.fnUntraced(function* (
+  countRequests: (route: string, status: number, count: number) => Effect.Effect<void>
+): Effect.fn.Return<void, never, Admission> {
+  const gate = yield* Admission
+  const { lanes, refused: refusals, ...state } = gate.state
+  for (const [work, lane] of lanes) {
+    yield* Metric.update(Metric.withAttributes(inWork, { work }), lane.inWork)
+    yield* Metric.update(Metric.withAttributes(inWorkMax, { work }), lane.limit)
+    yield* Metric.update(Metric.withAttributes(waiting, { work }), lane.waiting)
+    yield* Metric.update(Metric.withAttributes(wait, { work }), lane.waitMillis / 1_000)
+  }
+  yield* Metric.update(bodyBytes, state.bodyBytes)
+  yield* Metric.update(answerBytes, state.answerBytes)
+  yield* Metric.update(answersCut, state.answersCut)
+  const before = counted.get(gate) ?? new Map<string, number>()
+  counted.set(gate, before)
+  for (const { bound, count, route, status, work } of refusals) {
+    const key = `${work} ${bound} ${status} ${route}`
+    const since = count - (before.get(key) ?? 0)
+    yield* Metric.update(Metric.withAttributes(refused, { work, bound }), since)
+    yield* countRequests(route, status, since)
+    before.set(key, count)
+  }
 })

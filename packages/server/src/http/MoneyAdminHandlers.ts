@@ -24,7 +24,8 @@ import { originOf } from "../credits/PaymentCarrier.ts"
 import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
 import { RefundDesk } from "../credits/RefundDesk.ts"
 import { JobClock } from "../jobs/JobClock.ts"
-import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
+import { nextRunMillis } from "../jobs/JobClock.ts"
+import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 
 const paymentsShownDefault = 100

@@ -15,10 +15,9 @@ import { Embedder } from "@muniment/models/Embedder"
 import { JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
-import { docsRoutes } from "../docs/DocsRoutes.ts"
+import { docsRoutes, llmsText } from "../docs/DocsRoutes.ts"
 import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
-import { llmsText } from "./llmsText.ts"
 import { ProcessGauges } from "./Metrics.ts"
 
 const live = HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "live" }))

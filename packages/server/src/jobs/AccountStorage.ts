@@ -24,7 +24,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { JobLog, type PurgeMark } from "@muniment/control/jobs/JobLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import type { RunFacts } from "@muniment/control/credits/StorageCharges"
-import { momentOf, nextRunMillis } from "./JobDays.ts"
+import { momentOf, nextRunMillis } from "./JobClock.ts"
 
 /** Report of one account on one day. */
 export type AccountDay = JobReport["days"][number]["accounts"][number]

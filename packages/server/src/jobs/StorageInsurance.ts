@@ -27,10 +27,7 @@ import {
   type PurgeNotice,
   type Rehearsed
 } from "./AccountStorage.ts"
-import { clockStepText, JobClock } from "./JobClock.ts"
-import { dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
-
-export { nextRunMillis } from "./JobDays.ts"
+import { clockStepText, JobClock, dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobClock.ts"
 
 /** The last time that a date can hold (ECMA-262, section 21.4.1.1); a large balance insures few memories beyond it. */
 const lastMillis = 8.64e15

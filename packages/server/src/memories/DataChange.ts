@@ -17,6 +17,9 @@ import {
 } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
 import { Prices } from "@muniment/domain/Plans"
+import type { Identity } from "@muniment/domain/Identity"
+import { type GivenFeedback, withFeedback } from "@muniment/domain/Feedback"
+import { Limits } from "@muniment/domain/Limits"
 import { versionTag } from "@muniment/engine/namespace/versionTag"
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
@@ -27,7 +30,6 @@ import type { KnownKinds } from "./KnownKinds.ts"
 import type { MemoryIds } from "./MemoryIds.ts"
 import { contentKey, eventTime, schemasOf, uniqueKey, validMemories } from "./MemoryPreparation.ts"
 import type { TextEmbedding } from "./TextEmbedding.ts"
-import { byOf } from "./byOf.ts"
 import { type IfMatch, versionMismatch } from "./IfMatch.ts"
 
 interface Parts {
@@ -163,6 +165,46 @@ const otherKey = Effect.suspend(() =>
     new InvalidRequest({
       code: "invalid_request",
       error: "the data has other values of `uniqueOn`: that is another memory, store it as one"
+    })
+  )
+)
+
+/** Who a version or feedback is by, as it is kept with it: the operator, a key or a wallet. */
+export const byOf = ({ isOperator, keyId, walletAddress }: Identity): { readonly by?: string } => {
+  const by = isOperator === true ? "operator" : (keyId ?? walletAddress)
+  return by === undefined ? {} : { by }
+}
+
+interface Held {
+  readonly key: NamespaceKey
+  readonly found: MemoryVersion | undefined
+}
+
+interface AskedFeedback {
+  readonly id: string
+  readonly given: GivenFeedback
+}
+
+/** Feedback on a memory (contract: Memories, Feedback), kept with it in one commit. */
+export const keepFeedback = traced("MemoryService.giveFeedback")(function* (
+  { host }: { readonly host: NamespaceHost["Service"] },
+  call: PricedCall,
+  { found, key }: Held,
+  { given: { query, useful }, id }: AskedFeedback
+) {
+  const at = yield* Clock.currentTimeMillis
+  const feedback = { useful, ...(query !== undefined && { query: query.trim() }), at, ...byOf(call.caller) }
+  if (withFeedback(found?.feedback, feedback) === undefined) return yield* tooMuch
+  yield* call.reserve({ changes: [key.agentId] })
+  const memory = yield* host.ask(key, { _tag: "GiveFeedback", id, feedback, idempotency: call.token })
+  return memory ?? (yield* tooMuch)
+})
+
+const tooMuch = Effect.suspend(() =>
+  Effect.fail(
+    new InvalidRequest({
+      code: "limit_exceeded",
+      error: `a memory keeps feedback on ${Limits.feedbackPerMemoryMax} queries: nothing was kept; feedback on one of them is replaced`
     })
   )
 )

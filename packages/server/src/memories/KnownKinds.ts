@@ -5,6 +5,8 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { traced } from "@muniment/domain/traced"
+import { InvalidRequest } from "@muniment/domain/Errors"
+import type { CreateMemories } from "@muniment/domain/Memory"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { builtinKinds, factKinds } from "@muniment/schemas/BuiltinKinds"
 import { checkSchema } from "@muniment/schemas/SchemaValidator"
@@ -65,3 +67,20 @@ export class KnownKinds extends Context.Service<
 /** A kind whose schema says so is stored by programs alone: `"x-tool": false`. */
 export const hasTool = ({ schema }: MemorySchema): boolean =>
   !schema.includes('"x-tool"') || JSON.parse(schema)["x-tool"] !== false
+
+/** The kinds that a conversation is read for: those that it names, else all that the account has and the built-in ones. */
+export const candidateKinds = Effect.fnUntraced(function* (
+  account: string,
+  { schemas: names }: Pick<CreateMemories, "schemas">,
+  kinds: KnownKinds["Service"]
+) {
+  if (names === undefined) return new Map((yield* kinds.extractable(account)).map((schema) => [schema.name, schema]))
+  const found = yield* kinds.lookup(account, names)
+  const details = names.flatMap((name, at) =>
+    found.has(name) ? [] : [{ path: `/schemas/${at}`, message: `"${name}" is neither registered nor built in` }]
+  )
+  if (details.length > 0) {
+    return yield* new InvalidRequest({ code: "unknown_schema", error: "`schemas` names an unknown schema", details })
+  }
+  return found
+})

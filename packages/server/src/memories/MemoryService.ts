@@ -63,13 +63,11 @@ import {
   uniqueKey,
   validMemories
 } from "./MemoryPreparation.ts"
-import { changeData, restoreVersion } from "./DataChange.ts"
+import { changeData, restoreVersion, keepFeedback } from "./DataChange.ts"
 import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
-import { keepFeedback } from "./keepFeedback.ts"
-import { holderOf, holderOfVersion } from "./MemoryHolder.ts"
+import { holderOf, holderOfVersion, historyOf, latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
-import { historyOf, latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | PayloadTooLarge | ChargeFailure

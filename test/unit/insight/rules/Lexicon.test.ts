@@ -44,9 +44,7 @@ import {
   speechVerbs,
   suppositionLeads,
   textNouns,
-  textVerbs
-} from "@muniment/insight/speech/frameWords"
-import {
+  textVerbs,
   endings,
   finiteForms,
   interjections,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { dayOf } from "@muniment/domain/CalendarDay"
-import { dayAfter, dueDays, lastDueDay, momentOf, nextRunMillis } from "@muniment/server/jobs/JobDays"
+import { dayAfter, dueDays, lastDueDay, momentOf, nextRunMillis } from "@muniment/server/jobs/JobClock"
 
 const at = (text: string) => Date.parse(`${text}Z`)
 
