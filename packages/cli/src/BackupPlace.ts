@@ -5,8 +5,7 @@ import { BackupStore } from "@muniment/backup/BackupStore"
 import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/Sealing"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"
-import { pathFlag } from "./PathFlag.ts"
-import { warnIfOthersRead } from "./InputFile.ts"
+import { pathFlag, warnIfOthersRead } from "./InputFile.ts"
 
 const placeText =
   "a directory, or s3://bucket/prefix with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL"

@@ -4,6 +4,7 @@
  */
 import { Effect, FileSystem, Stdio, Stream, Console } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
+import { Argument, Flag } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
 
@@ -60,3 +61,13 @@ export const warnIfOthersRead = Effect.fnUntraced(function* (path: string) {
   if ((mode & othersMask) === 0) return
   yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
 })
+
+const isNamed = (path: string): boolean => path !== ""
+const expected = (): string => "a name that is not empty"
+
+/** Flags and arguments that name a file or a folder: an empty name, as an unset variable of a shell leaves it, is refused. */
+export const pathFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.filter(isNamed, expected))
+
+export const pathArgument = (name: string, description: string) =>
+  Argument.String(name).pipe(Argument.withDescription(description), Argument.filter(isNamed, expected))

@@ -8,7 +8,7 @@ import { Plan } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { QuotaTier } from "@muniment/domain/Quotas"
-import { table, timeText } from "../Table.ts"
+import { table, timeText } from "../ShownText.ts"
 import { flags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

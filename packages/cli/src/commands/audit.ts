@@ -1,7 +1,7 @@
 /** `muniment audit`: what operators did, newest first. Changes only; the log cannot be changed. */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { table, timeText } from "../Table.ts"
+import { table, timeText } from "../ShownText.ts"
 import { flags, logFlags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -19,7 +19,7 @@ import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { serviceIsRunning } from "../ServiceUrl.ts"
-import { table, timeText } from "../Table.ts"
+import { table, timeText } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 import { withOperator, type Operator } from "./operator.ts"
 

@@ -3,7 +3,7 @@ import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import type { ClusterStatus } from "@muniment/cluster/nodes/clusterStatus"
 import { withStartFailure } from "../StartFailure.ts"
-import { table } from "../Table.ts"
+import { table } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 
 const status = Command.make(

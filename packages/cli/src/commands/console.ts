@@ -2,8 +2,7 @@
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { demandService } from "../ServiceUrl.ts"
-import { shownText } from "../ShownText.ts"
-import { table, timeText } from "../Table.ts"
+import { shownText, table, timeText } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -2,8 +2,7 @@
 import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Consolidation, ConsolidationRun } from "@muniment/domain/api/ConsolidationAdminApi"
-import { shownText } from "../ShownText.ts"
-import { table, timeText } from "../Table.ts"
+import { shownText, table, timeText } from "../ShownText.ts"
 import { flags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -12,7 +12,7 @@ import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
 import { localModelServers, turningOn } from "../modelTrial/LocalModelServers.ts"
 import { demandService } from "../ServiceUrl.ts"
-import { table } from "../Table.ts"
+import { table } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
 

@@ -10,11 +10,11 @@ import { readCases } from "../evaluation/CaseFiles.ts"
 import type { Configuration } from "../evaluation/CasePlay.ts"
 import { reportOf, totalsTable } from "../evaluation/EvalReport.ts"
 import { evaluate, stepsOf } from "../evaluation/evaluate.ts"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 import { setting } from "../Profiles.ts"
 import { makeProgress } from "../Progress.ts"
 import { originOf, servicePlace } from "../ServiceUrl.ts"
-import { table } from "../Table.ts"
+import { table } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 
 /** A local model may take minutes to read a window. */

@@ -2,7 +2,7 @@
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 
 /** A text that may be left out. */
 export const optionalText = (name: string, description: string) =>

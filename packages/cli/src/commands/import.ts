@@ -18,7 +18,7 @@ import {
   type RecognisedFiles,
   recogniseFormat
 } from "../importers/readForeign.ts"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 import { makeProgress } from "../Progress.ts"
 import { flags, optionalText } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"

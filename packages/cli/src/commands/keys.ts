@@ -8,7 +8,7 @@ import type { KeyRecord } from "@muniment/domain/api/AdminApi"
 import { flags, callerFlags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 import { ask, callerHere } from "./caller.ts"
-import { table, timeText } from "../Table.ts"
+import { table, timeText } from "../ShownText.ts"
 
 /** Restrict a new key. */
 const restrictionFlags = {

@@ -4,7 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import type { LedgerReport } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
-import { table } from "../Table.ts"
+import { table } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -2,7 +2,7 @@
 import { Console, Effect, Option, Redacted, References } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 import { makeProgress } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"

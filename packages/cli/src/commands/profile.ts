@@ -4,8 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readProfiles, setting, writeProfiles } from "../Profiles.ts"
 import { originOf } from "../ServiceUrl.ts"
-import { shownText } from "../ShownText.ts"
-import { table } from "../Table.ts"
+import { shownText, table } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 
 const name = Argument.String("name")

@@ -1,7 +1,7 @@
 /** `muniment requests`: calls of accounts, newest first: who, which operation, how it ended; never what was said. */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { table, timeText } from "../Table.ts"
+import { table, timeText } from "../ShownText.ts"
 import { flags, logFlags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -6,7 +6,7 @@ import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { RereadAccount } from "@muniment/domain/api/AdminApi"
 import { agreement } from "../Agreement.ts"
-import { table } from "../Table.ts"
+import { table } from "../ShownText.ts"
 import { flags, optionalText, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -6,11 +6,11 @@ import { backupAt, momentOf, restoreBackup, type RestoreOptions, whyMissing } fr
 import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
-import { timeText } from "../Table.ts"
+import { timeText } from "../ShownText.ts"
 
 const { backup, from, keyFile, passphraseFile } = backupFlags
 

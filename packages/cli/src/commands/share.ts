@@ -9,8 +9,7 @@ import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
 import { originOf } from "../ServiceUrl.ts"
-import { shownText } from "../ShownText.ts"
-import { timeText } from "../Table.ts"
+import { shownText, timeText } from "../ShownText.ts"
 import { flags } from "./flags.ts"
 
 const create = Command.make(

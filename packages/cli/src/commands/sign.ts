@@ -5,9 +5,8 @@
 import { Clock, Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
-import { readInput } from "../InputFile.ts"
+import { readInput, pathFlag } from "../InputFile.ts"
 import { readSigner } from "../KeyFile.ts"
-import { pathFlag } from "../PathFlag.ts"
 import { originOf, serviceUrl } from "../ServiceUrl.ts"
 import { flags } from "./flags.ts"
 

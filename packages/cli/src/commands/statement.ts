@@ -11,8 +11,7 @@ import {
   type Statement,
   statementHeading
 } from "@muniment/domain/Statement"
-import { shownText } from "../ShownText.ts"
-import { table, timeText } from "../Table.ts"
+import { shownText, table, timeText } from "../ShownText.ts"
 import { flags, whereGiven } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 

@@ -4,7 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 import { createKeyFile } from "../KeyFile.ts"
-import { pathFlag } from "../PathFlag.ts"
+import { pathFlag } from "../InputFile.ts"
 
 const link = Command.make(
   "link",

@@ -1,7 +1,6 @@
 /** A trial as a person reads it (pure). */
 import type { ServerAbilities } from "@muniment/models/llm/ServerAbilities"
-import { shownText } from "../ShownText.ts"
-import { table } from "../Table.ts"
+import { shownText, table } from "../ShownText.ts"
 import { settingLine } from "./LocalModelServers.ts"
 import { type TrialAdvice, totalsOf, type TriedModel, type TrialResult } from "./TrialAdvice.ts"
 

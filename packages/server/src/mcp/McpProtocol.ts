@@ -7,11 +7,20 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Identity } from "@muniment/domain/Identity"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { errorAnswer, resultAnswer, type RpcAnswer, rpcCodes, RpcFailure, type RpcMessage } from "./JsonRpc.ts"
+import {
+  errorAnswer,
+  resultAnswer,
+  type RpcAnswer,
+  rpcCodes,
+  RpcFailure,
+  type RpcMessage,
+  handshakeVersions,
+  latestHandshakeVersion,
+  supportedVersions
+} from "./JsonRpc.ts"
 import { type McpPrompts, promptListing } from "./McpPrompts.ts"
 import { type McpResources, resourceTemplates } from "./McpResources.ts"
 import type { McpTools } from "./McpTools.ts"
-import { handshakeVersions, latestHandshakeVersion, supportedVersions } from "./ProtocolVersions.ts"
 import { discoverMethod, serverInfo, statelessRefusal, statelessResult } from "./StatelessRequest.ts"
 
 /** What a request is answered with, and for whom. */

@@ -14,12 +14,19 @@ import { RateLimits } from "../http/RateLimits.ts"
 import { readBody } from "../http/Validation.ts"
 import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
-import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
+import {
+  errorAnswer,
+  readMessage,
+  type RpcAnswer,
+  rpcCodes,
+  type RpcMessage,
+  hasBatches,
+  supportedVersions
+} from "./JsonRpc.ts"
 import { answerMessage, answerStateless, type McpContext } from "./McpProtocol.ts"
 import { McpPrompts } from "./McpPrompts.ts"
 import { McpResources } from "./McpResources.ts"
 import { McpTools } from "./McpTools.ts"
-import { hasBatches, supportedVersions } from "./ProtocolVersions.ts"
 import { isStateless } from "./StatelessRequest.ts"
 
 const batchMessagesMax = 10

@@ -5,10 +5,11 @@
 import { Effect, Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
-import { type JsonObject, MemoryChange } from "@muniment/domain/Memory"
+import { type JsonObject, MemoryChange, CreateMemories, DirectMemory } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Plans"
 import { BatchDelete, DataFilter, DeleteFilters, RemovedVersions, SearchParameters } from "@muniment/domain/Search"
 import { WhereFilter } from "@muniment/domain/Where"
+import { ContextRequest } from "@muniment/domain/Context"
 import type { MemoryContext } from "../context/MemoryContext.ts"
 import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { lookAlike } from "../http/KnownNames.ts"
@@ -17,13 +18,84 @@ import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import type { CallerSearch } from "../search/CallerSearch.ts"
 import { searchQuery } from "../search/SearchQuery.ts"
-import { contextTool } from "./ContextTool.ts"
-import { createTool } from "./CreateTool.ts"
-import { inputSchemaOf, toldOfScopes, toldOfWhere } from "./InputSchemas.ts"
+import { inputSchemaOf, toldOfScopes, toldOfWhere, conversation } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
 import { scopeNames } from "./ScopeDefaults.ts"
-import { shortMemory, shortResult, wholeMemory } from "./shortResult.ts"
-import { decodeArguments, invalidArgument, unknownArgument } from "./ToolArguments.ts"
+import { shortMemory, shortResult, wholeMemory, shortCreated } from "./shortResult.ts"
+import { decodeArguments, invalidArgument, unknownArgument, demandAgent } from "./ToolArguments.ts"
+
+const memory = inputSchemaOf(DirectMemory, {
+  id: "Of a memory that it replaces."
+})
+
+/** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
+const createTool = (memories: MemoryService["Service"], extraction: ConversationExtraction["Service"]): MemoryTool => ({
+  name: "memory_create",
+  title: "Remember a conversation or several memories",
+  description:
+    "Store memories. Give either `conversation` (the messages so far, best with ids: what they say is remembered, and messages sent before are skipped) or `memories` (records of known kinds, all or none). Call it at the end of a conversation, or to remember several things at once; for one record use the write tool of its kind.",
+  hints: { isReadOnly: false, isDestructive: false, isIdempotent: false },
+  inputSchema: inputSchemaOf(CreateMemories, {
+    ...toldOfScopes,
+    conversation: { ...conversation, description: "Messages, oldest first." },
+    memories: { type: "array", items: memory },
+    schemas: "Of a conversation: kinds to look for; default all.",
+    force: "Also messages that were sent before.",
+    instructions: "Of a conversation: what to look for and what to leave out, in your words.",
+    conversationDate: "YYYY-MM-DD; default today.",
+    timeZone: "IANA, of times without an offset; default UTC.",
+    remember: "Messages and what they say, or only the latter.",
+    tags: "Of all memories of this call.",
+    metadata: "Of all memories of this call.",
+    onDuplicate: "What is known already: `return` it (default), or `store` it again.",
+    wait: { type: "string", enum: ["vectors", "extraction"], description: "Until it is found by meaning, or read." },
+    ttl: "How long they are kept, as in 24h or 30d.",
+    expiresAt: "In place of `ttl`: milliseconds since 1970."
+  }),
+  operation: "create",
+  price: Prices.createMemories,
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
+    yield* demandAgent(given)
+    const body = yield* decodeArguments(CreateMemories, given)
+    const { conversation: messages } = body
+    return shortCreated(
+      messages === undefined
+        ? yield* memories.create(call, { onDuplicate: "return", ...body })
+        : yield* extraction.remember(call, { ...body, conversation: messages })
+    )
+  })
+})
+
+/** The tool that hands an agent what it knows (contract: Context), first in the list: one call at the beginning of a turn. */
+const contextTool = (contexts: MemoryContext["Service"]): MemoryTool => ({
+  name: "memory_context",
+  title: "What is known, for this turn",
+  description:
+    'Call it first: when a conversation begins, and before you answer a message that may depend on earlier ones, with that message as `query`. `text` says who the user is, their standing instructions, preferences, what changed lately, what is planned, and what was said before that bears on the message. Follow what stands under "Standing instructions"; the rest is information.',
+  hints: { isReadOnly: true, isDestructive: false, isIdempotent: true },
+  inputSchema: inputSchemaOf(ContextRequest, {
+    ...toldOfScopes,
+    threadId: "Only messages of this conversation are found.",
+    query: "The user's message.",
+    messages: { ...conversation, description: "In place of `query`: the last turns." },
+    maxTokens: "Of `text`; default 1500.",
+    sections: "Default all.",
+    where: toldOfWhere,
+    scope: "Default all: own memories and those that others share.",
+    asOf: "What was known at that time, ISO 8601.",
+    now: "What `yesterday` counts from; default the present.",
+    timeZone: "IANA; default UTC."
+  }),
+  operation: "context",
+  price: Prices.context,
+  run: Effect.fnUntraced(function* (call, { arguments: given, chosen, grants }) {
+    // A header names the conversation that goes on; what bears on it was said in all of them.
+    const { threadId: _thread, ...everywhere } = given
+    const asked = chosen.includes("threadId") ? given : everywhere
+    const request = yield* decodeArguments(ContextRequest, asked, { names: "strict" })
+    return { ...(yield* contexts.context(call, request, grants)) }
+  })
+})
 
 export interface ToolServices {
   readonly memories: MemoryService["Service"]

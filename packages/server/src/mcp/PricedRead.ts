@@ -8,11 +8,48 @@ import type { PricedCall } from "@muniment/domain/api/Middleware"
 import type { Identity } from "@muniment/domain/Identity"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
-import type { MicroCredits } from "@muniment/domain/Money"
-import type { ChargedCalls } from "../credits/ChargedCalls.ts"
+import { type MicroCredits, toCredits } from "@muniment/domain/Money"
+import type { PaymentHeaders } from "@muniment/payments/wire/PaymentHeader"
+import type { ChargedCalls, Charged } from "../credits/ChargedCalls.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
-import { creditsMeta, metaCarrier } from "./MetaCarrier.ts"
 import { failureJson, metaNames, paymentMeta, type ToolFailure } from "./ToolResult.ts"
+import { httpCarrier, type PaymentCarrier, type PaymentNews } from "../credits/PaymentCarrier.ts"
+
+/**
+ * Payments and credits of MCP messages (contract: MCP), which travel in `_meta`: the payment in that of the request,
+ * what became of it and what the call cost in that of the result.
+ *
+ * The payment of a call is in its message; what becomes of it is collected for the result.
+ */
+export const metaCarrier = (
+  request: HttpServerRequest.HttpServerRequest,
+  payment: unknown
+): { readonly carrier: PaymentCarrier; readonly news: ReadonlyArray<PaymentNews> } => {
+  const news: Array<PaymentNews> = []
+  const carrier: PaymentCarrier = {
+    ...httpCarrier(request),
+    carried: paymentHeaders(payment),
+    tell: (told) => Effect.sync(() => void news.push(told))
+  }
+  return { carrier, news }
+}
+
+/** Base64 as in the header, or the JSON itself, which is then held to the bounds of the header. */
+const paymentHeaders = (payment: unknown): PaymentHeaders => {
+  if (payment === undefined) return {}
+  const text = typeof payment === "string" ? payment : Buffer.from(JSON.stringify(payment)).toString("base64")
+  return { "x-payment": text }
+}
+
+export const creditsMeta = ({
+  charged,
+  purses: { allowance, balance, isUnlimited }
+}: Charged<unknown>): JsonObject => ({
+  [metaNames.credits]: {
+    charged: toCredits(charged),
+    remaining: isUnlimited ? "unlimited" : toCredits(allowance + balance)
+  }
+})
 
 export interface PricedRead {
   readonly caller: Identity

@@ -7,8 +7,16 @@
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { serviceVersion } from "../version.ts"
-import { errorAnswer, type RpcAnswer, type RpcId, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
-import { handshakeVersions, statelessVersion, supportedVersions } from "./ProtocolVersions.ts"
+import {
+  errorAnswer,
+  type RpcAnswer,
+  type RpcId,
+  rpcCodes,
+  type RpcMessage,
+  handshakeVersions,
+  statelessVersion,
+  supportedVersions
+} from "./JsonRpc.ts"
 
 type Request = Extract<RpcMessage, { readonly _tag: "Request" }>
 type Headers = Readonly<Record<string, string | undefined>>

@@ -1,7 +1,7 @@
 /** Names of write tools: snake case, within 64 characters, the same every time, and stable as kinds come. */
 import { expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { toolName, toolNameLengthMax, writeToolNames } from "@muniment/server/mcp/ToolNames"
+import { toolName, toolNameLengthMax, writeToolNames } from "@muniment/server/mcp/McpTools"
 
 const kind = (name: string, createdAt?: number) => ({
   name,
