@@ -7,6 +7,7 @@ import { count } from "../service/words.ts"
 import { Confirm, Dialog, Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
+import { Fact } from "../ui/Table.tsx"
 
 interface Asked {
   readonly account: Account
@@ -309,19 +310,14 @@ const Removed = ({ report }: { readonly report: Erasure }) => {
             ["Kept answers", answers]
           ] as const
         ).map(([name, value]) => (
-          <Row key={name} name={name} value={count(value)} />
+          <Fact key={name} name={name}>
+            {count(value)}
+          </Fact>
         ))}
         {report.ledger.closed.map(({ credits, name }) => (
-          <Row key={name} name={`Booked out of ${name}`} value={`${count(credits)} credits`} />
+          <Fact key={name} name={`Booked out of ${name}`}>{`${count(credits)} credits`}</Fact>
         ))}
       </dl>
     </>
   )
 }
-
-const Row = ({ name, value }: { readonly name: string; readonly value: string }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </>
-)

@@ -28,6 +28,7 @@ import {
   SetLimits,
   SuspendAccount
 } from "./AccountForms.tsx"
+import { Fact } from "../ui/Table.tsx"
 
 type Question =
   | { readonly _tag: "Plan" | "Limits" | "Key" | "Suspend" | "Resume" | "Erase" }
@@ -161,30 +162,20 @@ const Purses = ({ account, credits }: { readonly account: string; readonly credi
   return (
     <>
       <dl class="facts">
-        <dt>Balance</dt>
-        <dd>
+        <Fact name="Balance">
           {count(balance.credits)} credits <span class="muted">({balance.usd.toFixed(2)} USD)</span>
-        </dd>
-        <dt>Allowance</dt>
-        <dd>
+        </Fact>
+        <Fact name="Allowance">
           {allowance.credits === null
             ? "without bound: calls are recorded, and not charged"
             : `${count(allowance.credits)} of ${count(allowance.monthly ?? 0)} credits`}{" "}
           {allowance.credits !== null && <span class="muted">until {moment(allowance.renewsAt).slice(0, 10)}</span>}
-        </dd>
-        {insuredUntil !== undefined && (
-          <>
-            <dt>Balance lasts</dt>
-            <dd>until {moment(insuredUntil).slice(0, 10)}</dd>
-          </>
-        )}
+        </Fact>
+        {insuredUntil !== undefined && <Fact name="Balance lasts">until {moment(insuredUntil).slice(0, 10)}</Fact>}
         {purgeNotice !== undefined && (
-          <>
-            <dt>To be removed</dt>
-            <dd>
-              {count(purgeNotice.memories)} memories from {moment(purgeNotice.from).slice(0, 10)}
-            </dd>
-          </>
+          <Fact name="To be removed">
+            {count(purgeNotice.memories)} memories from {moment(purgeNotice.from).slice(0, 10)}
+          </Fact>
         )}
       </dl>
       <p class="small">

@@ -19,6 +19,7 @@ import { Confirm } from "../ui/Dialog.tsx"
 import { Refused, Show, Notice } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
 import { allOf } from "../service/knowledge.ts"
+import { Fact } from "../ui/Table.tsx"
 
 export const MemoryPanel = (given: {
   readonly id: string
@@ -71,7 +72,9 @@ const Details = (given: {
       ) : (
         <dl class="facts">
           {Object.entries(memory.data).map(([name, value]) => (
-            <Fact key={name} name={name} value={typeof value === "string" ? value : JSON.stringify(value)} />
+            <Fact key={name} name={name}>
+              {typeof value === "string" ? value : JSON.stringify(value)}
+            </Fact>
           ))}
         </dl>
       )}
@@ -121,16 +124,16 @@ const SystemFacts = ({ memory }: { readonly memory: Memory }) => {
   const expiresAt = systemNumber(memory, "expiresAt")
   return (
     <dl class="facts small">
-      <Fact name="Agent" value={systemText(memory, "agentId")} />
-      <Fact name="Subject" value={systemText(memory, "subjectId")} />
-      <Fact name="Thread" value={systemText(memory, "threadId")} />
-      <Fact name="Happened" value={when === undefined ? undefined : moment(Date.parse(when))} />
-      <Fact name="Stored" value={at === undefined ? undefined : `${moment(at)} (${ago(at)})`} />
-      <Fact name="Expires" value={expiresAt === undefined ? undefined : moment(expiresAt)} />
-      <Fact name="Confidence" value={String(systemNumber(memory, "confidence") ?? 1)} />
-      <Fact name="Mentions" value={mentions.map(({ name }) => name).join(", ")} />
-      <Fact name="Id" value={memory.id} />
-      <Fact name="Content hash" value={systemText(memory, "contentHash")} />
+      <Fact name="Agent">{systemText(memory, "agentId")}</Fact>
+      <Fact name="Subject">{systemText(memory, "subjectId")}</Fact>
+      <Fact name="Thread">{systemText(memory, "threadId")}</Fact>
+      <Fact name="Happened">{when === undefined ? undefined : moment(Date.parse(when))}</Fact>
+      <Fact name="Stored">{at === undefined ? undefined : `${moment(at)} (${ago(at)})`}</Fact>
+      <Fact name="Expires">{expiresAt === undefined ? undefined : moment(expiresAt)}</Fact>
+      <Fact name="Confidence">{String(systemNumber(memory, "confidence") ?? 1)}</Fact>
+      <Fact name="Mentions">{mentions.map(({ name }) => name).join(", ")}</Fact>
+      <Fact name="Id">{memory.id}</Fact>
+      <Fact name="Content hash">{systemText(memory, "contentHash")}</Fact>
     </dl>
   )
 }
@@ -155,14 +158,6 @@ const Versions = ({ shown, versions }: { readonly versions: ReadonlyArray<Memory
     </ol>
   </div>
 )
-
-const Fact = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
-  value === undefined || value === "" ? null : (
-    <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </>
-  )
 
 const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChanged: () => void }) => {
   const [text, setText] = useState(memory.context.tags.join(", "))

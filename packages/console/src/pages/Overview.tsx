@@ -11,7 +11,7 @@ import { count } from "../service/words.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
 import { Charts } from "./Charts.tsx"
-import { Table } from "../ui/Table.tsx"
+import { Table, Fact } from "../ui/Table.tsx"
 
 const refreshMillis = 5_000
 
@@ -216,29 +216,23 @@ const Facts = ({ status }: { readonly status: ServiceStatus }) => (
       <h2>This service</h2>
     </div>
     <dl class="facts">
-      <dt>Version</dt>
-      <dd>
+      <Fact name="Version">
         {status.version} on Node {status.node}
-      </dd>
-      <dt>Data directory</dt>
-      <dd class="mono">{status.dataDirectory}</dd>
-      <dt>Embedding</dt>
-      <dd>{status.embedding.detail}</dd>
-      <dt>Vector index</dt>
-      <dd>
+      </Fact>
+      <Fact name="Data directory" class="mono">
+        {status.dataDirectory}
+      </Fact>
+      <Fact name="Embedding">{status.embedding.detail}</Fact>
+      <Fact name="Vector index">
         {status.index.engine}: {status.index.detail}
-      </dd>
-      <dt>Reader of conversations</dt>
-      <dd>{status.extraction.reader}</dd>
+      </Fact>
+      <Fact name="Reader of conversations">{status.extraction.reader}</Fact>
       {status.commitLog !== null && (
-        <>
-          <dt>Commit log</dt>
-          <dd>
-            {bytes(status.commitLog.bytes)} in {count(status.commitLog.segments)}{" "}
-            {status.commitLog.segments === 1 ? "segment" : "segments"}, ordinals {count(status.commitLog.firstOrdinal)}{" "}
-            to {count(status.commitLog.lastOrdinal)}
-          </dd>
-        </>
+        <Fact name="Commit log">
+          {bytes(status.commitLog.bytes)} in {count(status.commitLog.segments)}{" "}
+          {status.commitLog.segments === 1 ? "segment" : "segments"}, ordinals {count(status.commitLog.firstOrdinal)} to{" "}
+          {count(status.commitLog.lastOrdinal)}
+        </Fact>
       )}
     </dl>
   </section>

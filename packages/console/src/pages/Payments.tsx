@@ -9,7 +9,7 @@ import { change, linkTo, parameters } from "../service/route.ts"
 import { ago, duration, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
-import { GrowingTable, type Column } from "../ui/Table.tsx"
+import { GrowingTable, type Column, Fact } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 
 export const Payments = () => {
@@ -134,12 +134,15 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
       <details>
         <summary class="mono">{transaction === null ? "none yet" : `${transaction.slice(0, 8)}…`}</summary>
         <dl class="facts small">
-          <dt>Transaction</dt>
-          <dd class="mono">{transaction ?? "none yet"}</dd>
-          <dt>Paid by</dt>
-          <dd class="mono">{payer}</dd>
-          <dt>Payment</dt>
-          <dd class="mono">{id}</dd>
+          <Fact name="Transaction" class="mono">
+            {transaction ?? "none yet"}
+          </Fact>
+          <Fact name="Paid by" class="mono">
+            {payer}
+          </Fact>
+          <Fact name="Payment" class="mono">
+            {id}
+          </Fact>
         </dl>
       </details>
     )

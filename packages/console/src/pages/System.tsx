@@ -7,7 +7,7 @@ import { linkTo, parameters } from "../service/route.ts"
 import { bytes, duration } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Notice, Show, Refused } from "../ui/Notice.tsx"
-import { type Column, Table } from "../ui/Table.tsx"
+import { type Column, Table, Fact } from "../ui/Table.tsx"
 import { Indexes } from "./Indexes.tsx"
 import { Jobs } from "./Jobs.tsx"
 import { Sessions } from "./Sessions.tsx"
@@ -88,17 +88,12 @@ const Card = (given: { readonly title: string; readonly children: ReadonlyArray<
     </div>
     <dl class="facts">
       {given.children.map(([name, value]) => (
-        <FactRow key={name} name={name} value={value} />
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
       ))}
     </dl>
   </section>
-)
-
-const FactRow = ({ name, value }: { readonly name: string; readonly value: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </>
 )
 
 const badge = (tone: "good" | "warn" | "bad", text: string) => <span class={`badge ${tone}`}>{text}</span>
@@ -226,13 +221,11 @@ const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () 
         <h2>Models</h2>
       </div>
       <dl class="facts">
-        <dt>Embedding</dt>
-        <dd>
+        <Fact name="Embedding">
           {embedding.model ?? "none: search by words alone"}{" "}
           <span class={`badge ${embedding.ready ? "good" : "warn"}`}>{embedding.detail}</span>
-        </dd>
-        <dt>Vectors to make</dt>
-        <dd>
+        </Fact>
+        <Fact name="Vectors to make">
           <Show of={progress.loaded}>
             {({ pending, total }) => (
               <>
@@ -240,18 +233,15 @@ const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () 
               </>
             )}
           </Show>
-        </dd>
-        <dt>Vector index</dt>
-        <dd>
+        </Fact>
+        <Fact name="Vector index">
           {index.engine}: {index.detail}
-        </dd>
-        <dt>Reader of conversations</dt>
-        <dd>{extraction.reader}</dd>
-        <dt>Conversations to read</dt>
-        <dd>
+        </Fact>
+        <Fact name="Reader of conversations">{extraction.reader}</Fact>
+        <Fact name="Conversations to read">
           {count(extraction.pending)}
           {extraction.pending > 0 && `, the oldest for ${duration(extraction.oldestSeconds)}`}
-        </dd>
+        </Fact>
       </dl>
       {error !== undefined && <Refused error={error} />}
       <div class="actions">

@@ -38,96 +38,103 @@ export const Dialog = (given: {
   )
 }
 
-export const Confirm = <A,>(given: {
+interface Asked {
   readonly title: string
   readonly action: string
-  /** What the action would do, by its dry run. */
-  readonly preview: () => Promise<A>
-  readonly describe: (preview: A) => ComponentChildren
-  readonly run: (preview: A) => Promise<void>
   /** False: the button waits, such as for a name to be typed. */
   readonly isReady?: boolean
   /** Afterwards the caller shows what was done. */
   readonly staysOpen?: boolean
   readonly onClose: () => void
-}) => {
-  const [preview, showPreview] = useState<A | undefined>(undefined)
+}
+
+/** Closes once it is done; a refusal is shown, and it may be tried again. */
+const useSending = ({ onClose, staysOpen }: Asked) => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [isRunning, setRunning] = useState(false)
-  useEffect(() => {
-    given.preview().then(showPreview, (cause: unknown) => showError(asApiError(cause)))
-  }, [])
-  const run = (): void => {
-    if (preview === undefined) return
+  const fail = (cause: unknown): void => showError(asApiError(cause))
+  const start = (sent: () => Promise<unknown>): void => {
     setRunning(true)
-    given.run(preview).then(given.staysOpen === true ? undefined : given.onClose, (cause: unknown) => {
-      showError(asApiError(cause))
+    sent().then(staysOpen === true ? undefined : onClose, (cause: unknown) => {
+      fail(cause)
       setRunning(false)
     })
   }
+  return { error, fail, isRunning, start }
+}
+
+const Actions = (
+  given: Asked & {
+    readonly isDanger: boolean
+    readonly isRunning: boolean
+    /** Absent: the button submits its form. */
+    readonly onAction?: () => void
+  }
+) => (
+  <div class="actions">
+    <button type="button" onClick={given.onClose}>
+      Cancel
+    </button>
+    <button
+      type={given.onAction === undefined ? "submit" : "button"}
+      class={given.isDanger ? "danger primary" : "primary"}
+      disabled={given.isRunning || given.isReady === false}
+      onClick={given.onAction}
+    >
+      {given.isRunning ? "Working …" : given.action}
+    </button>
+  </div>
+)
+
+export const Confirm = <A,>(
+  given: Asked & {
+    /** What the action would do, by its dry run. */
+    readonly preview: () => Promise<A>
+    readonly describe: (preview: A) => ComponentChildren
+    readonly run: (preview: A) => Promise<void>
+  }
+) => {
+  const [preview, showPreview] = useState<A | undefined>(undefined)
+  const { error, fail, isRunning, start } = useSending(given)
+  useEffect(() => {
+    given.preview().then(showPreview, fail)
+  }, [])
   return (
     <Dialog title={given.title} onClose={given.onClose}>
       {preview === undefined
         ? error === undefined && <Waiting what="Looking what it would do" />
         : given.describe(preview)}
       {error !== undefined && <Refused error={error} />}
-      <div class="actions">
-        <button type="button" onClick={given.onClose}>
-          Cancel
-        </button>
-        <button
-          type="button"
-          class="danger primary"
-          disabled={preview === undefined || isRunning || given.isReady === false}
-          onClick={run}
-        >
-          {isRunning ? "Working …" : given.action}
-        </button>
-      </div>
+      <Actions
+        {...given}
+        isDanger
+        isReady={preview !== undefined && given.isReady !== false}
+        isRunning={isRunning}
+        onAction={() => preview !== undefined && start(() => given.run(preview))}
+      />
     </Dialog>
   )
 }
 
 /** A modal form: it stays open with the refusal of the service until what was sent is done. */
-export const FormDialog = (given: {
-  readonly title: string
-  readonly action: string
-  readonly isDanger?: boolean
-  /** False: the button waits, such as for a name to be typed. */
-  readonly isReady?: boolean
-  readonly send: () => Promise<unknown>
-  /** Afterwards the caller shows what was done. */
-  readonly staysOpen?: boolean
-  readonly onClose: () => void
-  readonly children: ComponentChildren
-}) => {
-  const [error, showError] = useState<ApiError | undefined>(undefined)
-  const [isRunning, setRunning] = useState(false)
+export const FormDialog = (
+  given: Asked & {
+    readonly isDanger?: boolean
+    readonly send: () => Promise<unknown>
+    readonly children: ComponentChildren
+  }
+) => {
+  const { error, isRunning, start } = useSending(given)
   const submit = (event: Event): void => {
     event.preventDefault()
-    setRunning(true)
-    given.send().then(given.staysOpen === true ? undefined : given.onClose, (cause: unknown) => {
-      showError(asApiError(cause))
-      setRunning(false)
-    })
+    start(given.send)
   }
   return (
     <Dialog title={given.title} onClose={given.onClose}>
       <form class="plain" onSubmit={submit}>
         {given.children}
         {error !== undefined && <Refused error={error} />}
-        <div class="actions">
-          <button type="button" onClick={given.onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class={given.isDanger === true ? "danger primary" : "primary"}
-            disabled={isRunning || given.isReady === false}
-          >
-            {isRunning ? "Working …" : given.action}
-          </button>
-        </div>
+        <Actions {...given} isDanger={given.isDanger === true} isRunning={isRunning} />
       </form>
     </Dialog>
   )

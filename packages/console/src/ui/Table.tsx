@@ -1,9 +1,21 @@
-/** A table of some rows: in a narrow window each row is a card, whose lines begin with the titles of the columns. */
+/**
+ * A table of some rows: in a narrow window each row is a card, whose lines begin with the titles of the columns. And a
+ * name with its value in a list of facts.
+ */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { count } from "../service/words.ts"
 import { type ApiError, type QueryValue, callPages } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
+
+/** A name and its value in a list of facts; nothing without a value. */
+export const Fact = (given: { readonly name: string; readonly children: ComponentChildren; readonly class?: string }) =>
+  given.children === undefined || given.children === "" ? null : (
+    <>
+      <dt>{given.name}</dt>
+      <dd class={given.class}>{given.children}</dd>
+    </>
+  )
 
 export interface Column<A> {
   readonly title: string
