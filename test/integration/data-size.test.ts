@@ -37,7 +37,7 @@ describe("the data directory of a service with the model", () => {
   it("takes at most 20 MB with 1,000 memories of ten agents, by the sizes of its files and on the disk", async () => {
     for (let agent = 0; agent < agents; agent++) {
       const memories = Array.from({ length: memoriesOfEach }, (_, at) => memory(agent, at))
-      const body = { agentId: `agent ${agent}`, memories, wait: "vectors" }
+      const body = { agentId: `agent ${agent}`, memories }
       const { status } = await server.call("POST", "/v1/memories/batch/create", { body })
       expect(status).toBe(200)
     }
