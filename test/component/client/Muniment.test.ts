@@ -171,7 +171,8 @@ describe("the client in few words", () => {
     await using server = await startWireServer(() => ok({ deleted: 3 }))
     const client = clientOf(server.url)
     for (const nothing of ["", {}]) await expect(client.forget(nothing)).rejects.toThrow("give the id of a memory")
-    const unset = { agentId: "a", subjectId: undefined }
+    // As JavaScript may call it.
+    const unset: object = { agentId: "a", subjectId: undefined }
     await expect(client.forget(unset)).rejects.toThrow("subjectId is undefined: nothing was forgotten")
     expect(server.requests).toEqual([])
   })
