@@ -129,6 +129,19 @@ it("gives an account its own memories by its key, no operator route and no other
   expect((await send("/v1/memories", { headers: { cookie } })).body.code).toBe("invalid_api_key")
 })
 
+it("signs no account in that is suspended, and says so", async () => {
+  const key = await server.newAccount("paused")
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: "paused" })
+  const refused = await signIn({ key })
+  expect([refused.status, refused.body.code, refused.headers.get("set-cookie")]).toEqual([
+    403,
+    "account_suspended",
+    null
+  ])
+  await server.asOperator("POST", "/admin/accounts/resume", { account: "paused" })
+  expect((await signIn({ key })).status).toBe(200)
+})
+
 it("ends a stream of events with the session that opened it, before the next event", async () => {
   const key = await server.newAccount("followed")
   const create = async (text: string): Promise<string> => {

@@ -172,7 +172,7 @@ const rows: Readonly<Record<string, Row>> = {
     status: 401,
     provoke: () => server.call("POST", "/console/session", { key: null, body: { link: "guessed" } })
   },
-  session_ended: { status: 401, provoke: () => withCookie("muniment_session=over") },
+  session_ended: { status: 401, provoke: () => withCookie(`muniment_session_${new URL(server.url).port}=over`) },
   csrf: { status: 403, provoke: changeByForeignPage },
   console_off: { status: 403, provoke: consoleOff },
   consolidation_not_found: {

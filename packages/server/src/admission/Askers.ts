@@ -57,10 +57,10 @@ export class Askers {
 
   /** A bearer key takes precedence over wallet headers, as it does when credentials are checked. */
   #claimOf(headers: Headers, addressOf: () => string): string | undefined {
-    const { authorization, cookie, "x-wallet-address": wallet } = headers
+    const { authorization, "x-wallet-address": wallet } = headers
     if (authorization !== undefined && /^bearer +\S/i.test(authorization)) return this.#hashOf(authorization)
     if (wallet !== undefined) return `${addressOf()} ${wallet.slice(0, Limits.identifierLengthMax)}`
-    const session = sessionSecretOf(cookie)
+    const session = sessionSecretOf(headers)
     return session === undefined ? undefined : this.#hashOf(session)
   }
 

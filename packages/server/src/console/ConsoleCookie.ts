@@ -2,24 +2,34 @@
  * The cookie of a console's session (contract: Console): HttpOnly, so that no script reads it; SameSite=Strict, so that
  * no other site's page sends it. A change needs the session's token in a header besides, which only the console's own
  * page can read.
+ *
+ * Browsers keep the cookies of all ports of a host together, so its name ends with the port by which the browser came:
+ * two services on one machine do not sign each other out.
  */
 import { HttpServerRequest } from "effect/http"
 import { Effect } from "effect"
 import { Forbidden } from "@muniment/domain/Errors"
 import type { ConsoleSession } from "./ConsoleSessions.ts"
 
-const sessionCookie = "muniment_session"
+type Headers = Readonly<Record<string, string | undefined>>
 
-const pattern = new RegExp(`(?:^|;\\s*)${sessionCookie}=([\\w-]{1,128})(?:;|$)`)
+const cookieName = ({ host = "" }: Headers): string => {
+  const port = /:(\d{1,5})$/.exec(host)?.[1]
+  return port === undefined ? "muniment_session" : `muniment_session_${port}`
+}
 
 /** What the browser keeps of its session; undefined: nothing. */
-export const sessionSecretOf = (cookies: string | undefined): string | undefined =>
-  cookies === undefined ? undefined : pattern.exec(cookies)?.[1]
+export const sessionSecretOf = (headers: Headers): string | undefined => {
+  const start = `${cookieName(headers)}=`
+  const held = headers["cookie"]?.split(";").find((one) => one.trimStart().startsWith(start))
+  const secret = held?.trim().slice(start.length)
+  return secret !== undefined && /^[\w-]{1,128}$/.test(secret) ? secret : undefined
+}
 
 /** `secondsMax` 0 removes it. A cookie for TLS only where the service is reached so. */
-export const sessionCookieText = (secret: string, secondsMax: number, isSecure: boolean): string =>
+export const sessionCookieText = (headers: Headers, secret: string, secondsMax: number, isSecure: boolean): string =>
   [
-    `${sessionCookie}=${secret}`,
+    `${cookieName(headers)}=${secret}`,
     "Path=/",
     "HttpOnly",
     "SameSite=Strict",

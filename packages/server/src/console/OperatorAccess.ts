@@ -42,7 +42,7 @@ export class OperatorAccess extends Context.Service<
           options.isRemote || isLocalCaller(request, options.host)
 
         const bySession = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-          const secret = sessionSecretOf(request.headers["cookie"])
+          const secret = sessionSecretOf(request.headers)
           if (secret === undefined) {
             return yield* isLocalCaller(request, options.host) ? missingCredentials() : elsewhere()
           }
@@ -72,6 +72,9 @@ export class OperatorAccess extends Context.Service<
 
 export const sessionEnded = () =>
   new Unauthenticated({ code: "session_ended", error: "the session has ended: sign in again" })
+
+export const accountSuspended = () =>
+  new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })
 
 const missingCredentials = () =>
   new Unauthenticated({ code: "missing_credentials", error: "send the operator token: Authorization: Bearer <token>" })

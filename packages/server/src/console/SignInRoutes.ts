@@ -12,7 +12,7 @@ import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts
 import { consolePath } from "../paths.ts"
 import { sessionCookieText, sessionSecretOf } from "./ConsoleCookie.ts"
 import { ConsoleSessions, type SessionHolder } from "./ConsoleSessions.ts"
-import { OperatorAccess } from "./OperatorAccess.ts"
+import { accountSuspended, OperatorAccess } from "./OperatorAccess.ts"
 
 export interface SignInOptions {
   readonly isOn: boolean
@@ -31,8 +31,8 @@ export const signInRoutes = (options: SignInOptions) =>
       const sessions = yield* ConsoleSessions
       const holderOf = yield* makeHolderOf
       const current = currentSession(sessions)
-      const cookie = (secret: string, seconds: number) => ({
-        "set-cookie": sessionCookieText(secret, seconds, options.isSecure)
+      const cookie = (headers: Headers.Headers, secret: string, seconds: number) => ({
+        "set-cookie": sessionCookieText(headers, secret, seconds, options.isSecure)
       })
 
       const signIn = Effect.gen(function* () {
@@ -47,14 +47,15 @@ export const signInRoutes = (options: SignInOptions) =>
         const seconds = Math.floor((session.own.expiresAt - (yield* Clock.currentTimeMillis)) / 1_000)
         return HttpServerResponse.jsonUnsafe(
           { success: true, session: session.own },
-          { headers: { ...cookie(secret, seconds), ...neverKept } }
+          { headers: { ...cookie(request.headers, secret, seconds), ...neverKept } }
         )
       })
 
       const signOut = Effect.gen(function* () {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
         const found = yield* current
         if (found !== undefined) yield* sessions.end(found.record.id)
-        return HttpServerResponse.jsonUnsafe({ success: true }, { headers: cookie("", 0) })
+        return HttpServerResponse.jsonUnsafe({ success: true }, { headers: cookie(headers, "", 0) })
       })
 
       return Layer.mergeAll(
@@ -102,6 +103,7 @@ const makeHolderOf = Effect.gen(function* () {
     }
     const identity = yield* keys.authenticate(given.key)
     if (identity === undefined) return yield* keyRefused
+    if (identity.account.suspendedAt !== undefined) return yield* accountSuspended()
     return {
       role: "account",
       account: identity.account.name,
@@ -139,6 +141,6 @@ const refused = ({ _tag, code, error }: Refusal) =>
 
 const currentSession = (sessions: ConsoleSessions["Service"]) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
-    const secret = sessionSecretOf(headers["cookie"])
+    const secret = sessionSecretOf(headers)
     return secret === undefined ? Effect.succeed(undefined) : sessions.find(secret)
   })

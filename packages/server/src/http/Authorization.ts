@@ -16,7 +16,7 @@ import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletReq
 import { Admission } from "../admission/Admission.ts"
 import { requireOwnPage, sessionSecretOf } from "../console/ConsoleCookie.ts"
 import { ConsoleSessions } from "../console/ConsoleSessions.ts"
-import { OperatorAccess, sessionEnded } from "../console/OperatorAccess.ts"
+import { accountSuspended, OperatorAccess, sessionEnded } from "../console/OperatorAccess.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
@@ -54,7 +54,7 @@ export const authorization = (audience: ServiceAudience) =>
             )
             return Effect.flatMap(identified, (identity: Identity): Answer<Forbidden | RateLimited> => {
               if (identity.newcomer === undefined) gate.recognise(request, identity.account)
-              if (identity.account.suspendedAt !== undefined) return Effect.fail(suspended())
+              if (identity.account.suspendedAt !== undefined) return Effect.fail(accountSuspended())
               known.accountId = identity.account.id
               known.caller = identity.keyId ?? identity.walletAddress
               const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
@@ -118,7 +118,7 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
   return (request: HttpServerRequest.HttpServerRequest, secret: string, operation: string) => {
     if (secret !== "") return byKey(secret)
     if (hasWalletHeaders(request.headers)) return byWallet(operation)
-    const sessionSecret = sessionSecretOf(request.headers["cookie"])
+    const sessionSecret = sessionSecretOf(request.headers)
     return sessionSecret === undefined ? byKey("") : bySession(sessionSecret)
   }
 })
@@ -197,9 +197,6 @@ export const operatorAuthorization = Layer.effect(
     }
   })
 )
-
-const suspended = () =>
-  new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })
 
 const unknownKey = () =>
   new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown, expired or revoked" })
