@@ -86,7 +86,8 @@ const program = Effect.fnUntraced(function* (memories: number, pairs: number) {
     price: Prices.searchMemories,
     isWrite: false,
     token: undefined,
-    carrier
+    carrier,
+    onAgent: () => undefined
   }
   const charged = (at: number) => calls.charge(operation, (call) => searchWith(call, at))
 

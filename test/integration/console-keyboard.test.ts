@@ -177,6 +177,57 @@ const views = everyDay(3, [
   { width: 2_560, theme: "dark" }
 ])
 
+describe("Escape", () => {
+  const panel = () => page.getByRole("complementary", { name: "Memory" })
+  const editor = () => panel().getByLabel("Data, as JSON")
+
+  it("closes a memory after a click on its row, and not while a field outside has the focus", async () => {
+    await open("#/memories", ".rows .line:not(.waiting)")
+    await page.locator(".rows .line").nth(2).click()
+    await panel().getByText("Content hash").waitFor()
+    await page.getByLabel("Tags", { exact: true }).focus()
+    await page.keyboard.press("Escape")
+    expect(await panel().count()).toBe(1)
+    await page.locator(".rows .line").nth(2).focus()
+    await page.keyboard.press("Escape")
+    await panel().waitFor({ state: "detached" })
+  })
+
+  it("ends a change of data that changes nothing, with the focus there and back, and keeps what was typed", async () => {
+    await open("#/memories?agentId=shelves", ".rows .line:not(.waiting)")
+    await page.locator(".rows .line").nth(1).click()
+    const edit = panel().getByRole("button", { name: "Edit data" })
+    await edit.click()
+    await editor().waitFor()
+    const focused = () =>
+      page.evaluate(`document.activeElement.tagName + " " + document.activeElement.textContent.trim()`)
+    expect(await focused()).toMatch(/^TEXTAREA /)
+    const box = (await editor().boundingBox())!
+    expect(box.y).toBeGreaterThanOrEqual(0)
+    expect(box.y + box.height).toBeLessThanOrEqual(860)
+    await page.keyboard.press("Escape")
+    await edit.waitFor()
+    expect(await focused()).toBe("BUTTON Edit data")
+    await edit.click()
+    await editor().fill("{}")
+    await page.keyboard.press("Escape")
+    expect(await editor().inputValue()).toBe("{}")
+    await panel().getByRole("button", { name: "Cancel" }).click()
+  })
+
+  it("leaves a key open that is shown only once", async () => {
+    await open("#/accounts?account=research", "main .panel .meter")
+    await page.getByRole("button", { name: "New key …" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click()
+    const secret = page.getByRole("dialog", { name: "The new key" })
+    await secret.locator("pre").waitFor()
+    for (const _ of [1, 2, 3]) await page.keyboard.press("Escape")
+    expect(await secret.locator("pre").isVisible()).toBe(true)
+    await secret.getByRole("button", { name: "I have stored it" }).click()
+    await secret.waitFor({ state: "detached" })
+  })
+})
+
 describe("axe", () => {
   it.each(pages)("finds nothing on %s, light and dark, at 380, 1,280 and 2,560 pixels", async (hash, ready) => {
     for (const { theme, width } of views) {

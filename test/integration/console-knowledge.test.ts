@@ -125,6 +125,52 @@ it("exports all that is known of a subject, and erases it after saying how much 
   expect(await total("subjectId=carol")).toBe(24)
 })
 
+it("finds a person by name, with what holds now, since when, from which message, and what held before", async () => {
+  const { page } = watched
+  await open("#/people")
+  await page.getByLabel("Name or id").fill("ALIC")
+  const everyone = page.getByRole("region", { name: "Everyone" })
+  await everyone.getByText("1 person").waitFor()
+  await everyone.getByRole("button", { name: "Alice" }).click()
+  const profile = page.getByRole("region", { name: "Profile" })
+  await profile.getByRole("heading", { name: "Alice" }).waitFor()
+  const home = profile
+    .getByRole("region", { name: "home" })
+    .getByRole("listitem")
+    .filter({ hasText: "Portland" })
+    .first()
+  await home.getByText("since 2026-11-03").waitFor()
+  await home.getByText("from message m4").waitFor()
+  await home.getByText("What held before").click()
+  await home
+    .getByText(/Seattle/)
+    .first()
+    .waitFor()
+  await home.getByRole("link", { name: /Portland/ }).click()
+  await page.getByRole("complementary", { name: "Memory" }).getByText("I moved to Portland.").first().waitFor()
+})
+
+it("shows the context that an agent gets: its text as it is, tokens by section, each line with its memory", async () => {
+  const { page } = watched
+  await open("#/context?agentId=assistant&subjectId=alice")
+  await page.getByRole("searchbox").fill("Where does Alice live?")
+  await page.getByRole("button", { name: "Show context" }).click()
+  const text = page.getByRole("region", { name: "The text" }).locator("pre")
+  await text.filter({ hasText: "Portland" }).waitFor()
+  const tokens = page.getByRole("region", { name: "Tokens" })
+  await tokens.getByText("profile", { exact: true }).waitFor()
+  const body = { agentId: "assistant", subjectId: "alice", query: "Where does Alice live?" }
+  const handed = await post("/v1/context", body)
+  expect((await text.innerText()).trim()).toBe(handed.text.trim())
+  await tokens.getByRole("heading", { name: `${handed.tokens} tokens` }).waitFor()
+  await page
+    .getByRole("region", { name: "profile", exact: true })
+    .getByRole("link", { name: /Portland/ })
+    .first()
+    .click()
+  await page.getByRole("complementary", { name: "Memory" }).waitFor()
+})
+
 it("tries data against a schema, also a changed one, saves the change and deletes the schema", async () => {
   const { page } = watched
   await open("#/schemas")
@@ -216,6 +262,8 @@ it.each([
   "conversations",
   "conversations?threadId=first-contact",
   "subjects?subjectId=alice",
+  "people?subjectId=alice",
+  "context?query=fond",
   "schemas?name=boat",
   "map?query=fond"
 ])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {

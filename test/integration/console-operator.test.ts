@@ -194,17 +194,42 @@ it("refuses to take what is not there, in words", async () => {
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("40")])
 })
 
-it("says of what the operator looked at that it was not charged, and of a ledger account whose it is", async () => {
+it("says of a call its agent, key and error, of a correction which memory, and leaves looks aside", async () => {
+  const { page } = watched
+  const own = await server.newAccount("logged")
+  const memories = [fact("lamp", "on the desk")]
+  const made = await server.call("POST", "/v1/memories", { key: own, body: { agentId: "desk", memories } })
+  const { id } = made.body.created[0]
+  await server.call("GET", "/v1/memories/mem_unknown", { key: own })
+  const options = { key: server.operatorToken, headers: { "x-account": "logged" } }
+  const body = { data: { subject: "lamp", fact: "on the shelf" } }
+  expect((await server.call("PATCH", `/v1/memories/${id}`, { ...options, body })).status).toBe(200)
+  await server.call("GET", "/v1/memories", options)
+  await open("#/audit?show=requests&account=logged")
+  const calls = page.getByRole("region", { name: "Calls of accounts" }).locator("tbody tr")
+  await calls.filter({ hasText: "memories.create" }).filter({ hasText: "desk" }).waitFor()
+  await calls.filter({ hasText: "memories.get" }).filter({ hasText: "memory_not_found" }).waitFor()
+  expect(await calls.count()).toBe(2)
+  await page.getByLabel("Called by").selectOption("operator")
+  await calls.filter({ hasText: "memories.list" }).waitFor()
+  await open("#/audit?subject=logged&action=memories")
+  const target = page.getByRole("region", { name: "Changes by operators" }).getByRole("link", { name: id })
+  await target.click()
+  await page.getByRole("complementary", { name: "Memory" }).getByText("on the shelf").first().waitFor()
+})
+
+it("says of what the operator changed for an account that it was not charged, and of a ledger account whose it is", async () => {
   const { page } = watched
   await server.newAccount("looked-at")
-  const look = await server.call("GET", "/v1/memories/search?query=lamp", {
-    key: server.operatorToken,
-    headers: { "x-account": "looked-at" }
-  })
-  expect(look.status).toBe(200)
+  const options = { key: server.operatorToken, headers: { "x-account": "looked-at" } }
+  const look = await server.call("GET", "/v1/memories/facets?facet=agents", options)
+  const body = { agentId: "kept", memories: [fact("lamp", "on the desk")] }
+  const change = await server.call("POST", "/v1/memories/batch/create", { ...options, body })
+  expect([look.status, change.status]).toEqual([200, 200])
   await open("#/money?show=revenue")
   const revenue = page.getByRole("region", { name: "Revenue", exact: true }).locator("tbody tr")
-  await revenue.filter({ hasText: "not charged" }).filter({ hasText: "search" }).first().waitFor()
+  await revenue.filter({ hasText: "not charged" }).filter({ hasText: "batchCreate" }).first().waitFor()
+  expect(await revenue.filter({ hasText: "facets" }).count()).toBe(0)
   expect(await revenue.filter({ hasText: "own-use" }).count()).toBe(0)
   const used = page.getByRole("region", { name: "Used by account" })
   await used.getByRole("link", { name: "research" }).waitFor()

@@ -155,6 +155,19 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   await expect.poll(older, patience).toMatchObject({ data: contact.data, context: { isLatest: false } })
   const latest = async () => (await stored((await older()).metadata.supersededBy)).body.memory
   await expect.poll(latest, patience).toMatchObject({ data: newer, context: { isLatest: true, tags: ["friend"] } })
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel
+    .getByText(/^corrected by operator, /)
+    .first()
+    .waitFor()
+  await panel.getByRole("button", { name: /^Restore .*Oslo/ }).click()
+  await panel
+    .getByText(/^restored from an older version by operator, /)
+    .first()
+    .waitFor()
+  const restored = async () =>
+    (await server.call("GET", "/v1/memories?agentId=edited&kind=contact", { key })).body.memories
+  await expect.poll(restored, patience).toMatchObject([{ data: contact.data, context: { isLatest: true } }])
   await edit(plain.id, { subject: "lamp", fact: "on the shelf" })
   await expect.poll(async () => (await stored(plain.id)).body.memory.data.fact, patience).toBe("on the shelf")
   expect((await server.call("GET", "/v1/memories?agentId=edited", { key })).body.total).toBe(2)
@@ -248,6 +261,32 @@ it("shows why a question found what it found, and the same call for programs", a
   await page.getByRole("region", { name: "The same call" }).getByText("curl").first().waitFor()
 })
 
+it("keeps with a memory whether it was of use for a question, and shows that", async () => {
+  const { page } = watched
+  const body = { agentId: "useful", memories: [fact("kite", "in the attic")] }
+  const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
+  await open("#/search?query=kite+attic&agentId=useful")
+  const found = page.getByRole("region", { name: "Found" })
+  const kept = async () => (await stored(id)).body.memory.feedback
+  for (const [name, useful] of [
+    ["of use", true],
+    ["not of use", false]
+  ] as const) {
+    await found.getByRole("button", { name, exact: true }).click()
+    await expect.poll(kept, patience).toMatchObject([{ query: "kite attic", useful, by: "operator" }])
+  }
+  await found.getByRole("button", { name: "of use", exact: true }).click()
+  await expect.poll(kept, patience).toMatchObject([{ useful: true }])
+  await open("#/evaluate")
+  const asked = page.getByRole("region", { name: "Cases" }).locator("tbody tr")
+  await asked.filter({ hasText: "kite attic" }).getByRole("cell", { name: "1", exact: true }).last().waitFor()
+  expect(await accessibilityFaults(page)).toEqual([])
+  await asked.filter({ hasText: "kite attic" }).getByRole("link", { name: "Why" }).click()
+  await page.getByRole("region", { name: "The memory that you expect" }).getByText("at place 1").waitFor()
+  await found.getByRole("link", { name: "in the attic" }).click()
+  await page.getByRole("complementary", { name: "Memory" }).getByText("for “kite attic”").waitFor()
+})
+
 it("says of a memory that a question did not find what kept it out, without the question typed again", async () => {
   const { page } = watched
   const body = { agentId: "missing", memories: [fact("ladder", "behind the shed")] }
@@ -287,6 +326,89 @@ it("opens a dialog anew at once after Escape", async () => {
   expect(isOpen).toBe(true)
   await page.keyboard.press("Escape")
   await page.getByRole("dialog").waitFor({ state: "detached" })
+})
+
+it("shows what a link names: the account and the page, or that it knows none of that name", async () => {
+  const { page } = watched
+  await open("#/memories")
+  expect(page.url()).toContain("in=research")
+  const visitor = await page.context().newPage()
+  const visit = async (hash: string) => {
+    await visitor.goto(`${server.url}/console${hash}`)
+    await visitor.reload()
+  }
+  await visit("#/memories?in=empty")
+  await visitor.getByText("This account has stored nothing yet:").waitFor()
+  expect(await visitor.getByLabel("Account").inputValue()).toBe("empty")
+  await visitor.getByRole("link", { name: "Search" }).click()
+  await visitor.getByRole("searchbox").waitFor()
+  expect(visitor.url()).toContain("#/search?in=empty")
+  await server.newAccount("made elsewhere")
+  await visit("#/subjects?in=made+elsewhere")
+  await visitor.getByText("You look at the account made elsewhere").waitFor()
+  await visit("#/memories?in=nobody")
+  await visitor.getByRole("heading", { name: "There is no account nobody" }).waitFor()
+  await visit("#/nowhere")
+  await visitor.getByRole("heading", { name: "There is no such page" }).waitFor()
+  expect(await visitor.locator("nav a[aria-current=page]").count()).toBe(0)
+  await visitor.close()
+})
+
+it("keeps two services of one host apart, whose cookies the browser sends to both", async () => {
+  const { page } = watched
+  const other = await startServer({ environment: withoutModel })
+  const { body } = await other.asOperator("POST", "/admin/console-links")
+  const second = await page.context().newPage()
+  await second.goto(body.link.url)
+  await second.getByText("The service takes requests.").waitFor()
+  await second.close()
+  await other.stop()
+  await page.reload()
+  await page.getByRole("navigation", { name: "Pages" }).waitFor()
+})
+
+it("sorts a table by the title that is pressed, either way, then as it was", async () => {
+  const { page } = watched
+  await open("#/accounts")
+  const names = () => page.locator("main tbody tr td:first-child").allInnerTexts()
+  await page.locator("main tbody tr").first().waitFor()
+  const before = await names()
+  const title = page.getByRole("columnheader", { name: "Account", exact: false }).first().getByRole("button")
+  const sorted = before.toSorted((one, other) => one.localeCompare(other))
+  for (const expected of [sorted, sorted.toReversed(), before]) {
+    await title.click()
+    expect(await names()).toEqual(expected)
+  }
+})
+
+it("shows texts in their own direction, with signs that would turn it, and no line wider than the page", async () => {
+  const { page } = watched
+  const long = "w".repeat(700)
+  const texts = ["\u05e9\u05dc\u05d5\u05dd 12.5.", "open \u202egnp.exe", `${long} end`]
+  const body = { agentId: "scripts", subjectId: long.slice(0, 120), memories: texts.map((one) => fact("text", one)) }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  const fits = async () =>
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0)
+  await open("#/memories?agentId=scripts")
+  const hebrew = page.locator(".rows .what bdi", { hasText: "\u05e9\u05dc\u05d5\u05dd" })
+  await hebrew.waitFor()
+  const directions = `[...document.querySelectorAll(".rows .what bdi")].map((text) => getComputedStyle(text).direction)`
+  expect(((await page.evaluate(directions)) as ReadonlyArray<string>).toSorted()).toEqual(["ltr", "ltr", "rtl"])
+  await page.getByText("open [U+202E]gnp.exe").click()
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel.locator("dd", { hasText: "open [U+202E]gnp.exe" }).waitFor()
+  await panel.getByRole("button", { name: "Edit data" }).click()
+  expect(await panel.getByLabel("Data, as JSON").inputValue()).toContain('"open \\u202Egnp.exe"')
+  await fits()
+  for (const hash of [
+    `#/subjects?subjectId=${long.slice(0, 120)}`,
+    `#/search?query=${long.slice(0, 100)}&agentId=scripts`
+  ]) {
+    await open(hash)
+    await page.getByText("end", { exact: false }).first().waitFor()
+    await fits()
+  }
+  await server.call("POST", "/v1/memories/batch/delete", { key, body: { filters: { agentId: "scripts" } } })
 })
 
 it("shows a refusal of the service as it is", async () => {

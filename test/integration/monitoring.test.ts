@@ -86,6 +86,14 @@ describe("monitoring", () => {
     for (const { targets: own = [], title, type } of panels) expect(own.length > 0, title).toBe(type !== "row")
   })
 
+  it("wakes for a backup that is old, and for one that was never made, of which there is no series", () => {
+    const expression = (of: string) => rules.find(({ name }) => name === of)?.expr
+    expect(expression("MunimentBackupOld")).toBe("muniment_backup_age_seconds > 172800")
+    expect(expression("MunimentBackupMissing")).toMatch(
+      /^up\{.+\} == 1 unless on \(job, instance\) muniment_backup_age_seconds$/
+    )
+  })
+
   it("counts room, queues and agents", () => {
     for (const name of ["agents", "memory_bytes", "disk_free_bytes", "disk_ballast_bytes"]) {
       expect(Number(samples(`muniment_${name}`)[0]?.split(" ").at(-1)), name).toBeGreaterThan(0)

@@ -83,7 +83,8 @@ export const openConsole = async (
 
 /** `hash` as in the address. Resolves once the console shows that page and no longer the one before it. */
 export const showPage = async (page: Page, hash: string): Promise<void> => {
+  const [name = ""] = hash.split("?")
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
   // On a narrow screen the links are there and not seen.
-  await page.locator(`nav a[aria-current=page][href="${hash.split("?")[0]}"]`).waitFor({ state: "attached" })
+  await page.locator(`nav a[aria-current=page]:is([href="${name}"], [href^="${name}?"])`).waitFor({ state: "attached" })
 }

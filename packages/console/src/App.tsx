@@ -1,21 +1,25 @@
 /** The frame around the pages: navigation, the account that is looked at, who is signed in. */
 import type { JSX } from "preact"
+import { signal } from "@preact/signals"
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { call } from "./service/api.ts"
 import { useLoad } from "./service/load.ts"
-import { linkTo, page } from "./service/route.ts"
-import { account, accountCount, chooseAccount, endedBecause, session } from "./service/session.ts"
+import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
+import { accountChanges, accountCount, endedBecause, session } from "./service/session.ts"
 import { switchTheme, theme } from "./service/theme.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
+import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
+import { Evaluate } from "./pages/Evaluate.tsx"
 import { Memories } from "./pages/Memories.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Money } from "./pages/Money.tsx"
 import { MemoryMapPage } from "./pages/MemoryMapPage.tsx"
 import { Overview } from "./pages/Overview.tsx"
+import { People } from "./pages/People.tsx"
 import { Search } from "./pages/Search.tsx"
 import { Schemas } from "./pages/Schemas.tsx"
 import { Subjects } from "./pages/Subjects.tsx"
@@ -40,8 +44,11 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
   { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
   { name: "search", title: "Search", icon: "search", show: Search, ...memory },
+  { name: "context", title: "Context", icon: "context", show: ContextPage, ...memory },
+  { name: "evaluate", title: "Evaluate", icon: "good", show: Evaluate, ...memory },
   { name: "map", title: "Map", icon: "map", show: MemoryMapPage, ...memory },
   { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },
+  { name: "people", title: "People", icon: "people", show: People, ...memory },
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
@@ -59,15 +66,15 @@ export const App = () => {
 const Shell = () => {
   const isOperator = session.value?.role === "operator"
   const shown = pages.filter(({ isForOperators }) => isOperator || !isForOperators)
-  const current = shown.find(({ name }) => name === page.value) ?? shown[0]
+  // Behind the address without a page is the first that the caller may see.
+  const current = shown.find(({ name }) => name === page.value) ?? (isStart() ? shown[0] : undefined)
+  const title = current?.title ?? "No such page"
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [page.value])
+  useEffect(nameAccount, [page.value, parameters.value, account.value])
   useEffect(() => {
-    document.title = current === undefined ? "Muniment console" : `${current.title} · Muniment`
-  }, [current])
-  if (current === undefined) return <Empty title="There is no such page" />
-  const Page = current.show
-  const needsAccount = isOperator && current.isOfAccount && account.value === ""
+    document.title = `${title} · Muniment`
+  }, [title])
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
@@ -82,7 +89,7 @@ const Shell = () => {
             key={group}
             title={group}
             entries={shown.filter((entry) => entry.group === group)}
-            current={current.name}
+            current={current?.name ?? ""}
           />
         ))}
         <div class="foot">
@@ -106,18 +113,51 @@ const Shell = () => {
           <span class="badge accent">{isOperator ? "operator" : "account"}</span>
         </header>
         <main id="main" tabIndex={-1}>
-          <h1 class="hidden">{current.title}</h1>
-          {needsAccount ? (
-            <Empty title="Choose an account">
-              <p>{current.title} shows what one account holds. Choose it above.</p>
-            </Empty>
-          ) : (
-            <Page key={`${current.name} ${current.isOfAccount ? account.value : ""}`} />
-          )}
+          <h1 class="hidden">{title}</h1>
+          {current === undefined ? <NoSuchPage first={shown[0]} /> : <Shown entry={current} isOperator={isOperator} />}
         </main>
       </div>
     </div>
   )
+}
+
+const isStart = (): boolean => page.value === "overview"
+
+const NoSuchPage = ({ first }: { readonly first: PageEntry | undefined }) => (
+  <section class="card">
+    <Empty title="There is no such page">
+      <p>
+        The address names the page “{page.value}”, which is none of this console.
+        {first !== undefined && (
+          <>
+            {" "}
+            <a href={linkTo(first.name)}>{first.title}</a> is one.
+          </>
+        )}
+      </p>
+    </Empty>
+  </section>
+)
+
+const Shown = ({ entry, isOperator }: { readonly entry: PageEntry; readonly isOperator: boolean }) => {
+  const Page = entry.show
+  if (isOperator && entry.isOfAccount) {
+    if (account.value === "") {
+      return (
+        <Empty title="Choose an account">
+          <p>{entry.title} shows what one account holds. Choose it above.</p>
+        </Empty>
+      )
+    }
+    if (unknownAccount.value === account.value) {
+      return (
+        <Empty title={`There is no account ${account.value}`}>
+          <p>The address names it: it may have been erased, or be of another service. Choose one above.</p>
+        </Empty>
+      )
+    }
+  }
+  return <Page key={`${entry.name} ${entry.isOfAccount ? account.value : ""}`} />
 }
 
 const NavGroup = (given: {
@@ -136,19 +176,26 @@ const NavGroup = (given: {
     </>
   )
 
+/** That the address names, and the service does not know. */
+const unknownAccount = signal("")
+
 /** Of more accounts than a person looks through, one is chosen by its name. */
 const selectMax = 100
 const offeredMax = 50
 
 const AccountChoice = () => {
-  const { loaded } = useLoad((signal) => call("GET", "/admin/accounts", { signal }), [])
+  const { loaded } = useLoad(
+    (abort) => call("GET", "/admin/accounts", { signal: abort }),
+    [accountChanges.value, account.value]
+  )
   const names = useMemo(() => (loaded.value?.accounts ?? []).map(({ name }) => name), [loaded.value])
   useEffect(() => {
     if (loaded.state !== "ready") return
     accountCount.value = names.length
-    const first = names[0]
-    if (first !== undefined && !names.includes(account.value)) chooseAccount(first)
-  }, [loaded])
+    const isKnown = names.includes(account.value)
+    unknownAccount.value = isKnown ? "" : account.value
+    if (!isKnown && account.value === "" && names[0] !== undefined) chooseAccount(names[0])
+  }, [loaded, account.value])
   return (
     <label class="actions">
       <span class="small muted">Account</span>
@@ -156,7 +203,7 @@ const AccountChoice = () => {
         <AccountSearch names={names} />
       ) : (
         <select value={account.value} onChange={({ currentTarget }) => chooseAccount(currentTarget.value)}>
-          {account.value === "" && <option value="">choose …</option>}
+          {!names.includes(account.value) && <option value="">choose …</option>}
           {names.map((name) => (
             <option key={name} value={name} selected={name === account.value}>
               {name}

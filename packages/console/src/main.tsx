@@ -3,6 +3,7 @@ import { render } from "preact"
 import { App } from "./App.tsx"
 import { call } from "./service/api.ts"
 import { asApiError } from "./service/load.ts"
+import { clearAddress } from "./service/route.ts"
 import { endedBecause, session } from "./service/session.ts"
 import { applyTheme } from "./service/theme.ts"
 
@@ -12,7 +13,7 @@ const signIn = async (): Promise<void> => {
   const link = linkPattern.exec(location.hash)?.[1]
   if (link !== undefined) {
     // Neither the history nor a copied address keeps it.
-    history.replaceState(null, "", location.pathname)
+    clearAddress()
     try {
       session.value = (await call("POST", "/console/session", { body: { link } })).session
       return

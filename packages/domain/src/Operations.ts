@@ -133,6 +133,15 @@ export const RequestRecord = Schema.Struct({
   caller: Schema.NullOr(Schema.String).annotate({
     description: "Id of the key, address of the wallet, or `operator`, who acted for the account."
   }),
+  agentId: Schema.optionalKey(
+    Schema.String.annotate({ description: "The one agent that a priced call read or changed." })
+  ),
+  code: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "Of a refusal or a failure, as in its answer.",
+      examples: ["quota_exceeded"]
+    })
+  ),
   deleted: Schema.optionalKey(
     DeletionRecord.annotate({ description: "Of a call that deleted memories, or counted them." })
   )
@@ -149,6 +158,11 @@ export const RequestQuery = {
   refused: Schema.optionalKey(
     Schema.Boolean.annotate({
       description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others."
+    })
+  ),
+  operator: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description: "True: only what an operator called in place of an account; false: the others."
     })
   ),
   from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),

@@ -1,6 +1,14 @@
 /** What the console makes of data, browsers and messages: words that people read. */
 import { describe, expect, it } from "vitest"
-import { browserName, deletionText, sentence, summary } from "../../../packages/console/src/service/words.ts"
+import {
+  browserName,
+  countOfCredits,
+  deletionText,
+  seen,
+  seenJson,
+  sentence,
+  summary
+} from "../../../packages/console/src/service/words.ts"
 
 describe("the words of a memory in one line", () => {
   it.each([
@@ -12,6 +20,25 @@ describe("the words of a memory in one line", () => {
     ]
   ])("%j begin with what is known", (data, words) => {
     expect(summary(data)).toBe(words)
+  })
+})
+
+describe("signs that turn the direction of a text", () => {
+  it("are seen by their names, and in JSON as what is stored", () => {
+    const text = "open \u202egnp.exe\u2069"
+    expect(seen(text)).toBe("open [U+202E]gnp.exe[U+2069]")
+    expect(JSON.parse(seenJson(JSON.stringify({ text })))).toEqual({ text })
+    expect(seen("\u200fשלום 👩\u200d💻")).toBe("\u200fשלום 👩\u200d💻")
+  })
+})
+
+describe("credits in words", () => {
+  it.each([
+    [1, "1 credit"],
+    [0, "0 credits"],
+    [1_000, "1,000 credits"]
+  ])("%d", (value, words) => {
+    expect(countOfCredits(value)).toBe(words)
   })
 })
 

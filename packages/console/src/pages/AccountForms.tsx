@@ -3,7 +3,8 @@ import type { AccountErasureReport, Plan } from "@muniment/domain/Account"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Account, type Key, madeBy, quotaNames, type ShownQuotas } from "../service/operator.ts"
-import { count } from "../service/words.ts"
+import { accountChanges } from "../service/session.ts"
+import { count, countOfCredits } from "../service/words.ts"
 import { Confirm, Dialog, Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
@@ -32,6 +33,7 @@ export const CreateAccount = (given: { readonly onClose: () => void; readonly on
       isReady={name !== ""}
       send={async () => {
         await call("POST", "/admin/accounts", { body: { name, plan } })
+        accountChanges.value += 1
         given.onDone(name)
       }}
       onClose={given.onClose}
@@ -164,7 +166,7 @@ const listed = (name: string, text: string): Readonly<Record<string, ReadonlyArr
 const Secret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => {
   const [isCopied, setCopied] = useState(false)
   return (
-    <Dialog title="The new key" onClose={onClose}>
+    <Dialog title="The new key" onClose={onClose} isKept>
       <Notice tone="warn">This is the only time that it is shown.</Notice>
       <pre tabIndex={0}>{secret}</pre>
       <div class="actions">
@@ -288,7 +290,10 @@ export const EraseAccount = ({ account, onClose, onDone }: Asked) => {
           <Input label={`Type ${account.name} to go on`} value={typed} onValue={setTyped} />
         </>
       )}
-      run={async () => setDone(await erase(false))}
+      run={async () => {
+        setDone(await erase(false))
+        accountChanges.value += 1
+      }}
       staysOpen
       onClose={onClose}
     />
@@ -315,7 +320,9 @@ const Removed = ({ report }: { readonly report: Erasure }) => {
           </Fact>
         ))}
         {report.ledger.closed.map(({ credits, name }) => (
-          <Fact key={name} name={`Booked out of ${name}`}>{`${count(credits)} credits`}</Fact>
+          <Fact key={name} name={`Booked out of ${name}`}>
+            {countOfCredits(credits)}
+          </Fact>
         ))}
       </dl>
     </>

@@ -14,9 +14,8 @@ import {
   works
 } from "../service/operator.ts"
 import { linkTo } from "../service/route.ts"
-import { chooseAccount } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
-import { count } from "../service/words.ts"
+import { count, countOfCredits, countOfMemories } from "../service/words.ts"
 import { Show, Notice, Refused } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
 import {
@@ -56,7 +55,7 @@ export const AccountPanel = (given: {
         <span>created {moment(account.createdAt).slice(0, 10)}</span>
       </div>
       <div class="actions">
-        <a class="button" href={linkTo("memories")} onClick={() => chooseAccount(account.name)}>
+        <a class="button" href={linkTo("memories", { in: account.name })}>
           Memories
         </a>
         <Ask tag="Plan" ask={ask}>
@@ -163,18 +162,18 @@ const Purses = ({ account, credits }: { readonly account: string; readonly credi
     <>
       <dl class="facts">
         <Fact name="Balance">
-          {count(balance.credits)} credits <span class="muted">({balance.usd.toFixed(2)} USD)</span>
+          {countOfCredits(balance.credits)} <span class="muted">({balance.usd.toFixed(2)} USD)</span>
         </Fact>
         <Fact name="Allowance">
           {allowance.credits === null
             ? "without bound: calls are recorded, and not charged"
-            : `${count(allowance.credits)} of ${count(allowance.monthly ?? 0)} credits`}{" "}
+            : `${count(allowance.credits)} of ${countOfCredits(allowance.monthly ?? 0)}`}{" "}
           {allowance.credits !== null && <span class="muted">until {moment(allowance.renewsAt).slice(0, 10)}</span>}
         </Fact>
         {insuredUntil !== undefined && <Fact name="Balance lasts">until {moment(insuredUntil).slice(0, 10)}</Fact>}
         {purgeNotice !== undefined && (
           <Fact name="To be removed">
-            {count(purgeNotice.memories)} memories from {moment(purgeNotice.from).slice(0, 10)}
+            {countOfMemories(purgeNotice.memories)} from {moment(purgeNotice.from).slice(0, 10)}
           </Fact>
         )}
       </dl>
@@ -337,7 +336,13 @@ const Hook = (given: {
         <button type="button" class="plain" aria-label={`Test ${hook.url}`} onClick={given.onTest}>
           Test
         </button>
-        <button type="button" class="plain" aria-label={`Repeat for ${hook.url}`} onClick={given.onRepeat}>
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Repeat for ${hook.url}`}
+          disabled={hook.failed === 0}
+          onClick={given.onRepeat}
+        >
           Repeat
         </button>
       </div>

@@ -86,6 +86,7 @@ export const Accounts = () => {
 const columns: ReadonlyArray<Column<AccountEntry>> = [
   {
     title: "Account",
+    by: ({ name }) => name,
     cell: ({ name }) => (
       <button
         type="button"
@@ -99,6 +100,7 @@ const columns: ReadonlyArray<Column<AccountEntry>> = [
   },
   {
     title: "State",
+    by: ({ suspendedAt }) => (suspendedAt === undefined ? "working" : "suspended"),
     cell: ({ suspendedAt }) =>
       suspendedAt === undefined ? (
         <span class="badge good">working</span>
@@ -108,10 +110,11 @@ const columns: ReadonlyArray<Column<AccountEntry>> = [
         </span>
       )
   },
-  { title: "Plan", cell: ({ plan }) => plan },
-  { title: "Keys", isNumber: true, cell: ({ keys }) => count(keys) },
+  { title: "Plan", by: ({ plan }) => plan, cell: ({ plan }) => plan },
+  { title: "Keys", by: ({ keys }) => keys, isNumber: true, cell: ({ keys }) => count(keys) },
   {
     title: "Last use of a key",
+    by: ({ lastUsedAt }) => lastUsedAt,
     cell: ({ lastUsedAt }) =>
       lastUsedAt === undefined ? (
         <span class="muted">never</span>

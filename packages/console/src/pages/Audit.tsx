@@ -5,7 +5,8 @@ import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, type Parameters, parameters } from "../service/route.ts"
 import { session } from "../service/session.ts"
-import { ago, moment } from "../service/text.ts"
+import { ago, exactMoment } from "../service/text.ts"
+import { UserText } from "../ui/UserText.tsx"
 import { count, deletionText } from "../service/words.ts"
 import { Filters, givenPeriod, PeriodFields, Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
@@ -124,7 +125,7 @@ const Events = () => {
 
 const When = ({ at }: { readonly at: number }) => (
   <span class="nowrap" title={ago(at)}>
-    {moment(at)}
+    {exactMoment(at)}
   </span>
 )
 
@@ -135,11 +136,30 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
     title: "Account, key or other",
     cell: ({ subject }) => (subject === null ? "" : <a href={linkTo("audit", { subject })}>{subject}</a>)
   },
+  { title: "Of", cell: (event) => <Target event={event} /> },
   {
     title: "Details",
-    cell: ({ detail, subject }) => <span class="small">{eventDetails(detail, subject)}</span>
+    cell: ({ detail, subject }) => (
+      <span class="small">
+        <UserText of={eventDetails(detail, subject)} />
+      </span>
+    )
   }
 ]
+
+/** What a change in place of an account was made to: the memory, schema or other thing that its path names. */
+const Target = ({ event: { detail, subject } }: { readonly event: Event }) => {
+  const [, group = "", id = ""] = /^\/v1\/([\w-]+)\/([^/]+)/.exec(String(detail["path"] ?? "")) ?? []
+  if (id === "" || id === "batch" || subject === null) return null
+  const named = decodeURIComponent(id)
+  return group === "memories" ? (
+    <a class="mono" href={linkTo("memories", { in: subject, id: named })}>
+      {named}
+    </a>
+  ) : (
+    <span class="mono">{named}</span>
+  )
+}
 
 /** Of a deletion of memories, whom and how many in words; of others the fields that say what was changed. */
 const eventDetails = ({ path: _path, ...detail }: Event["detail"], subject: Event["subject"]): string => {
@@ -155,13 +175,17 @@ const eventDetails = ({ path: _path, ...detail }: Event["detail"], subject: Even
 
 const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   const given = parameters.value
+  const usual = isOwn ? "all" : "account"
+  const by = given.get("by") ?? usual
   const filters = {
     ...(!isOwn && { account: given.get("account") ?? undefined }),
     caller: given.get("caller") ?? undefined,
     operation: given.get("operation") ?? undefined,
     refused: given.get("refused") ?? undefined,
+    operator: by === "all" ? undefined : String(by === "operator"),
     ...givenPeriod()
   }
+  const labels = useLoad((signal) => keyLabels(isOwn, signal), []).loaded.value ?? noLabels
   const log = useLog(
     isOwn ? "/v1/account/requests" : "/admin/requests",
     filters,
@@ -170,7 +194,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   return (
     <section class="stack">
       <Filters
-        names={["account", "caller", "operation", "refused", "from", "to"]}
+        names={["account", "caller", "operation", "refused", "by", "from", "to"]}
         actions={
           <button type="button" onClick={log.reload}>
             Look again
@@ -195,6 +219,16 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
           ]}
           onValue={(refused) => change({ refused })}
         />
+        <Choice
+          label="Called by"
+          value={by}
+          options={[
+            ["account", "the account"],
+            ["operator", "an operator for it"],
+            ["all", "all"]
+          ]}
+          onValue={(value) => change({ by: value === usual ? "" : value })}
+        />
         <PeriodFields />
       </Filters>
       {!isOwn && (
@@ -205,17 +239,27 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
       <Log
         label="Calls of accounts"
         log={log}
-        columns={isOwn ? ownColumns : requestColumns}
+        columns={requestColumns(labels).filter(({ title }) => !isOwn || title !== "Account")}
         empty="No call matches these filters."
       />
     </section>
   )
 }
 
-const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
-  { title: "When", cell: ({ at }) => <When at={at} /> },
+type Labels = ReadonlyMap<string, string>
+const noLabels: Labels = new Map()
+
+/** What the keys are called, by their ids. */
+const keyLabels = async (isOwn: boolean, signal: AbortSignal): Promise<Labels> => {
+  const { keys } = await (isOwn ? call("GET", "/v1/keys", { signal }) : call("GET", "/admin/keys", { signal }))
+  return new Map(keys.map(({ id, label }) => [id, label]))
+}
+
+const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> => [
+  { title: "When", by: ({ at }) => at, cell: ({ at }) => <When at={at} /> },
   {
     title: "Account",
+    by: ({ account }) => account,
     cell: ({ account }) =>
       account === null ? (
         <span class="muted">not known</span>
@@ -231,13 +275,15 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
       caller === null ? (
         ""
       ) : (
-        <a class="mono" href={linkTo("audit", { show: "requests", caller })}>
-          {caller}
+        <a class="mono" title={caller} href={linkTo("audit", { show: "requests", caller })}>
+          {labels.get(caller) || caller}
         </a>
       )
   },
+  { title: "Agent", by: ({ agentId }) => agentId, cell: ({ agentId }) => <UserText of={agentId} /> },
   {
     title: "Operation",
+    by: ({ operation }) => operation,
     cell: ({ deleted, operation }) => (
       <span>
         <span class="mono">{operation}</span>
@@ -247,11 +293,17 @@ const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
   },
   {
     title: "Outcome",
-    cell: ({ status }) => <span class={`badge ${toneOf(status)}`}>{status}</span>
+    by: ({ status }) => status,
+    cell: ({ code, status }) => (
+      <span>
+        <span class={`badge ${toneOf(status)}`}>{status}</span> <span class="mono small">{code}</span>
+      </span>
+    )
   },
   {
     title: "Took",
     isNumber: true,
+    by: ({ millis }) => millis,
     cell: ({ millis }) => <span class="nowrap">{millis < 10 ? millis.toFixed(1) : count(Math.round(millis))} ms</span>
   }
 ]
@@ -261,5 +313,3 @@ const clientLeft = 499
 
 const toneOf = (status: number): string =>
   status < 400 ? "good" : status === clientLeft ? "" : status < 500 ? "warn" : "bad"
-
-const ownColumns = requestColumns.filter(({ title }) => title !== "Account")

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks"
 import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
-import { countOfMemories, count, summary } from "../service/words.ts"
+import { countOfMemories, count, seen, summary } from "../service/words.ts"
 import { Notice, Empty, Refused, Show } from "../ui/Notice.tsx"
 import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
@@ -10,6 +10,7 @@ import { type Extracted, type ReadMessage, tryReading, allOf } from "../service/
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, systemList, systemNumber, systemText } from "../service/memories.ts"
 import { moment } from "../service/text.ts"
+import { UserText } from "../ui/UserText.tsx"
 
 export const Conversations = () => {
   const given = parameters.value
@@ -110,6 +111,7 @@ const ReaderTrial = () => {
         <label>
           <span>Messages, one a line: who speaks, a colon, the text</span>
           <textarea
+            dir="auto"
             rows={5}
             value={text}
             placeholder={example}
@@ -288,10 +290,12 @@ const Message = (given: {
     <li>
       <div class={`said ${role}`}>
         <div class="meta">
-          <strong>{name ?? role}</strong>
+          <strong>
+            <UserText of={name ?? role} />
+          </strong>
           <span>{at === undefined ? moment(systemNumber(message, "createdAt") ?? 0) : moment(Date.parse(at))}</span>
         </div>
-        <p>{content}</p>
+        <p dir="auto">{seen(content)}</p>
       </div>
       <ul class="stack made-of" aria-label={`Made of the message of ${name ?? role}`}>
         {made.map((memory) => (
@@ -322,7 +326,9 @@ const isSame = (one: Said, other: Said): boolean => one.kind === other.kind && s
 
 const Made = ({ isFoundAgain, memory }: { readonly memory: Memory; readonly isFoundAgain?: boolean }) => (
   <li class="made">
-    <a href={linkTo("memories", { threadId: systemText(memory, "threadId"), id: memory.id })}>{summary(memory.data)}</a>
+    <a href={linkTo("memories", { threadId: systemText(memory, "threadId"), id: memory.id })}>
+      <UserText of={summary(memory.data)} />
+    </a>
     <span class="meta">
       <span class="badge accent">{memory.kind}</span>
       {isFoundAgain === true && <span class="badge good">found again</span>}
@@ -352,7 +358,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Results of a reading of messages: what it found, what it left out, and why. */
 const FoundItem = ({ found }: { readonly found: Found }) => (
   <li class="made found">
-    <span>{summary(found.data)}</span>
+    <UserText of={summary(found.data)} />
     <span class="meta">
       <span class="badge good">would be stored</span>
       <span class="badge">{found.kind}</span>
@@ -364,7 +370,7 @@ const FoundItem = ({ found }: { readonly found: Found }) => (
 
 const RejectedItem = ({ rejected }: { readonly rejected: Rejected }) => (
   <li class="made rejected">
-    <span>{rejected.data === undefined ? rejected.message : summary(rejected.data)}</span>
+    <UserText of={rejected.data === undefined ? rejected.message : summary(rejected.data)} />
     <span class="meta">
       <span class="badge warn">{reasons[rejected.reason] ?? rejected.reason}</span>
       {rejected.kind !== undefined && <span class="badge">{rejected.kind}</span>}

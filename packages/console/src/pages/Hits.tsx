@@ -1,13 +1,15 @@
 /** Hits of a search with their scores, and why each stands where it stands. */
-import { type Hit, systemText, type Found } from "../service/memories.ts"
+import type { ApiError } from "../service/api.ts"
+import { giveFeedback, type Hit, systemText, type Found } from "../service/memories.ts"
 import { linkTo, change } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { count, summary } from "../service/words.ts"
-import { Empty, Notice, Show } from "../ui/Notice.tsx"
+import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
 import { useState } from "preact/hooks"
 import { searched } from "../service/knowledge.ts"
-import { useLoad } from "../service/load.ts"
+import { asApiError, useLoad } from "../service/load.ts"
 import { Field } from "../ui/Field.tsx"
+import { UserText } from "../ui/UserText.tsx"
 
 /** Of hits that no answer was made of. */
 export const foundTitle = "Found"
@@ -15,57 +17,106 @@ export const foundTitle = "Found"
 /** Of a memory that may well match (contract: Search, what a relevance means). */
 const matchingRelevanceMin = 0.35
 
-export const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly title: string }) => (
-  <section class="card" aria-label={title}>
-    <div class="head">
-      <h2>
-        {title} {count(hits.length)}
-      </h2>
-    </div>
-    {title === foundTitle &&
-      hits.length > 0 &&
-      hits.every(({ quality }) => quality.relevance < matchingRelevanceMin) && (
-        <Notice>
-          None of these reaches a relevance of {matchingRelevanceMin}, from which about half of the hits are matches.
-          Paraphrases without a common word seldom do.
-        </Notice>
+export const Hits = (given: {
+  readonly hits: ReadonlyArray<Hit>
+  readonly title: string
+  /** What was asked. */
+  readonly query: string
+  /** How many were asked for: with as many there may be more. */
+  readonly limit: number
+}) => {
+  const { hits, limit, query, title } = given
+  return (
+    <section class="card" aria-label={title}>
+      <div class="head">
+        <h2>
+          {title} {title === foundTitle && hits.length >= limit ? "the best " : ""}
+          {count(hits.length)}
+        </h2>
+      </div>
+      {title === foundTitle &&
+        hits.length > 0 &&
+        hits.every(({ quality }) => quality.relevance < matchingRelevanceMin) && (
+          <Notice>
+            None of these reaches a relevance of {matchingRelevanceMin}, from which about half of the hits are matches.
+            Paraphrases without a common word seldom do.
+          </Notice>
+        )}
+      {hits.length === 0 ? (
+        <Empty title="Nothing found">
+          <MissingMemory />
+        </Empty>
+      ) : (
+        <ol>
+          {hits.map((hit) => (
+            <HitRow key={hit.id} hit={hit} query={query} />
+          ))}
+        </ol>
       )}
-    {hits.length === 0 ? (
-      <Empty title="Nothing found">
-        <MissingMemory />
-      </Empty>
-    ) : (
-      <ol>
-        {hits.map((hit) => (
-          <HitRow key={hit.id} hit={hit} />
-        ))}
-      </ol>
-    )}
-    {hits.length > 0 && <MissingMemory />}
-  </section>
-)
+      {hits.length > 0 && <MissingMemory />}
+    </section>
+  )
+}
 
-const HitRow = ({ hit }: { readonly hit: Hit }) => {
+const HitRow = ({ hit, query }: { readonly hit: Hit; readonly query: string }) => {
   const subject = systemText(hit, "subjectId")
   const agent = systemText(hit, "agentId")
   return (
     <li class="hit">
       <a class="text" href={linkTo("memories", { id: hit.id })}>
-        {summary(hit.data)}
+        <UserText of={summary(hit.data)} />
       </a>
       <div class="meta">
         <span class="badge">{hit.kind}</span>
         {!hit.context.isLatest && <span class="badge warn">superseded</span>}
         {hit.source === "shared" && <span class="badge accent">shared by {hit.grantor}</span>}
-        {subject !== undefined && <span>about {subject}</span>}
-        {agent !== undefined && <span>known to {agent}</span>}
+        {subject !== undefined && (
+          <span>
+            about <UserText of={subject} />
+          </span>
+        )}
+        {agent !== undefined && (
+          <span>
+            known to <UserText of={agent} />
+          </span>
+        )}
         {hit.context.when !== undefined && <span>{moment(Date.parse(hit.context.when))}</span>}
         {hit.context.tags.map((tag) => (
-          <span key={tag}>#{tag}</span>
+          <span key={tag}>
+            #<UserText of={tag} />
+          </span>
         ))}
       </div>
       <Scores hit={hit} />
+      {hit.source === "own" && <UseOf id={hit.id} query={query} />}
     </li>
+  )
+}
+
+/** Whether a hit was of use: kept with the memory, to make cases of (`muniment memories cases`); it moves no search. */
+const UseOf = ({ id, query }: { readonly id: string; readonly query: string }) => {
+  const [given, setGiven] = useState<boolean | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const give = (useful: boolean): void => {
+    giveFeedback(id, query, useful).then(
+      () => {
+        showError(undefined)
+        setGiven(useful)
+      },
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <div class="actions small">
+      <span class="muted">For this question:</span>
+      <button type="button" class="plain" aria-pressed={given === true} onClick={() => give(true)}>
+        of use
+      </button>
+      <button type="button" class="plain" aria-pressed={given === false} onClick={() => give(false)}>
+        not of use
+      </button>
+      {error !== undefined && <Refused error={error} />}
+    </div>
   )
 }
 
@@ -130,13 +181,10 @@ const MissingMemory = () => {
 }
 
 const Offered = ({ words }: { readonly words: string }) => {
-  const { loaded } = useLoad(
-    (signal) => searched<Found>({ query: words, limit: offeredMax, scope: "own", minRelevance: 0 }, signal),
-    [words]
-  )
+  const { loaded } = useLoad((signal) => offered(words, signal), [words])
   return (
     <Show of={loaded}>
-      {({ memories }) =>
+      {(memories) =>
         memories.length === 0 ? (
           <p class="muted">No memory of this account has these words.</p>
         ) : (
@@ -144,7 +192,9 @@ const Offered = ({ words }: { readonly words: string }) => {
             {memories.map((memory) => (
               <li key={memory.id}>
                 <button type="button" onClick={() => expect(memory.id)}>
-                  <span class="what">{summary(memory.data)}</span>
+                  <span class="what">
+                    <UserText of={summary(memory.data)} />
+                  </span>
                   <span class="small muted">
                     {memory.kind}
                     {systemText(memory, "agentId") !== undefined && `, known to ${systemText(memory, "agentId")}`}
@@ -157,6 +207,19 @@ const Offered = ({ words }: { readonly words: string }) => {
       }
     </Show>
   )
+}
+
+/** Facts of their own, too, that a page would leave out behind the message that says the same. */
+const offered = async (words: string, signal: AbortSignal): Promise<ReadonlyArray<Hit>> => {
+  const query = { query: words, limit: offeredMax, scope: "own", minRelevance: 0 } as const
+  const [facts, all] = await Promise.all([
+    searched<Found>({ ...query, include: "extracted" }, signal),
+    searched<Found>(query, signal)
+  ])
+  const known = new Set(all.memories.map(({ id }) => id))
+  return [...all.memories, ...facts.memories.filter(({ id }) => !known.has(id))]
+    .toSorted((one, other) => other.quality.relevance - one.quality.relevance)
+    .slice(0, offeredMax)
 }
 
 /** The reasons stand above the hits. */

@@ -38,7 +38,7 @@ export const Income = () => {
       </Filters>
       {error !== undefined && <Refused error={error} />}
       <p class="small muted">
-        Not charged: calls on the owner's plan, and what operators looked at in place of an account, at their price.
+        Not charged: calls on the owner's plan, and what operators changed in place of an account, at their price.
       </p>
       <Show of={loaded}>
         {({ rows }) => (

@@ -63,16 +63,27 @@ export const Indexes = () => {
 }
 
 const columns: ReadonlyArray<Column<Row>> = [
-  { title: "Account", cell: ({ account }) => <span class="nowrap">{account}</span> },
-  { title: "Agent", cell: ({ agentId }) => <span class="nowrap">{agentId}</span> },
+  { title: "Account", by: ({ account }) => account, cell: ({ account }) => <span class="nowrap">{account}</span> },
+  { title: "Agent", by: ({ agentId }) => agentId, cell: ({ agentId }) => <span class="nowrap">{agentId}</span> },
   {
     title: "Memories",
+    by: ({ memories }) => memories,
     isNumber: true,
     cell: ({ memories }) => (memories === null ? <span class="badge bad">cannot be read</span> : count(memories))
   },
-  { title: "Bytes", isNumber: true, cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes)) },
+  {
+    title: "Bytes",
+    by: (row) => row.bytes,
+    isNumber: true,
+    cell: (row) => (row.bytes === null ? "–" : bytes(row.bytes))
+  },
   { title: "Model", cell: ({ index }) => <span class="nowrap">{index?.model ?? ""}</span> },
-  { title: "Vectors", isNumber: true, cell: ({ index }) => (index === undefined ? "" : count(index.vectors)) },
+  {
+    title: "Vectors",
+    by: ({ index }) => index?.vectors,
+    isNumber: true,
+    cell: ({ index }) => (index === undefined ? "" : count(index.vectors))
+  },
   {
     title: "Engine",
     cell: ({ index }) =>

@@ -11,13 +11,14 @@ import {
 } from "../service/memories.ts"
 import { change, parameters } from "../service/route.ts"
 import { moment } from "../service/text.ts"
-import { countOfMemories, summary } from "../service/words.ts"
+import { count, countOfMemories, summary } from "../service/words.ts"
 import { Filters, FacetField, Choice, Field } from "../ui/Field.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { LongList } from "../ui/LongList.tsx"
 import { Empty, Refused } from "../ui/Notice.tsx"
 import { NothingStored } from "../ui/Stored.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
+import { UserText } from "../ui/UserText.tsx"
 import { asApiError } from "../service/load.ts"
 
 const filtersOf = (given: URLSearchParams): MemoryFilters => {
@@ -50,7 +51,7 @@ export const Memories = () => {
           <button
             type="button"
             class="danger"
-            disabled={!isRestricted(filters) || filters.data !== undefined}
+            disabled={!isRestricted(filters) || filters.data !== undefined || (pages.total ?? 0) === 0}
             title="By agent, subject, thread, kind or tags: set one of them first"
             onClick={() => setDeleting(true)}
           >
@@ -84,7 +85,12 @@ export const Memories = () => {
         )}
       </div>
       {isDeleting && (
-        <DeleteAll filters={filters} onClose={() => setDeleting(false)} onDone={() => setRound((value) => value + 1)} />
+        <DeleteAll
+          filters={filters}
+          listed={pages.total ?? 0}
+          onClose={() => setDeleting(false)}
+          onDone={() => setRound((value) => value + 1)}
+        />
       )}
     </>
   )
@@ -157,10 +163,16 @@ const Listed = ({ pages, chosen }: { readonly pages: MemoryPages; readonly chose
     >
       {(memory) => (
         <>
-          <span class="what">{summary(memory.data)}</span>
+          <span class="what">
+            <UserText of={summary(memory.data)} />
+          </span>
           <span class="muted wide first">{memory.kind}</span>
-          <span class="muted wide">{systemText(memory, "subjectId") ?? ""}</span>
-          <span class="muted wide">{systemText(memory, "agentId") ?? ""}</span>
+          <span class="muted wide">
+            <UserText of={systemText(memory, "subjectId")} />
+          </span>
+          <span class="muted wide">
+            <UserText of={systemText(memory, "agentId")} />
+          </span>
           <StoredAt memory={memory} />
         </>
       )}
@@ -184,6 +196,8 @@ const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: MemoryFilter
 
 const DeleteAll = (given: {
   readonly filters: MemoryFilters
+  /** How many the list has: of most kinds the latest versions alone. */
+  readonly listed: number
   readonly onClose: () => void
   readonly onDone: () => void
 }) => {
@@ -204,7 +218,10 @@ const DeleteAll = (given: {
       preview={() => remove(true)}
       describe={({ deleted }) => (
         <p>
-          This deletes <strong>{countOfMemories(deleted)}</strong> for good, older versions too.
+          This deletes <strong>{countOfMemories(deleted)}</strong> for good
+          {deleted > given.listed
+            ? `: ${count(given.listed)} of the list, and ${count(deleted - given.listed)} that it leaves out, such as older versions.`
+            : "."}
         </p>
       )}
       run={async () => {

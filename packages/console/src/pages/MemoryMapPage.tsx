@@ -13,6 +13,7 @@ import { MemoryPanel } from "./MemoryPanel.tsx"
 import type { ApiError } from "../service/api.ts"
 import { getMemory, type Memory, systemText } from "../service/memories.ts"
 import { Icon } from "../ui/Icon.tsx"
+import { UserText } from "../ui/UserText.tsx"
 import { now } from "../service/browser.ts"
 
 const defaultQuery = "everything that is known"
@@ -196,7 +197,9 @@ const Topics = (given: { readonly map: MapOfMemories; readonly onChoose: (ids: R
         {given.map.clusters.map(({ count: size, memoryIds, terms, topic }) => (
           <li key={topic}>
             <button type="button" onClick={() => given.onChoose(memoryIds)}>
-              <span class="what">{topic}</span>
+              <span class="what">
+                <UserText of={topic} />
+              </span>
               <span class="small muted number">{count(size)}</span>
               <span class="small muted">{furtherTerms(topic, terms).join(", ")}</span>
             </button>
@@ -250,10 +253,12 @@ const ChosenMemories = (given: { readonly ids: ReadonlyArray<string>; readonly o
         {memories.map((memory) => (
           <li key={memory.id}>
             <button type="button" onClick={() => change({ id: memory.id })}>
-              <span class="what">{summary(memory.data)}</span>
+              <span class="what">
+                <UserText of={summary(memory.data)} />
+              </span>
               <span class="small muted" />
               <span class="small muted">
-                {memory.kind} {systemText(memory, "subjectId") ?? ""}
+                {memory.kind} <UserText of={systemText(memory, "subjectId")} />
               </span>
             </button>
           </li>

@@ -1,5 +1,6 @@
 /** One memory: its data, where it came from, its versions, its tags; delete. */
-import { useState } from "preact/hooks"
+import type { HistoryEntry } from "@muniment/domain/Memory"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { signal } from "@preact/signals"
 import { asApiError, useLoad } from "../service/load.ts"
 import { ApiError, call } from "../service/api.ts"
@@ -10,14 +11,16 @@ import {
   systemList,
   systemNumber,
   systemText,
-  versionsOf
+  historyOf,
+  restoreVersion
 } from "../service/memories.ts"
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment } from "../service/text.ts"
-import { summary } from "../service/words.ts"
+import { seen, seenJson, summary } from "../service/words.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Refused, Show, Notice } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
+import { UserText } from "../ui/UserText.tsx"
 import { allOf } from "../service/knowledge.ts"
 import { Fact } from "../ui/Table.tsx"
 
@@ -26,15 +29,15 @@ export const MemoryPanel = (given: {
   readonly onClose: () => void
   readonly onChanged: () => void
 }) => {
-  const { loaded, reload } = useLoad((signal) => versionsOf(given.id, signal), [given.id])
+  const { loaded, reload } = useLoad((signal) => historyOf(given.id, signal), [given.id])
   return (
     <SidePanel label="Memory" title="Memory" onClose={given.onClose}>
       <Show of={loaded}>
         {(versions) => {
-          const memory = versions.find(({ id }) => id === given.id)
-          return memory === undefined ? null : (
+          const entry = versions.find(({ memory }) => memory.id === given.id)
+          return entry === undefined ? null : (
             <Details
-              memory={memory}
+              entry={entry}
               versions={versions}
               onChanged={() => {
                 reload()
@@ -53,14 +56,21 @@ export const MemoryPanel = (given: {
 }
 
 const Details = (given: {
-  readonly memory: Memory
-  readonly versions: ReadonlyArray<Memory>
+  readonly entry: HistoryEntry
+  readonly versions: ReadonlyArray<HistoryEntry>
   readonly onChanged: () => void
   readonly onDeleted: () => void
 }) => {
-  const { memory, versions } = given
+  const { entry, versions } = given
+  const { memory } = entry
   const [isDeleting, setDeleting] = useState(false)
   const [isEditing, setEditing] = useState(false)
+  const editButton = useRef<HTMLButtonElement>(null)
+  const [wasEditing, setEdited] = useState(false)
+  useLayoutEffect(() => {
+    if (isEditing) setEdited(true)
+    else if (wasEditing) editButton.current?.focus()
+  }, [isEditing])
   return (
     <>
       <div class="meta">
@@ -73,18 +83,18 @@ const Details = (given: {
         <dl class="facts">
           {Object.entries(memory.data).map(([name, value]) => (
             <Fact key={name} name={name}>
-              {typeof value === "string" ? value : JSON.stringify(value)}
+              {shownText(typeof value === "string" ? value : JSON.stringify(value))}
             </Fact>
           ))}
         </dl>
       )}
       <Tags memory={memory} onChanged={given.onChanged} />
-      <SystemFacts memory={memory} />
-      {systemList(memory, "sourceMessageIds").length > 0 && <Sources memory={memory} />}
-      {versions.length > 1 && <Versions versions={versions} shown={memory.id} />}
+      <SystemFacts entry={entry} />
+      {systemList(memory, "sourceMessageIds").length > 0 && <Sources entry={entry} />}
+      {versions.length > 1 && <Versions versions={versions} shown={memory.id} onChanged={given.onChanged} />}
       <div class="actions">
         {memory.context.isLatest && memory.kind !== "conversation_message" && !isEditing && (
-          <button type="button" onClick={() => setEditing(true)}>
+          <button type="button" ref={editButton} onClick={() => setEditing(true)}>
             Edit data
           </button>
         )}
@@ -118,46 +128,97 @@ const Details = (given: {
 }
 
 /** All that the service says of a memory beside its data. */
-const SystemFacts = ({ memory }: { readonly memory: Memory }) => {
+const SystemFacts = ({ entry }: { readonly entry: HistoryEntry }) => {
+  const { memory } = entry
   const { mentions, when } = memory.context
   const at = systemNumber(memory, "createdAt")
   const expiresAt = systemNumber(memory, "expiresAt")
   return (
     <dl class="facts small">
-      <Fact name="Agent">{systemText(memory, "agentId")}</Fact>
-      <Fact name="Subject">{systemText(memory, "subjectId")}</Fact>
-      <Fact name="Thread">{systemText(memory, "threadId")}</Fact>
+      <Fact name="Agent">{shownText(systemText(memory, "agentId"))}</Fact>
+      <Fact name="Subject">{shownText(systemText(memory, "subjectId"))}</Fact>
+      <Fact name="Thread">{shownText(systemText(memory, "threadId"))}</Fact>
       <Fact name="Happened">{when === undefined ? undefined : moment(Date.parse(when))}</Fact>
       <Fact name="Stored">{at === undefined ? undefined : `${moment(at)} (${ago(at)})`}</Fact>
       <Fact name="Expires">{expiresAt === undefined ? undefined : moment(expiresAt)}</Fact>
-      <Fact name="Confidence">{String(systemNumber(memory, "confidence") ?? 1)}</Fact>
-      <Fact name="Mentions">{mentions.map(({ name }) => name).join(", ")}</Fact>
+      <Fact name="Came about">{cameAbout(entry)}</Fact>
+      {entry.how === "extracted" && <Fact name="Confidence">{String(systemNumber(memory, "confidence") ?? 1)}</Fact>}
+      {memory.feedback?.map(({ at: given, query, useful }) => (
+        <Fact key={query ?? ""} name={useful ? "Of use" : "Not of use"}>
+          {query !== undefined && <UserText of={`for “${query}”, `} />}
+          {moment(given)}
+        </Fact>
+      ))}
+      <Fact name="Mentions">{shownText(mentions.map(({ name }) => name).join(", "))}</Fact>
       <Fact name="Id">{memory.id}</Fact>
       <Fact name="Content hash">{systemText(memory, "contentHash")}</Fact>
     </dl>
   )
 }
 
-const Versions = ({ shown, versions }: { readonly versions: ReadonlyArray<Memory>; readonly shown: string }) => (
-  <div class="stack">
-    <h3>Versions, newest first</h3>
-    <ol class="timeline">
-      {versions.map((version) => (
-        <li key={version.id} class={version.context.isLatest ? "latest" : ""}>
-          <button
-            type="button"
-            class="row-button"
-            aria-current={version.id === shown}
-            onClick={() => change({ id: version.id })}
-          >
-            {summary(version.data)}
-          </button>
-          <div class="small muted">{moment(systemNumber(version, "createdAt") ?? 0)}</div>
-        </li>
-      ))}
-    </ol>
-  </div>
-)
+/** Nothing for a text that is not there. */
+const shownText = (text: string | undefined) => (text === undefined || text === "" ? undefined : <UserText of={text} />)
+
+const ways: Readonly<Record<HistoryEntry["how"], string>> = {
+  stored: "stored as it is",
+  extracted: "taken from messages",
+  corrected: "corrected",
+  restored: "restored from an older version"
+}
+
+const cameAbout = ({ at, by, how }: HistoryEntry): string =>
+  `${ways[how]}${by === undefined ? "" : ` by ${by}`}, ${moment(at)}`
+
+const Versions = (given: {
+  readonly versions: ReadonlyArray<HistoryEntry>
+  readonly shown: string
+  readonly onChanged: () => void
+}) => {
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const latest = given.versions.find(({ memory }) => memory.context.isLatest)?.memory
+  const restore = (id: string): void => {
+    if (latest === undefined) return
+    restoreVersion(id, latest).then(
+      (memory) => {
+        showError(undefined)
+        given.onChanged()
+        change({ id: memory.id })
+      },
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <div class="stack">
+      <h3>Versions, newest first</h3>
+      {error !== undefined && <Refused error={error} />}
+      <ol class="timeline">
+        {given.versions.map((version) => {
+          const { context, data, id } = version.memory
+          return (
+            <li key={id} class={context.isLatest ? "latest" : ""}>
+              <button type="button" class="row-button" aria-current={id === given.shown} onClick={() => change({ id })}>
+                <UserText of={summary(data)} />
+              </button>
+              <div class="small muted">
+                {cameAbout(version)}{" "}
+                {!context.isLatest && (
+                  <button
+                    type="button"
+                    class="plain"
+                    aria-label={`Restore ${summary(data)}`}
+                    onClick={() => restore(id)}
+                  >
+                    Restore
+                  </button>
+                )}
+              </div>
+            </li>
+          )
+        })}
+      </ol>
+    </div>
+  )
+}
 
 const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChanged: () => void }) => {
   const [text, setText] = useState(memory.context.tags.join(", "))
@@ -180,7 +241,7 @@ const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChang
     <form class="stack" onSubmit={save}>
       <label>
         <span>Tags, separated by commas</span>
-        <input value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
+        <input value={text} dir="auto" onInput={({ currentTarget: { value } }) => setText(value)} />
       </label>
       {error !== undefined && <Refused error={error} />}
       {text !== memory.context.tags.join(", ") && (
@@ -197,7 +258,7 @@ const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChang
 const messagesMax = 200
 
 /** Sources of a memory: the messages, in their words, and a link to their thread. */
-const Sources = ({ memory }: { readonly memory: Memory }) => {
+const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) => {
   const sources = systemList(memory, "sourceMessageIds")
   const threadId = systemText(memory, "threadId")
   const { loaded } = useLoad(
@@ -211,7 +272,7 @@ const Sources = ({ memory }: { readonly memory: Memory }) => {
   )
   return (
     <div class="stack tight">
-      <h3>Taken from</h3>
+      <h3>{how === "extracted" ? "Taken from" : "What it was taken from before that"}</h3>
       <Show of={loaded}>
         {(messages) =>
           messages.length === 0 ? (
@@ -238,9 +299,9 @@ const Sources = ({ memory }: { readonly memory: Memory }) => {
 
 const Quote = ({ message: { context, data } }: { readonly message: Memory }) => (
   <blockquote>
-    <p>{String(data["text"] ?? "")}</p>
+    <p dir="auto">{seen(String(data["text"] ?? ""))}</p>
     <footer class="small muted">
-      {String(data["name"] ?? data["role"] ?? "")}
+      <UserText of={String(data["name"] ?? data["role"] ?? "")} />
       {context.when !== undefined && `, ${moment(Date.parse(context.when))}`}
     </footer>
   </blockquote>
@@ -263,6 +324,9 @@ const DataEditor = (given: {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [newer, showNewer] = useState<Memory | undefined>(undefined)
   const [isSaving, setSaving] = useState(false)
+  const area = useRef<HTMLTextAreaElement>(null)
+  // The panel may be scrolled; the browser brings what has the focus into view.
+  useLayoutEffect(() => area.current?.focus(), [])
   const end = ({ id }: Memory): void => {
     given.onClose()
     given.onChanged()
@@ -275,16 +339,25 @@ const DataEditor = (given: {
     store(newer ?? memory, text)
       .then(end, async (cause: unknown) => {
         if (!(cause instanceof ApiError && cause.status === 412)) throw cause
-        showNewer((await versionsOf(memory.id, new AbortController().signal))[0])
+        showNewer((await historyOf(memory.id, new AbortController().signal))[0]?.memory)
       })
       .catch((cause: unknown) => showError(asApiError(cause)))
       .finally(() => setSaving(false))
   }
   return (
-    <form class="stack" onSubmit={save}>
+    <form
+      class="stack"
+      onSubmit={save}
+      // Escape ends it, unless something would be lost; the panel around it stays.
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return
+        event.stopPropagation()
+        if (text === asText(memory)) given.onClose()
+      }}
+    >
       <label>
         <span>Data, as JSON</span>
-        <textarea rows={8} value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
+        <textarea ref={area} rows={8} value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
       </label>
       {newer === undefined ? (
         <p class="small muted">
@@ -309,7 +382,7 @@ const DataEditor = (given: {
   )
 }
 
-const asText = ({ data }: Memory): string => JSON.stringify(data, null, 2)
+const asText = ({ data }: Memory): string => seenJson(JSON.stringify(data, null, 2))
 
 /** The memory that has the data now; 412 if it is another version than the one given. */
 const store = async ({ id, version }: Memory, text: string): Promise<Memory> =>

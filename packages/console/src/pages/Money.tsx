@@ -18,6 +18,7 @@ import { moment } from "../service/text.ts"
 import { givenPeriod, Filters, PeriodFields, Field } from "../ui/Field.tsx"
 
 type Tab = "payments" | "movements" | "agents" | "revenue" | "ledger"
+import { UserText } from "../ui/UserText.tsx"
 
 const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["payments", "Payments"],
@@ -243,7 +244,7 @@ const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
           <>
             <p class="small muted">
               {from} to {to}, the most expensive first, then calls over several agents. On the owner's plan: what calls
-              would have cost. What operators look at here costs an account nothing.
+              would have cost. What operators do here costs an account nothing.
             </p>
             <GrowingTable
               label="Costs by agent"
@@ -265,11 +266,12 @@ const AgentCosts = ({ isOwn }: { readonly isOwn: boolean }) => {
 }
 
 const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyArray<Column<AgentCost>> => {
-  const most = Math.max(0, ...agents.map(({ credits }) => credits))
+  const all = agents.reduce((sum, { credits }) => sum + credits, 0)
   return [
     {
       title: "Agent",
-      cell: ({ agentId }) => agentId ?? <span class="muted">no single agent</span>
+      by: ({ agentId }) => agentId,
+      cell: ({ agentId }) => (agentId !== null ? <UserText of={agentId} /> : <span class="muted">no single agent</span>)
     },
     ...(isOwn
       ? []
@@ -279,17 +281,24 @@ const columnsFor = (agents: ReadonlyArray<AgentCost>, isOwn: boolean): ReadonlyA
             cell: ({ account }: AgentCost) => <a href={linkTo("money", { show: "agents", account })}>{account}</a>
           }
         ]),
-    { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+    { title: "Credits", by: ({ credits }) => credits, isNumber: true, cell: ({ credits }) => amount(credits) },
     {
       title: "Share",
-      cell: ({ credits }) => (
-        <div class="bar share" aria-hidden="true">
-          <i style={{ width: `${most === 0 ? 0 : (100 * credits) / most}%` }} />
-        </div>
-      )
+      by: ({ credits }) => credits,
+      cell: ({ credits }) => {
+        const percent = all === 0 ? 0 : (100 * credits) / all
+        return (
+          <span class="share">
+            <span class="bar" aria-hidden="true">
+              <i style={{ width: `${percent}%` }} />
+            </span>
+            <span class="number">{percent > 0 && percent < 1 ? "< 1" : Math.round(percent)} %</span>
+          </span>
+        )
+      }
     },
     { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) },
-    { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
+    { title: "Calls", by: ({ calls }) => calls, isNumber: true, cell: ({ calls }) => count(calls) },
     {
       title: "For",
       cell: ({ operations }) => (

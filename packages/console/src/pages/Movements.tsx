@@ -5,8 +5,7 @@ import { type ApiError, call } from "../service/api.ts"
 import { newKey } from "../service/browser.ts"
 import { useLoad } from "../service/load.ts"
 import { amount } from "../service/operator.ts"
-import { change, parameters } from "../service/route.ts"
-import { account as chosenAccount } from "../service/session.ts"
+import { account as chosenAccount, change, parameters } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters, givenPeriod, PeriodFields, Field } from "../ui/Field.tsx"
@@ -15,6 +14,7 @@ import { GrowingTable, type Column, SaveCsv } from "../ui/Table.tsx"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
 
 type Entries = typeof Statement.Type
+import { UserText } from "../ui/UserText.tsx"
 
 export const Movements = () => {
   const given = parameters.value
@@ -97,19 +97,26 @@ const Totals = ({ statement }: { readonly statement: Entries }) => (
 )
 
 export const movementColumns: ReadonlyArray<Column<Entries["entries"][number]>> = [
-  { title: "When", cell: ({ at }) => <span class="nowrap">{moment(at)}</span> },
+  { title: "When", by: ({ at }) => at, cell: ({ at }) => <span class="nowrap">{moment(at)}</span> },
   {
     title: "What",
+    by: ({ kind, operation }) => `${kind} ${operation ?? ""}`,
     cell: ({ kind, operation }) => `${kind.replaceAll("_", " ")}${operation === undefined ? "" : `: ${operation}`}`
   },
-  { title: "Agent", cell: ({ agentId }) => agentId ?? <span class="muted">–</span> },
+  {
+    title: "Agent",
+    by: ({ agentId }) => agentId,
+    cell: ({ agentId }) =>
+      agentId === undefined || agentId === null ? <span class="muted">–</span> : <UserText of={agentId} />
+  },
   {
     title: "Purse",
     cell: ({ purse }) => (purse === "own-use" ? <span class="muted">not charged</span> : purse)
   },
-  { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
+  { title: "Calls", by: ({ calls }) => calls, isNumber: true, cell: ({ calls }) => count(calls) },
   {
     title: "Credits",
+    by: ({ credits }) => credits,
     isNumber: true,
     cell: ({ credits }) => (
       <span class={credits > 0 ? "good-ink" : ""}>
@@ -143,7 +150,7 @@ const Adjust = (given: { readonly account: string; readonly onClose: () => void;
       <Input label="Reason, for the ledger and the audit log" value={reason} onValue={setReason} required />
       <p class="small muted">
         {Number.isFinite(credits) && credits !== 0
-          ? `${credits > 0 ? "Gives" : "Takes"} ${amount(Math.abs(credits))} credits (${(Math.abs(credits) / 1_000).toFixed(2)} USD). `
+          ? `${credits > 0 ? "Gives" : "Takes"} ${amount(Math.abs(credits))} ${Math.abs(credits) === 1 ? "credit" : "credits"} (${(Math.abs(credits) / 1_000).toFixed(2)} USD). `
           : ""}
         A balance never goes below zero; an adjustment is undone by its opposite.
       </p>

@@ -97,9 +97,14 @@ const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
 const isWaiting = (state: PaymentRecord["state"]): boolean => state === "verified" || state === "broadcasting"
 
 const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
-  { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
+  {
+    title: "State",
+    by: ({ state }) => state,
+    cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span>
+  },
   {
     title: "When",
+    by: ({ updatedAt }) => updatedAt,
     cell: ({ createdAt, updatedAt, state }) => (
       <span class="nowrap" title={moment(updatedAt)}>
         {isWaiting(state) ? `waits ${duration((now() - createdAt) / 1_000)}` : ago(updatedAt)}
@@ -108,14 +113,15 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   },
   {
     title: "Account",
+    by: ({ account }) => account,
     cell: ({ account }) => (
       <a class="nowrap" href={linkTo("money", { show: "movements", account })}>
         {account}
       </a>
     )
   },
-  { title: "USD", isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
-  { title: "Network", cell: ({ network }) => <span class="nowrap">{network}</span> },
+  { title: "USD", by: ({ amountUsd }) => amountUsd, isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
+  { title: "Network", by: ({ network }) => network, cell: ({ network }) => <span class="nowrap">{network}</span> },
   {
     title: "Why",
     cell: ({ createdAt, reason, state }) =>

@@ -137,7 +137,7 @@ const SchemaPage = (given: { readonly schema: Schema; readonly memories: number;
             unique on {field}
           </span>
         ))}
-        <a href={linkTo("memories", { kind: schema.name })}>{countOfMemories(memories)}</a>
+        <a href={linkTo("memories", { kind: schema.name, versions: "all" })}>{countOfMemories(memories)}</a>
         {schema.updatedAt !== undefined && <span>changed {moment(schema.updatedAt)}</span>}
       </div>
       <Fields text={schema.schema} />

@@ -2,12 +2,21 @@
 import { useEffect, useState } from "preact/hooks"
 import { numberNames, searched } from "../service/knowledge.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
-import { type Answered, type Found, type Hit, getMemory, type Memory, systemText } from "../service/memories.ts"
+import {
+  type Answered,
+  type Found,
+  type Hit,
+  getMemory,
+  type Memory,
+  systemList,
+  systemText
+} from "../service/memories.ts"
 import { lastQuestion } from "./MemoryPanel.tsx"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { Filters, useDraft, Choice, Field, FacetField } from "../ui/Field.tsx"
 import { Empty, Show } from "../ui/Notice.tsx"
 import { Stored } from "../ui/Stored.tsx"
+import { UserText } from "../ui/UserText.tsx"
 import { foundTitle, Hits } from "./Hits.tsx"
 import { decimal } from "../service/text.ts"
 import { summary } from "../service/words.ts"
@@ -44,7 +53,7 @@ export const Search = () => {
   }, [query])
   return (
     <>
-      <QuestionForm query={query} />
+      <QuestionForm query={query} action="Search" />
       <SearchFields request={request} expected={expected} />
       {expected !== undefined && query !== "" && <Expected id={expected} question={request} />}
       {query === "" ? (
@@ -54,7 +63,7 @@ export const Search = () => {
       ) : (
         <div class="beside">
           <div class="stack">
-            <Results loaded={loaded} />
+            <Results loaded={loaded} query={query} limit={Number(request.limit ?? resultsDefault)} />
           </div>
           <CopyCall request={request} />
         </div>
@@ -63,7 +72,7 @@ export const Search = () => {
   )
 }
 
-const QuestionForm = ({ query }: { readonly query: string }) => {
+export const QuestionForm = ({ action, query }: { readonly query: string; readonly action: string }) => {
   const [text, setText] = useDraft(query)
   return (
     <form
@@ -78,13 +87,14 @@ const QuestionForm = ({ query }: { readonly query: string }) => {
         <span class="hidden">Question</span>
         <input
           type="search"
+          dir="auto"
           value={text}
           placeholder="Where does Alice live?"
           onInput={({ currentTarget: { value } }) => setText(value)}
         />
       </label>
       <button type="submit" class="primary">
-        Search
+        {action}
       </button>
     </form>
   )
@@ -152,13 +162,24 @@ const Unasked = ({ isExpecting }: { readonly isExpecting: boolean }) => (
   </section>
 )
 
-const Results = ({ loaded }: { readonly loaded: Loaded<Result | undefined> }) => (
-  <Show of={loaded}>
+const resultsDefault = 10
+
+const Results = (given: {
+  readonly limit: number
+  readonly loaded: Loaded<Result | undefined>
+  readonly query: string
+}) => (
+  <Show of={given.loaded}>
     {(result) =>
       result === undefined ? null : (
         <>
           {"answer" in result && <Answer result={result} />}
-          <Hits title={"answer" in result ? "Made of" : foundTitle} hits={hitsOf(result)} />
+          <Hits
+            title={"answer" in result ? "Made of" : foundTitle}
+            hits={hitsOf(result)}
+            limit={given.limit}
+            query={given.query}
+          />
           <IndexFacts result={result} />
         </>
       )
@@ -180,7 +201,7 @@ const Answer = ({ result }: { readonly result: Answered }) => (
       <span class="badge">{result.method === "model" ? "by the language model" : "in words of the memories"}</span>
     </div>
     <p class="answer">
-      {result.answer === "" ? "No answer." : result.answer}
+      {result.answer === "" ? "No answer." : <UserText of={result.answer} />}
       {result.citations.map((id, index) => (
         <sup key={id}>
           <a href={linkTo("memories", { id })}>[{index + 1}]</a>
@@ -199,7 +220,10 @@ const IndexFacts = ({ result: { explain } }: { readonly result: Result }) =>
       <ul class="stack small">
         {explain.index.map(({ agentId, engine, estimatedMicros, model, reason }) => (
           <li key={`${agentId} ${model}`}>
-            <strong>{agentId}</strong>: {engine}, since {reason} ({model}, about {Math.round(estimatedMicros)} µs)
+            <strong>
+              <UserText of={agentId} />
+            </strong>
+            : {engine}, since {reason} ({model}, about {Math.round(estimatedMicros)} µs)
           </li>
         ))}
       </ul>
@@ -269,7 +293,6 @@ interface AskedQuestion {
 }
 
 const resultsMax = 100
-const resultsDefault = 10
 
 interface Finding {
   readonly memory: Memory
@@ -290,7 +313,9 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
         {({ memory, reasons }) => (
           <>
             <p>
-              <a href={linkTo("memories", { id })}>{summary(memory.data)}</a>
+              <a href={linkTo("memories", { id })}>
+                <UserText of={summary(memory.data)} />
+              </a>
             </p>
             <ul class="reasons">
               {reasons.map((reason) => (
@@ -309,7 +334,9 @@ const find = async (id: string, question: AskedQuestion, signal: AbortSignal): P
   const wide = { query: question.query, limit: resultsMax, minRelevance: 0, explain: true }
   const { memories } = await searched<Found>(wide, signal)
   const place = memories.findIndex((hit) => hit.id === id)
-  return { memory, reasons: [...leftOutBy(memory, question), ...standing(memories, place, question)] }
+  const stead = place < 0 ? messageInItsStead(memory, memories) : []
+  const others = stead.length > 0 ? [] : standing(memories, place, question)
+  return { memory, reasons: [...leftOutBy(memory, question), ...stead, ...others] }
 }
 
 /** Filters, and its own state, that keep it out of every answer. */
@@ -327,6 +354,19 @@ const leftOutBy = (memory: Memory, { agentId, kind, subjectId, tags }: AskedQues
     ...(wanted.length > 0 && !wanted.some((tag) => memory.context.tags.includes(tag))
       ? [`It has none of the tags ${wanted.join(", ")}.`]
       : [])
+  ]
+}
+
+/** A page shows one of a fact and the message that says the same. */
+const messageInItsStead = (memory: Memory, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => {
+  const sources = systemList(memory, "sourceMessageIds")
+  const at = hits.findIndex(
+    (hit) =>
+      hit.kind === "conversation_message" && systemList(hit, "sourceMessageIds").some((id) => sources.includes(id))
+  )
+  if (at < 0) return []
+  return [
+    `The message that it was taken from stands at place ${at + 1} in its stead: a search shows one of both. With a kind it finds facts alone.`
   ]
 }
 

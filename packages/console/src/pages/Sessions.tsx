@@ -82,6 +82,8 @@ const sessionColumns = (end: (ended: SessionRecord) => void): ReadonlyArray<Colu
 
 const Webhooks = () => {
   const { loaded, reload } = useLoad((signal) => call("GET", "/admin/webhooks", { signal }), [])
+  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), [])
+  const has = status.loaded.value?.webhooks
   const [outcome, tell] = useState<Outcome | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const run = (asking: Promise<Outcome>): void => {
@@ -90,6 +92,7 @@ const Webhooks = () => {
         showError(undefined)
         tell(told)
         reload()
+        status.reload()
       },
       (cause: unknown) => {
         tell(undefined)
@@ -102,10 +105,10 @@ const Webhooks = () => {
       <div class="head">
         <h3>Webhook</h3>
         <div class="actions">
-          <button type="button" onClick={() => run(test())}>
+          <button type="button" disabled={has?.isConfigured !== true} onClick={() => run(test())}>
             Send a test
           </button>
-          <button type="button" onClick={() => run(resend())}>
+          <button type="button" disabled={(has?.failed ?? 0) === 0} onClick={() => run(resend())}>
             Resend what was given up
           </button>
         </div>
@@ -119,7 +122,11 @@ const Webhooks = () => {
             columns={webhookColumns}
             rows={webhooks}
             keyOf={({ id }) => id}
-            empty="No message yet: payments and refunds are announced by it."
+            empty={
+              has?.isConfigured === false
+                ? "No webhook is set: MUNIMENT_WEBHOOK_URL and MUNIMENT_WEBHOOK_SECRET make one."
+                : "No message yet: payments and refunds are announced by it."
+            }
           />
         )}
       </Show>

@@ -11,6 +11,7 @@ import { allOf, type Facets, facetsOf, pageOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
 import { moment } from "../service/text.ts"
+import { UserText } from "../ui/UserText.tsx"
 import { Choice } from "../ui/Field.tsx"
 
 export const Subjects = () => {
@@ -133,7 +134,7 @@ const CountsOf = (given: {
       <dd class="meta">
         {found.values.map(({ memories, value }) => (
           <a key={value} class="badge" href={linkTo("memories", { subjectId, [filterNames[facet]]: value })}>
-            {value} {count(memories)}
+            <UserText of={value} /> {count(memories)}
           </a>
         ))}
         {found.total > found.values.length && <span>and {count(found.total - found.values.length)} more</span>}
@@ -222,7 +223,7 @@ const Entry = ({ memory }: { readonly memory: Memory }) => {
   return (
     <li class={context.isLatest ? "latest" : ""}>
       <a class={context.isLatest ? "what" : "what superseded"} href={linkTo("memories", { subjectId, id })}>
-        {summary(data)}
+        <UserText of={summary(data)} />
       </a>
       <div class="meta">
         <span>{moment(timeOf(memory)).slice(dayLength + 1)}</span>
@@ -231,7 +232,7 @@ const Entry = ({ memory }: { readonly memory: Memory }) => {
         {context.when !== undefined && kind !== "conversation_message" && (
           <span>happens {context.when.slice(0, dayLength)}</span>
         )}
-        <span>{systemText(memory, "agentId")}</span>
+        <UserText of={systemText(memory, "agentId")} />
       </div>
     </li>
   )

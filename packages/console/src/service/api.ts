@@ -5,7 +5,8 @@
 import type { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import type { OwnSession } from "@muniment/domain/Console"
 import { newKey } from "./browser.ts"
-import { account, endSession, session } from "./session.ts"
+import { account } from "./route.ts"
+import { endSession, session } from "./session.ts"
 
 export interface Failure {
   readonly success: false

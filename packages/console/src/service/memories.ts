@@ -1,6 +1,6 @@
 /** Memories as the service gives them, and the calls of the pages that show them. */
-import type { MemoryView, SearchHit } from "@muniment/domain/Memory"
-import { type Answer, ApiError, call } from "./api.ts"
+import type { HistoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
+import { type Answer, call } from "./api.ts"
 
 export type Memory = typeof MemoryView.Type
 export type Hit = typeof SearchHit.Type
@@ -69,35 +69,24 @@ export const systemList = ({ metadata }: Pick<Memory, "metadata">, name: string)
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 }
 
-/** All versions of a memory that still exist, newest first. */
-export const versionsOf = async (id: string, signal: AbortSignal): Promise<ReadonlyArray<Memory>> => {
-  const start = await getMemory(id, signal)
-  const newer = await followed(start, "supersededBy", signal)
-  const older = await followed(start, "supersedes", signal)
-  return [...newer.toReversed(), start, ...older]
-}
+/** All versions of a memory that still exist, newest first, and how each came about. */
+export const historyOf = async (id: string, signal: AbortSignal): Promise<ReadonlyArray<HistoryEntry>> =>
+  (await call("GET", `/v1/memories/${encodeURIComponent(id)}/history`, { query: { limit: versionsMax }, signal }))
+    .versions
 
-/** From one version to the next in a direction; one that was deleted ends the way. */
-const followed = async (
-  start: Memory,
-  direction: "supersedes" | "supersededBy",
-  signal: AbortSignal
-): Promise<ReadonlyArray<Memory>> => {
-  const found: Array<Memory> = []
-  let next = systemText(start, direction)
-  while (next !== undefined && found.length < versionsMax) {
-    const memory = await getMemory(next, signal).catch((cause: unknown) => {
-      if (cause instanceof ApiError && cause.status === 404) return undefined
-      throw cause
+const versionsMax = 100
+
+/** Makes an older version the latest one, unless there is a newer one than `latest` by now. */
+export const restoreVersion = async (id: string, latest: Memory): Promise<Memory> =>
+  (
+    await call("POST", `/v1/memories/${encodeURIComponent(id)}/restore`, {
+      headers: { "if-match": `"${latest.version}"` }
     })
-    if (memory === undefined) break
-    found.push(memory)
-    next = systemText(memory, direction)
-  }
-  return found
-}
+  ).memory
 
-const versionsMax = 50
+/** Keeps with a memory whether it was of use for a question. */
+export const giveFeedback = (id: string, query: string, useful: boolean): Promise<unknown> =>
+  call("POST", `/v1/memories/${encodeURIComponent(id)}/feedback`, { body: { useful, query } })
 
 /** With all its versions: whoever erases something does not want the one before it back. */
 export const removeMemory = (id: string): Promise<unknown> =>

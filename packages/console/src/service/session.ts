@@ -1,22 +1,21 @@
-/** The signed-in caller, and the account that an operator looks at. */
-import { signal } from "@preact/signals"
+/** The signed-in caller, and how many accounts an operator may choose from. */
+import { effect, signal } from "@preact/signals"
 import type { OwnSession } from "@muniment/domain/Console"
+import { account } from "./route.ts"
 
 /** Undefined: not known yet; null: nobody. */
 export const session = signal<OwnSession | null | undefined>(undefined)
 
-const accountKey = "muniment.account"
-
-/** Name of the account whose memories are shown. */
-export const account = signal(sessionStorage.getItem(accountKey) ?? "")
-
-export const chooseAccount = (name: string): void => {
-  account.value = name
-  sessionStorage.setItem(accountKey, name)
-}
+/** An account looks at itself alone. */
+effect(() => {
+  if (session.value?.role === "account") account.value = ""
+})
 
 /** How many accounts an operator may choose from; undefined: not known yet. */
 export const accountCount = signal<number | undefined>(undefined)
+
+/** Counts changes of the list of accounts that were made here. */
+export const accountChanges = signal(0)
 
 /** Said at the sign-in page. */
 export const endedBecause = signal<string | undefined>(undefined)

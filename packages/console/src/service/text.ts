@@ -53,5 +53,8 @@ export const ago = (at: number): string => {
 export const shownIf = (value: number | null | undefined, text: (value: number) => string): string =>
   value === null || value === undefined ? "–" : text(value)
 
+/** 2026-11-25 09:30:05 */
+export const exactMoment = (at: number): string => `${moment(at)}:${String(new Date(at).getSeconds()).padStart(2, "0")}`
+
 /** 2026-11-25 09:30, in the reader's time zone. */
 export const moment = (at: number): string => `${dayOf(at)} ${clockTime(at)}`

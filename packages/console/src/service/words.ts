@@ -6,6 +6,18 @@ export const count = (value: number): string => whole.format(value)
 
 export const countOfMemories = (value: number): string => `${count(value)} ${value === 1 ? "memory" : "memories"}`
 
+export const countOfCredits = (value: number): string => `${whole.format(value)} ${value === 1 ? "credit" : "credits"}`
+
+const directions = /[\u202A-\u202E\u2066-\u2069]/g
+
+/** With signs that turn the direction of what follows by their names: \u202E makes "gnp.exe" look like "exe.png". */
+export const seen = (text: string): string => text.replace(directions, (sign) => `[U+${codeOf(sign)}]`)
+
+/** JSON that reads as it is stored, whatever signs its texts have. */
+export const seenJson = (json: string): string => json.replace(directions, (sign) => `\\u${codeOf(sign)}`)
+
+const codeOf = (sign: string): string => sign.charCodeAt(0).toString(16).toUpperCase()
+
 /** Whom a deletion of memories concerned, and how many there were. Details of the log may be of any type. */
 export const deletionText = (given: {
   readonly agentId?: unknown

@@ -10,6 +10,8 @@ import { Refused, Waiting } from "./Notice.tsx"
 export const Dialog = (given: {
   readonly title: string
   readonly onClose: () => void
+  /** It shows what is shown only once: no Escape takes it away. */
+  readonly isKept?: boolean
   readonly children: ComponentChildren
 }) => {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -26,10 +28,21 @@ export const Dialog = (given: {
   /** Escape: at once, before the browser closes it and tells of that later, when it may have been opened anew. */
   const cancel = (event: Event): void => {
     event.preventDefault()
-    given.onClose()
+    if (given.isKept !== true) given.onClose()
+  }
+  /** A browser lets a page keep a dialog open once, and closes it at the second Escape, unless the key itself is taken. */
+  const keep = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && given.isKept === true) event.preventDefault()
   }
   return (
-    <dialog ref={dialog} onCancel={cancel} onClose={() => !isGone.current && given.onClose()} aria-label={given.title}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <dialog
+      ref={dialog}
+      onCancel={cancel}
+      onKeyDown={keep}
+      onClose={() => !isGone.current && given.onClose()}
+      aria-label={given.title}
+    >
       <div class="body">
         <h2>{given.title}</h2>
         {given.children}
@@ -152,6 +165,7 @@ export const Input = (given: {
     <span>{given.label}</span>
     <input
       type="text"
+      dir="auto"
       value={given.value}
       placeholder={given.hint}
       required={given.required === true}

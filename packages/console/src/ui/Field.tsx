@@ -32,6 +32,7 @@ export const Field = (given: {
       <span>{given.label}</span>
       <input
         type={given.type ?? "text"}
+        dir="auto"
         value={text}
         placeholder={given.placeholder}
         list={listId}

@@ -1,4 +1,5 @@
-/** One thing beside a list; over it on a narrow screen, where it takes the focus. Escape closes it. */
+/** One thing beside a list; over it on a narrow screen, where it takes the focus. Escape closes it, from anywhere but a
+ * dialog, or a field outside that Escape empties. */
 import type { ComponentChildren, RefObject } from "preact"
 import { useEffect, useRef, useLayoutEffect } from "preact/hooks"
 import { Icon } from "./Icon.tsx"
@@ -10,23 +11,28 @@ export const SidePanel = (given: {
   readonly children: ComponentChildren
 }) => {
   const panel = useRef<HTMLElement>(null)
-  const close = useRef<HTMLButtonElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const onClose = useRef(given.onClose)
+  onClose.current = given.onClose
+  const close = (): void => onClose.current()
   useFocusReturn(panel)
   useEffect(() => {
     const { current } = panel
     if (current === null) return undefined
-    if (getComputedStyle(current).position === "fixed") close.current?.focus()
+    if (getComputedStyle(current).position === "fixed") button.current?.focus()
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === "Escape" && !(event.target as Element).closest("dialog")) given.onClose()
+      const target = event.target as Element
+      const isTyped = !current.contains(target) && target.closest("input, select, textarea") !== null
+      if (event.key === "Escape" && document.querySelector("dialog[open]") === null && !isTyped) close()
     }
-    current.addEventListener("keydown", onKey)
-    return () => current.removeEventListener("keydown", onKey)
+    document.addEventListener("keydown", onKey)
+    return () => document.removeEventListener("keydown", onKey)
   }, [])
   return (
     <aside ref={panel} class="card panel stack" aria-label={given.label}>
       <div class="head">
         <h2>{given.title}</h2>
-        <button type="button" class="plain" ref={close} onClick={given.onClose}>
+        <button type="button" class="plain" ref={button} onClick={close}>
           <Icon name="close" /> <span class="hidden">Close</span>
         </button>
       </div>

@@ -20,23 +20,89 @@ export const Fact = (given: { readonly name: string; readonly children: Componen
 export interface Column<A> {
   readonly title: string
   readonly isNumber?: boolean
+  /** Of a column that the rows can be sorted by. */
+  readonly by?: (row: A) => number | string | null | undefined
   readonly cell: (row: A) => ComponentChildren
 }
 
-export const Table = <A,>(given: {
+interface TableOf<A> {
   readonly label: string
   readonly columns: ReadonlyArray<Column<A>>
   readonly rows: ReadonlyArray<A>
   readonly keyOf: (row: A) => string
-}) => (
+}
+
+interface Order {
+  readonly title: string
+  readonly isDescending: boolean
+}
+
+export const Table = <A,>(given: TableOf<A>) => {
+  const [order, setOrder] = useState<Order | undefined>(undefined)
+  return <OrderedTable {...given} rows={ordered(given.rows, given.columns, order)} order={order} onOrder={setOrder} />
+}
+
+/** First the way that is looked for most: the greatest number, the first word. */
+const nextOrder = (order: Order | undefined, title: string, isNumber: boolean): Order | undefined => {
+  if (order?.title !== title) return { title, isDescending: isNumber }
+  return order.isDescending === isNumber ? { title, isDescending: !isNumber } : undefined
+}
+
+/** What has no value stands last. */
+const ordered = <A,>(
+  rows: ReadonlyArray<A>,
+  columns: ReadonlyArray<Column<A>>,
+  order: Order | undefined
+): ReadonlyArray<A> => {
+  const by = columns.find(({ title }) => title === order?.title)?.by
+  if (by === undefined || order === undefined) return rows
+  const sign = order.isDescending ? -1 : 1
+  return rows.toSorted((one, other) => {
+    const [left, right] = [by(one), by(other)]
+    if (left === null || left === undefined) return right === null || right === undefined ? 0 : 1
+    if (right === null || right === undefined) return -1
+    return (
+      sign *
+      (typeof left === "number" && typeof right === "number" ? left - right : String(left).localeCompare(String(right)))
+    )
+  })
+}
+
+const Title = <A,>(given: {
+  readonly column: Column<A>
+  readonly order: Order | undefined
+  readonly onOrder: (order: Order | undefined) => void
+}) => {
+  const { isNumber = false, by, title } = given.column
+  const order = given.order?.title === title ? given.order : undefined
+  return (
+    <th
+      role="columnheader"
+      scope="col"
+      class={isNumber ? "number" : undefined}
+      aria-sort={order === undefined ? undefined : order.isDescending ? "descending" : "ascending"}
+    >
+      {by === undefined ? (
+        title
+      ) : (
+        <button type="button" class="plain sort" onClick={() => given.onOrder(nextOrder(given.order, title, isNumber))}>
+          {title}
+          <span aria-hidden="true">{order === undefined ? "" : order.isDescending ? " ↓" : " ↑"}</span>
+        </button>
+      )}
+    </th>
+  )
+}
+
+const OrderedTable = <A,>(
+  given: TableOf<A> & { readonly order: Order | undefined; readonly onOrder: (order: Order | undefined) => void }
+) => (
   <div class="table-wrap" role="region" aria-label={given.label} tabIndex={0}>
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">
-          {given.columns.map(({ isNumber, title }) => (
-            <th key={title} role="columnheader" scope="col" class={isNumber === true ? "number" : undefined}>
-              {title}
-            </th>
+          {given.columns.map((column) => (
+            <Title key={column.title} column={column} order={given.order} onOrder={given.onOrder} />
           ))}
         </tr>
       </thead>
@@ -67,11 +133,19 @@ export const GrowingTable = <A,>(given: {
   readonly empty: string
 }) => {
   const [shown, show] = useState(rowsAtFirst)
+  const [order, setOrder] = useState<Order | undefined>(undefined)
   const left = given.rows.length - shown
   if (given.rows.length === 0) return <p class="muted">{given.empty}</p>
   return (
     <>
-      <Table label={given.label} columns={given.columns} rows={given.rows.slice(0, shown)} keyOf={given.keyOf} />
+      <OrderedTable
+        label={given.label}
+        columns={given.columns}
+        rows={ordered(given.rows, given.columns, order).slice(0, shown)}
+        keyOf={given.keyOf}
+        order={order}
+        onOrder={setOrder}
+      />
       {left > 0 && (
         <button type="button" onClick={() => show(shown * 2)}>
           Show more ({count(left)} left)

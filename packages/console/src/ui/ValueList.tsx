@@ -5,6 +5,7 @@ import { useLoad } from "../service/load.ts"
 import { facetsOf, removeAll } from "../service/knowledge.ts"
 import { ago } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
+import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
 import { Show } from "./Notice.tsx"
 import { Confirm } from "./Dialog.tsx"
@@ -70,7 +71,9 @@ export const ValueList = (given: {
                 {values.map(({ memories, newestAt, value }) => (
                   <li key={value}>
                     <button type="button" aria-current={value === given.current} onClick={() => given.onChoose(value)}>
-                      <span class="what">{value}</span>
+                      <span class="what">
+                        <UserText of={value} />
+                      </span>
                       <span class="small muted number">{count(memories)}</span>
                       <span class="small muted">{ago(newestAt)}</span>
                     </button>
@@ -102,7 +105,9 @@ export const ErasableHead = (given: {
   return (
     <>
       <div class="head">
-        <h2>{given.title}</h2>
+        <h2>
+          <UserText of={given.title} />
+        </h2>
         <div class="actions">
           {given.children}
           <button type="button" class="danger" onClick={() => setErasing(true)}>

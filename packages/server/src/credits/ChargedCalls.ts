@@ -36,6 +36,8 @@ export interface PricedOperation {
   readonly token: IdempotencyToken | undefined
   /** Of a payment, asked for when the purses are empty. */
   readonly carrier: () => PaymentCarrier
+  /** Told of the one agent that the call reads or changes. */
+  readonly onAgent: (agentId: string) => void
 }
 
 export interface Charged<A> {
@@ -111,7 +113,7 @@ export const freeCall = (caller: Identity, token: IdempotencyToken | undefined):
   release: Effect.void
 })
 
-/** The operator's calls for an account are recorded, as those on the owner's plan. */
+/** The operator's changes for an account are recorded, as those on the owner's plan. */
 const payerOf = ({ account, isOperator }: Identity): Account =>
   isOperator === true ? { ...account, plan: "owner" } : account
 
@@ -141,7 +143,11 @@ class OpenCall implements PricedCall {
   }
 
   reserve({ agent, changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
-    const { caller, carrier, operation, price: fullPrice, token: given } = this.#operation
+    const { caller, carrier, isWrite, onAgent, operation, price: fullPrice, token: given } = this.#operation
+    const only = changes?.length === 1 ? changes[0] : agent
+    if (only !== undefined) onAgent(only)
+    // What the operator looks at in place of an account moves nothing.
+    if (caller.isOperator === true && !isWrite) return Effect.void
     if (this.#held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
     const account = payerOf(caller)
     const priced = { account, operation, price: price ?? fullPrice, namespace: this.#namespaceOf(agent, changes) }

@@ -142,6 +142,7 @@ interface RequestsQueried {
   readonly caller?: string
   readonly operation?: string
   readonly refused?: boolean
+  readonly operator?: boolean
   readonly from?: string
   readonly to?: string
   readonly limit?: number
@@ -150,9 +151,10 @@ interface RequestsQueried {
 const requestsShownDefault = 100
 
 /** Calls of accounts as answers (contract: Operator routes): days become times, ids become names. */
-const requestFilter = ({ from, limit, refused, to, ...query }: RequestsQueried): RequestFilter => ({
+const requestFilter = ({ from, limit, operator, refused, to, ...query }: RequestsQueried): RequestFilter => ({
   ...query,
   isRefused: refused,
+  isByOperator: operator,
   from: from === undefined ? undefined : Date.parse(from),
   until: to === undefined ? undefined : Date.parse(to) + dayMillis,
   limit: limit ?? requestsShownDefault
@@ -160,10 +162,12 @@ const requestFilter = ({ from, limit, refused, to, ...query }: RequestsQueried):
 
 /** `name`: of the account; undefined: it has none any more. */
 const requestRecord = (
-  { account, caller, deleted, ...entry }: KeptRequest,
+  { account, agentId, caller, code, deleted, ...entry }: KeptRequest,
   name: string | undefined
 ): RequestRecord => ({
   ...entry,
+  ...(agentId !== undefined && { agentId }),
+  ...(code !== undefined && { code }),
   ...(deleted !== undefined && { deleted }),
   account: name ?? account ?? null,
   caller: caller ?? null

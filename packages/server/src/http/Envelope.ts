@@ -66,13 +66,13 @@ const enveloped = <E, R>(
         )
       )
     )
-    const counted = (status: number): Effect.Effect<void> => {
+    const counted = (status: number, code?: string): Effect.Effect<void> => {
       const millis = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
       requestCounts(route)(String(status)).updateUnsafe(1, fiber.context)
       // How long an answer took that nobody waited for says nothing.
       if (status !== clientLeft) requestTimes(route).updateUnsafe(millis / 1_000, fiber.context)
       if (known.operation !== undefined) {
-        const { accountId: account, caller, deleted, operation } = known
+        const { accountId: account, agentId, caller, deleted, operation } = known
         records.add({
           at: clock.currentTimeMillisUnsafe(),
           method,
@@ -81,6 +81,8 @@ const enveloped = <E, R>(
           millis,
           account,
           caller,
+          agentId,
+          code,
           deleted
         })
         tally.add(status, millis)
@@ -94,7 +96,10 @@ const enveloped = <E, R>(
       return Effect.die(HttpServerResponse.setHeaders(lost, envelopeHeaders(lost, requestId)))
     }
     return Effect.flatMap(Effect.onExit(isTraced ? traced(answered, request, route) : answered, ended), (response) =>
-      Effect.as(counted(response.status), HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId)))
+      Effect.as(
+        counted(response.status, codeOf(response)),
+        HttpServerResponse.setHeaders(response, envelopeHeaders(response, requestId))
+      )
     )
   })
 
@@ -107,6 +112,12 @@ const envelopeHeaders = (
   ...(status === 401 && { "www-authenticate": "Bearer" }),
   ...(status === 503 && headers["retry-after"] === undefined && { "retry-after": "1" })
 })
+
+/** Of a refusal or a failure: what its body says to programs. */
+const codeOf = ({ body, status }: HttpServerResponse.HttpServerResponse): string | undefined => {
+  if (status < 400 || body._tag !== "Uint8Array") return undefined
+  return /"code":"(\w{1,64})"/.exec(new TextDecoder().decode(body.body))?.[1]
+}
 
 /** Below the caller's span, if the request names one. */
 const traced = <E, R>(

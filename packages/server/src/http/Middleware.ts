@@ -19,6 +19,7 @@ import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
 import { isJson } from "../isJson.ts"
 import { type KeptAnswer, once } from "./once.ts"
+import { noteAgent, RequestAccount } from "./RequestLog.ts"
 
 export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Limits.requestBodyBytesMax))
 
@@ -110,7 +111,8 @@ export const charging = Layer.effect(
         price,
         isWrite: !isRead(endpoint),
         token,
-        carrier: () => httpCarrier(request)
+        carrier: () => httpCarrier(request),
+        onAgent: noteAgent(Context.get(context, RequestAccount))
       }
       const charged = calls.charge(operation, (call) => Effect.provideService(handler, CurrentCall, call))
       return Effect.map(charged, ({ charged: micro, purses, value }) => {

@@ -12,6 +12,8 @@ export interface KnownRequest {
   caller?: string | undefined
   /** As `memories.create`. */
   operation?: string
+  /** The one agent that the call reads or changes. */
+  agentId?: string
   deleted?: DeletionRecord
 }
 
@@ -19,6 +21,12 @@ export interface KnownRequest {
 export const RequestAccount = Context.Reference<KnownRequest>("muniment/server/RequestAccount", {
   defaultValue: () => ({})
 })
+
+export const noteAgent =
+  (known: KnownRequest) =>
+  (agentId: string): void => {
+    known.agentId = agentId
+  }
 
 /** Keeps for the history of calls whom a deletion concerned and how many memories it met; no names where it met none. */
 export const noted = <E, R>(

@@ -3,6 +3,7 @@
  * was registered a moment ago is a tool now. A call is repeated and charged as a request of REST is, with
  * the idempotency key and the payment in the message's `_meta`.
  */
+import { noteAgent, RequestAccount } from "../http/RequestLog.ts"
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { Identity } from "@muniment/domain/Identity"
@@ -137,16 +138,19 @@ const charged = (
   carrier: PaymentCarrier,
   token: IdempotencyToken | undefined
 ) =>
-  calls.charge(
-    {
-      caller,
-      operation: tool.operation,
-      price: tool.price,
-      isWrite: !tool.hints.isReadOnly,
-      token,
-      carrier: () => carrier
-    },
-    (call) => Effect.map(tool.run(call, input), (answer) => JSON.stringify({ success: true, ...answer }))
+  Effect.flatMap(RequestAccount, (known) =>
+    calls.charge(
+      {
+        caller,
+        operation: tool.operation,
+        price: tool.price,
+        isWrite: !tool.hints.isReadOnly,
+        token,
+        carrier: () => carrier,
+        onAgent: noteAgent(known)
+      },
+      (call) => Effect.map(tool.run(call, input), (answer) => JSON.stringify({ success: true, ...answer }))
+    )
   )
 
 const run = Effect.fnUntraced(function* (

@@ -10,6 +10,7 @@ import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import type { PaymentHeaders } from "@muniment/payments/wire/PaymentHeader"
+import { noteAgent, RequestAccount } from "../http/RequestLog.ts"
 import type { ChargedCalls, Charged } from "../credits/ChargedCalls.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { failureJson, metaNames, paymentMeta, type ToolFailure } from "./ToolResult.ts"
@@ -67,7 +68,8 @@ export const pricedRead = Effect.fnUntraced(function* (
 ) {
   const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {}
   const { carrier, news } = metaCarrier(yield* HttpServerRequest.HttpServerRequest, meta[metaNames.payment])
-  const read = { caller, operation, price, isWrite: false, token: undefined, carrier: () => carrier }
+  const onAgent = noteAgent(yield* RequestAccount)
+  const read = { caller, operation, price, isWrite: false, token: undefined, carrier: () => carrier, onAgent }
   const charged = yield* Effect.mapError(
     calls.charge(read, act),
     (failure: ToolFailure) =>

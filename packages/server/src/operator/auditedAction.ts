@@ -1,7 +1,7 @@
 /**
  * Records an operator's change in the audit log, once it has succeeded: the name of the operation and those fields of
- * the request that say what was changed, of a deletion whom it concerned and how many memories. Never records,
- * memories, schemas or secrets.
+ * the request that say what was changed, of a deletion whom it concerned and how many memories. A dry run changes
+ * nothing. Never records, memories, schemas or secrets.
  */
 import { Effect } from "effect"
 import { HttpMethod, type HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -23,7 +23,6 @@ const detailFields = [
   "credits",
   "reason",
   "key",
-  "dryRun",
   "acceptClock",
   "payment",
   "webhook"
@@ -47,7 +46,8 @@ export const auditedAction = <E, R>(
     ? handler
     : Effect.tap(handler, (response) => {
         if (response.status >= 300) return Effect.void
-        return Effect.flatMap(bodyOf(request), (body) => {
+        return Effect.flatMap(bodyOf(request), (body: Readonly<Record<string, unknown>>) => {
+          if (body["dryRun"] === true) return Effect.void
           const detail: AuditDetail = {
             ...detailOf(body, detailFields),
             ...deletion(body, response),

@@ -2,7 +2,7 @@
  * Calls of accounts that are to be written down: who called which operation when, and how it ended. A call costs one
  * entry of a list; what the store does not take in time is dropped, the oldest first.
  *
- * Invariant: names of operations, ids of keys and addresses of wallets; of a deletion, whom and
+ * Invariant: names of operations and agents, ids of keys, addresses of wallets, codes of errors; of a deletion, whom and
  * how many memories it concerned; never content, never a query.
  */
 import { Limits } from "@muniment/domain/Limits"
@@ -19,6 +19,10 @@ export interface RequestEntry {
   readonly account: string | undefined
   /** Id of the key, address of the wallet, or `operator`. */
   readonly caller: string | undefined
+  /** The one that the call reads or changes. */
+  readonly agentId?: string | undefined
+  /** Of a refusal or a failure, as in its answer. */
+  readonly code?: string | undefined
   readonly deleted?: DeletionRecord | undefined
 }
 

@@ -23,6 +23,8 @@ export interface RequestFilter {
   /** An operation, or the group before its dot. */
   readonly operation?: string | undefined
   readonly isRefused?: boolean | undefined
+  /** Of an operator in place of an account. */
+  readonly isByOperator?: boolean | undefined
   /** Milliseconds, `until` excluded. */
   readonly from?: number | undefined
   readonly until?: number | undefined
@@ -42,7 +44,9 @@ const schema = `
     millis REAL NOT NULL,
     account TEXT,
     caller TEXT,
-    deleted TEXT
+    deleted TEXT,
+    agent TEXT,
+    code TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
 `
@@ -62,13 +66,15 @@ export class RequestFile {
 
   add(entries: ReadonlyArray<RequestEntry>): void {
     const insert = this.#database.prepare(
-      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted, agent, code)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
     )
     this.#database.transaction(() => {
-      for (const { account, at, caller, deleted, method, millis, operation, status } of entries) {
+      for (const { account = null, agentId = null, at, caller = null, code = null, deleted, ...entry } of entries) {
         const scope = deleted === undefined ? null : JSON.stringify(deleted)
-        insert.run(at, method, operation, status, Math.round(millis * 10) / 10, account ?? null, caller ?? null, scope)
+        const { method, millis, operation, status } = entry
+        const rounded = Math.round(millis * 10) / 10
+        insert.run(at, method, operation, status, rounded, account, caller, scope, agentId, code)
       }
     })
   }
@@ -102,13 +108,14 @@ export class RequestFile {
       conditions.push(condition)
       values.push(...known)
     }
-    const { account, caller, isRefused, operation } = filter
+    const { account, caller, isByOperator, isRefused, operation } = filter
     add("account = ?", account)
     add("caller = ?", caller)
     add("(operation = ? OR substr(operation, 1, length(?)) = ?)", ...namesOf(operation))
     add("at >= ?", filter.from)
     add("at < ?", filter.until)
     if (isRefused !== undefined) conditions.push(isRefused ? refused : `not (${refused})`)
+    if (isByOperator !== undefined) conditions.push(`caller IS ${isByOperator ? "" : "NOT"} 'operator'`)
     const rows = this.#database
       .prepare(`SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`)
       .all(...values, filter.limit)
@@ -121,6 +128,8 @@ export class RequestFile {
       millis: Number(row["millis"]),
       account: row["account"] === null ? undefined : String(row["account"]),
       caller: row["caller"] === null ? undefined : String(row["caller"]),
+      ...(row["agent"] !== null && { agentId: String(row["agent"]) }),
+      ...(row["code"] !== null && { code: String(row["code"]) }),
       ...(row["deleted"] !== null && { deleted: JSON.parse(String(row["deleted"])) as DeletionRecord })
     }))
   }
@@ -150,7 +159,9 @@ const opened = (filename: string): Database => {
     database.exec(schema)
     // A file of an earlier release.
     const columns = database.prepare("SELECT name FROM pragma_table_info('request')").all()
-    if (!columns.some(({ name }) => name === "deleted")) database.exec("ALTER TABLE request ADD COLUMN deleted TEXT")
+    for (const added of ["deleted", "agent", "code"]) {
+      if (!columns.some(({ name }) => name === added)) database.exec(`ALTER TABLE request ADD COLUMN ${added} TEXT`)
+    }
     return database
   } catch (error) {
     database.close()

@@ -34,7 +34,7 @@ const opened = (path: string | undefined, days = 30) =>
   })
 
 describe("calls of accounts", () => {
-  it("of a file that knows no deletions yet are kept, and deletions from then on", () => {
+  it("of a file of an earlier release are kept, with deletions, agents and codes from then on", () => {
     const path = requestsFile()
     const earlier = new Database({ filename: path, isScratch: true })
     earlier.exec(`CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, method TEXT NOT NULL,
@@ -43,9 +43,9 @@ describe("calls of accounts", () => {
     earlier.close()
     const file = new RequestFile(path, 10)
     const deleted = { subjectId: "clara", memories: 3 }
-    file.add([{ ...entry(start), deleted }])
+    file.add([{ ...entry(start), deleted, agentId: "desk", code: "rate_limited" }])
     expect(file.list({ limit: 10 }, 0, 100)).toMatchObject([
-      { id: 8, at: start, deleted },
+      { id: 8, at: start, deleted, agentId: "desk", code: "rate_limited" },
       { id: 7, at: 1 }
     ])
     expect(file.list({ limit: 10 }, 0, 8)[0]).not.toHaveProperty("deleted")

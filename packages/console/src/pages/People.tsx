@@ -1,0 +1,244 @@
+/** Everyone that agents know of, found by name; of one what holds now by topic, since when, from whom, and what held before. */
+import type { SubjectPage, SubjectProfile } from "@muniment/domain/Context"
+import { call } from "../service/api.ts"
+import { useLoad } from "../service/load.ts"
+import { change, linkTo, parameters } from "../service/route.ts"
+import { ago } from "../service/text.ts"
+import { count, countOfMemories } from "../service/words.ts"
+import { FacetField, Field } from "../ui/Field.tsx"
+import { Empty, Notice, Show } from "../ui/Notice.tsx"
+import { Stored } from "../ui/Stored.tsx"
+import { UserText } from "../ui/UserText.tsx"
+
+type Person = SubjectPage["subjects"][number]
+type Topic = SubjectProfile["topics"][number]
+type Fact = Topic["facts"][number]
+
+const pageSize = 100
+const readMax = 1_000
+const shownMax = 200
+
+interface Everyone {
+  readonly people: ReadonlyArray<Person>
+  readonly isWhole: boolean
+}
+
+/** Names are no part of the service's own search for subjects: they are read with all of them. */
+const everyone = async (agentId: string, signal: AbortSignal): Promise<Everyone> => {
+  const people: Array<Person> = []
+  let cursor: string | undefined
+  do {
+    const query = { agentId, limit: pageSize, cursor }
+    const page: SubjectPage = await call("GET", "/v1/subjects", { query, signal })
+    people.push(...page.subjects)
+    cursor = page.nextCursor
+  } while (cursor !== undefined && people.length < readMax)
+  return { people, isWhole: cursor === undefined }
+}
+
+const isCalled = (name: string) => {
+  const wanted = name.trim().toLowerCase()
+  return ({ names, subjectId }: Person): boolean =>
+    [subjectId, ...names].some((each) => each.toLowerCase().includes(wanted))
+}
+
+export const People = () => {
+  const given = parameters.value
+  const agentId = given.get("agentId") ?? ""
+  const chosen = given.get("subjectId") ?? ""
+  const { loaded } = useLoad((signal) => everyone(agentId, signal), [agentId])
+  return (
+    <>
+      <div class="head">
+        <h2>People</h2>
+        <p class="small">Whom memories belong to, over all agents</p>
+      </div>
+      <Stored>
+        <div class={`pages ${chosen === "" ? "" : "chosen"}`}>
+          <section class="stack values" aria-label="Everyone">
+            <div class="pair">
+              <Field label="Name or id" value={given.get("name") ?? ""} onValue={(name) => change({ name })} />
+              <FacetField
+                facet="agents"
+                label="Agent"
+                value={agentId}
+                onValue={(value) => change({ agentId: value })}
+              />
+            </div>
+            <Show of={loaded}>{(all) => <Listed all={all} name={given.get("name") ?? ""} chosen={chosen} />}</Show>
+          </section>
+          {chosen === "" ? (
+            <section class="card">
+              <Empty title="Choose a person">
+                <p>Their page shows what is known of them now, since when, and from where.</p>
+              </Empty>
+            </section>
+          ) : (
+            <Profile key={`${chosen} ${agentId}`} subjectId={chosen} agentId={agentId} />
+          )}
+        </div>
+      </Stored>
+    </>
+  )
+}
+
+const Listed = (given: { readonly all: Everyone; readonly name: string; readonly chosen: string }) => {
+  const { isWhole, people } = given.all
+  const found = people.filter(isCalled(given.name))
+  return (
+    <>
+      {!isWhole && (
+        <Notice tone="warn">
+          There are more than {count(people.length)}; those with the first ids are looked through. Choose an agent.
+        </Notice>
+      )}
+      {found.length === 0 ? (
+        <p class="muted">{given.name === "" ? "No memory names a subject." : "Nobody is called so."}</p>
+      ) : (
+        <>
+          <p class="small muted">
+            {count(found.length)} {found.length === 1 ? "person" : "people"}
+            {found.length > shownMax && `, the first ${shownMax} are shown`}
+          </p>
+          <ul class="choices">
+            {found.slice(0, shownMax).map(({ memories, names, newestAt, subjectId }) => (
+              <li key={subjectId}>
+                <button type="button" aria-current={subjectId === given.chosen} onClick={() => change({ subjectId })}>
+                  <span class="what">
+                    <UserText of={names[0] ?? subjectId} />
+                  </span>
+                  <span class="small muted number">{count(memories)}</span>
+                  <span class="small muted">
+                    <UserText of={names.length === 0 ? "no name known" : subjectId} /> · {ago(newestAt)}
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  )
+}
+
+const Profile = ({ agentId, subjectId }: { readonly agentId: string; readonly subjectId: string }) => {
+  const { loaded } = useLoad(
+    (signal) => call("GET", `/v1/subjects/${encodeURIComponent(subjectId)}/profile`, { query: { agentId }, signal }),
+    []
+  )
+  return (
+    <section class="card stack" aria-label="Profile">
+      <Show of={loaded}>
+        {({ isComplete, names, people, topics, total }) => (
+          <>
+            <div class="head">
+              <h2>
+                <UserText of={names[0] ?? subjectId} />
+              </h2>
+              <div class="actions">
+                <a class="button" href={linkTo("subjects", { subjectId })}>
+                  By time
+                </a>
+                <a class="button" href={linkTo("context", { subjectId, agentId })}>
+                  As context
+                </a>
+                <button type="button" onClick={() => change({ subjectId: "" })}>
+                  Close
+                </button>
+              </div>
+            </div>
+            <p class="small muted">
+              <UserText of={[subjectId, ...names.slice(1)].join(", ")} /> · {countOfMemories(total)}
+            </p>
+            {!isComplete && <Notice tone="warn">There is more than a profile takes: these are the newest.</Notice>}
+            {total === 0 && <p class="muted">Nothing but messages is known.</p>}
+            {topics.map((topic) => (
+              <TopicFacts key={topic.topic} topic={topic} subjectId={subjectId} />
+            ))}
+            {people.length > 0 && <Relations people={people} />}
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const TopicFacts = ({ subjectId, topic: { facts, topic } }: { readonly topic: Topic; readonly subjectId: string }) => (
+  <section class="stack tight" aria-label={topic}>
+    <h3 class="topic">{topic}</h3>
+    <ul class="stack tight">
+      {facts.map((fact) => (
+        <FactLine key={fact.id} fact={fact} subjectId={subjectId} />
+      ))}
+    </ul>
+  </section>
+)
+
+const FactLine = ({ fact, subjectId }: { readonly fact: Fact; readonly subjectId: string }) => {
+  const { about, agentId, id, on, since, sourceMessageIds, text, versions } = fact
+  return (
+    <li class="made">
+      <a href={linkTo("memories", { subjectId, id })}>
+        <UserText of={text} />
+      </a>
+      <span class="meta">
+        {about !== undefined && (
+          <span>
+            about <UserText of={about} />
+          </span>
+        )}
+        {on !== undefined && <span>on {on}</span>}
+        <span>since {since}</span>
+        <span>
+          known to <UserText of={agentId} />
+        </span>
+        {sourceMessageIds.length > 0 && (
+          <span>
+            from {sourceMessageIds.length === 1 ? "message" : "messages"} <UserText of={sourceMessageIds.join(", ")} />
+          </span>
+        )}
+      </span>
+      {versions.length > 0 && (
+        <details class="small">
+          <summary>What held before</summary>
+          <ul>
+            {versions.map((version) => (
+              <li key={version.id}>
+                <a class="superseded" href={linkTo("memories", { subjectId, id: version.id })}>
+                  <UserText of={version.text} />
+                </a>{" "}
+                <span class="muted">since {version.since}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </li>
+  )
+}
+
+const Relations = ({ people }: { readonly people: SubjectProfile["people"] }) => (
+  <section class="stack tight" aria-label="People that they name">
+    <h3>People that they name</h3>
+    <dl class="facts">
+      {people.map(({ aliases, name, relations }) => (
+        <Named
+          key={name}
+          name={[name, ...aliases].join(", ")}
+          relations={relations.map(({ of, relation }) => (of === undefined ? relation : `${relation} of ${of}`))}
+        />
+      ))}
+    </dl>
+  </section>
+)
+
+const Named = ({ name, relations }: { readonly name: string; readonly relations: ReadonlyArray<string> }) => (
+  <>
+    <dt>
+      <UserText of={name} />
+    </dt>
+    <dd dir="auto">
+      <UserText of={relations.length === 0 ? "named" : relations.join(", ")} />
+    </dd>
+  </>
+)
