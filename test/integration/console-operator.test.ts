@@ -216,6 +216,7 @@ it("says of a call its agent, key and error, of a correction which memory, and l
   const target = page.getByRole("region", { name: "Changes by operators" }).getByRole("link", { name: id })
   await target.click()
   await page.getByRole("complementary", { name: "Memory" }).getByText("on the shelf").first().waitFor()
+  await asOperator("POST", "/admin/accounts/erase", { account: "logged" })
 })
 
 it("says of what the operator changed for an account that it was not charged, and of a ledger account whose it is", async () => {
@@ -238,6 +239,7 @@ it("says of what the operator changed for an account that it was not charged, an
   const balances = page.getByRole("region", { name: "Balances of the ledger's accounts" }).locator("tbody tr")
   await balances.filter({ hasText: "expense:own-use" }).filter({ hasText: "looked-at" }).waitFor()
   expect(await accessibilityFaults(page)).toEqual([])
+  await asOperator("POST", "/admin/accounts/erase", { account: "looked-at" })
 })
 
 it("saves a statement of many pages as one file, as the API has it", async () => {
@@ -267,11 +269,8 @@ it("says what the daily job would do, and runs it only then", async () => {
   expect(await runs()).toBe(before)
   await press("Run it now")
   await dialog().waitFor({ state: "detached" })
-  const events = (await asOperator("GET", "/admin/audit")).events
-  expect(events.slice(0, 2)).toMatchObject([
-    { action: "money.runJobs", detail: { dryRun: false } },
-    { action: "money.runJobs", detail: { dryRun: true } }
-  ])
+  const { events } = await asOperator("GET", "/admin/audit?action=money.runJobs")
+  expect(events).toMatchObject([{ action: "money.runJobs", detail: { dryRun: false } }])
 })
 
 it("shows each agent's index as the API has it, page by page", async () => {
@@ -354,9 +353,10 @@ it("ends another browser's session", async () => {
 it("says that there is no webhook to test", async () => {
   const { page } = watched
   await open("#/system?show=sessions")
-  await page.getByRole("button", { name: "Send a test" }).click()
-  await page.getByRole("alert").getByText("webhook_not_configured").waitFor()
-  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
+  await page.getByText("No webhook is set: MUNIMENT_WEBHOOK_URL").waitFor()
+  for (const name of ["Send a test", "Resend what was given up"]) {
+    expect(await page.getByRole("button", { name }).isDisabled()).toBe(true)
+  }
 })
 
 it("shows who changed what, filtered as the API filters it", async () => {

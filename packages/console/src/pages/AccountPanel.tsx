@@ -336,13 +336,7 @@ const Hook = (given: {
         <button type="button" class="plain" aria-label={`Test ${hook.url}`} onClick={given.onTest}>
           Test
         </button>
-        <button
-          type="button"
-          class="plain"
-          aria-label={`Repeat for ${hook.url}`}
-          disabled={hook.failed === 0}
-          onClick={given.onRepeat}
-        >
+        <button type="button" class="plain" aria-label={`Repeat for ${hook.url}`} onClick={given.onRepeat}>
           Repeat
         </button>
       </div>

@@ -23,6 +23,7 @@ const detailFields = [
   "credits",
   "reason",
   "key",
+  "dryRun",
   "acceptClock",
   "payment",
   "webhook"
