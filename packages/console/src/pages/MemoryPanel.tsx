@@ -175,10 +175,8 @@ const Versions = (given: {
   readonly onChanged: () => void
 }) => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
-  const latest = given.versions.find(({ memory }) => memory.context.isLatest)?.memory
-  const restore = (id: string): void => {
-    if (latest === undefined) return
-    restoreVersion(id, latest).then(
+  const restore = (older: Memory): void => {
+    restoreVersion(older).then(
       (memory) => {
         showError(undefined)
         given.onChanged()
@@ -206,7 +204,7 @@ const Versions = (given: {
                     type="button"
                     class="plain"
                     aria-label={`Restore ${summary(data)}`}
-                    onClick={() => restore(id)}
+                    onClick={() => restore(version.memory)}
                   >
                     Restore
                   </button>

@@ -76,11 +76,11 @@ export const historyOf = async (id: string, signal: AbortSignal): Promise<Readon
 
 const versionsMax = 100
 
-/** Makes an older version the latest one, unless there is a newer one than `latest` by now. */
-export const restoreVersion = async (id: string, latest: Memory): Promise<Memory> =>
+/** Makes an older version the latest one, unless it has changed since it was read. */
+export const restoreVersion = async ({ id, version }: Memory): Promise<Memory> =>
   (
     await call("POST", `/v1/memories/${encodeURIComponent(id)}/restore`, {
-      headers: { "if-match": `"${latest.version}"` }
+      headers: { "if-match": `"${version}"` }
     })
   ).memory
 
