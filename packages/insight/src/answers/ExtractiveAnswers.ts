@@ -249,10 +249,14 @@ const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolea
     if (nouns.size > 0 && !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)) return true
     if (!question.isOfAsker || (nouns.size === 0 && question.part !== "person" && question.part !== "name"))
       return false
-    if (isOver && isOwn && !namesOther(question, quote, other)) return true
+    const isOfWork = ENDS_WORK.test(text) && question.slot !== undefined && !slotNouns(question.slot).has("job")
+    if (isOver && isOwn && !isOfWork && !namesOther(question, quote, other)) return true
     return !terms.isDisjointFrom(nouns) && (subject !== "owned" || !subjectTerms.isDisjointFrom(nouns))
   })
 }
+
+/** "I quit nursing" ends no home. */
+const ENDS_WORK = /\b(?:quit(?! \p{Lu})|resign(?:ed)?|retired|got fired|was fired|laid off)\b/u
 
 /** "Our third was born", "we got another one", "that number is dead". */
 const ONE_MORE =

@@ -8,6 +8,7 @@
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { noTrades, trades } from "../rules/lexicon/speech.ts"
+import { writtenOut } from "../speech/WrittenOut.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
@@ -24,7 +25,9 @@ interface SlotForm {
   readonly counterexample: string
 }
 
-const AM = "(?:['’]m|am|is)"
+/** Words between a subject and its predicate that change neither. */
+const ADVERBS = "(?: (?:now|just|currently|recently|still|also|already|finally|actually|have|has|used to))*"
+const AM = `(?:am|is)${ADVERBS}`
 const TRADE = `(?:${[...trades].join("|")}|(?!(?:${[...noTrades].join("|")})\\b)[\\p{L}-]{2,}(?:er|or|ist|ian|ant|eer|yst|wright))`
 
 export const slotForms: ReadonlyArray<SlotForm> = [
@@ -33,7 +36,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     nouns: "address home flat house apartment lease room",
     asked:
       /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\b(?:what|which) (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
-    predicate: `(?:lives?|${AM} living|${AM} based|resides?|(?:['’]ve )?moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
+    predicate: `(?:lives?|${AM} living|${AM} based|resides?|moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
     question: "where does ann live now?",
     example: "I moved from Oslo to Porto",
     counterexample: "I visited Claire, who lives in Lyon"
@@ -87,9 +90,6 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   }
 ]
 
-/** Words between a subject and its predicate that change neither. */
-const ADVERBS = "(?: (?:now|just|currently|recently|still|also|already|finally|actually|have|has|used to))*"
-
 /** By slot: of somebody's own message, and of a stored statement that begins with its subject. */
 const ownForms = slotForms.map(
   ({ predicate, slot }) => [slot, new RegExp(`(?<![\\p{L}])(?:I|[Ww]e)${ADVERBS} ?(?:${predicate})`, "u")] as const
@@ -127,7 +127,8 @@ export const slotStated = (memory: Evidence, statement: MemoryStatement, text: s
     return `preference ${tokenize(String(memory.data["preference"])).toSorted().join(" ")}`
   }
   if (speaker !== undefined) {
-    const own = ownForms.find(([, form]) => form.test(text))?.[0]
+    const written = writtenOut(text)
+    const own = ownForms.find(([, form]) => form.test(written))?.[0]
     return own ?? attributeSlot(OWN_ATTRIBUTE.exec(text)?.[1] ?? "", [])
   }
   if (memory.kind !== "factual_memory") return undefined

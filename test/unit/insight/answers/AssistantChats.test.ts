@@ -50,6 +50,21 @@ describe("a chat with an assistant", () => {
     expect(answer).toContain("Assistant")
   })
 
+  it.each([
+    ["I've just moved to Bergen.", "I quit nursing, I'm a teacher now.", true],
+    ["I am now living in Bergen.", "I was fired last week.", true],
+    ["I've just moved to Bergen.", "I quit Bergen, it rained too much.", false],
+    ["I've just moved to Bergen.", "I moved out at last.", false]
+  ])("says where somebody lives by %j, and then %j: %j", (text, later, isGrounded) => {
+    const { answer, grounded } = answered(
+      "Where do I live?",
+      { text, sentAt: "2026-03-10T10:00:00Z" },
+      { text: later, sentAt: "2026-03-13T10:00:00Z" }
+    )
+    expect(grounded).toBe(isGrounded)
+    if (isGrounded) expect(answer).toContain(text)
+  })
+
   it("quotes the newest value where it tells a change", () => {
     const { answer } = answered(
       "How much is the rent?",
