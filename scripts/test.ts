@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs vitest over unit, component, integration, property, simulation and crash tests and prints
+ * `npm test`: runs vitest over all folders of tests and prints
  * `N passed, N failed` as its last line, counted from vitest's JSON report. `--long` runs the tests
  * named `*.long.test.ts` too; `--record` notes how long each file took, by which the next runs order them; other arguments
  * go to vitest (`npm test -- test/unit/client`).

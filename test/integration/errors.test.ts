@@ -1,6 +1,6 @@
 /**
  * Every code of the error catalogue (`packages/domain/src/Errors.ts`, contract: Errors) with the request that provokes
- * it. A code without a row fails the test, unless it belongs to a later issue, which is named with the reason.
+ * it. A code without a row fails the test, unless `elsewhere` says why, and which test provokes it.
  */
 import { readdirSync, rmSync, statSync, writeFileSync, mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"

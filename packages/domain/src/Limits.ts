@@ -1,5 +1,5 @@
 /**
- * Every bound of the service, named once; those that callers meet are listed in the contract (contract: Limits).
+ * Bounds that callers or several modules share, named once; one of a single module stands in it; those that callers meet are listed in the contract (contract: Limits).
  * Sizes are bytes, durations milliseconds unless the name says otherwise. Relations between bounds
  * are asserted when this module loads: a careless edit stops the process at its start.
  */

@@ -542,7 +542,7 @@ export const SearchHit = Schema.Struct({
   grantor: Schema.optionalKey(Schema.String.annotate({ description: "Whose memory it is, spelled as in the grant." })),
   metadata: JsonObject.annotate({
     description:
-      "The data laid flat, plus system fields; those win on a name clash. Of a shared memory these are `source`, `contentHash` and `agentId` alone."
+      "Given metadata, the data laid flat, and system fields; on equal names system fields win, then data. Of a shared memory these are `source`, `contentHash` and `agentId` alone."
   }),
   passage: Schema.optionalKey(
     Schema.Struct({ start: Schema.Int, end: Schema.Int }).annotate({

@@ -42,7 +42,7 @@ export class NewerDatabase extends Schema.TaggedError<NewerDatabase>()("NewerDat
   known: Schema.Int
 }) {
   override get message(): string {
-    return `${this.filename} has version ${this.found}, this release knows ${this.known}; start a later release, or restore the snapshot of version ${this.known}`
+    return `${this.filename} has version ${this.found}, this release knows ${this.known}; start a later release, or restore a backup from before the upgrade`
   }
 }
 

@@ -224,7 +224,6 @@ const leaveLog = (database: Database): void => {
   if (newest !== undefined && !newest.isBase) noteBase(database, newest.number + 1)
 }
 
-/** `isNew`: the database was made by this start. */
 /**
  * Joins `control.db` and the log before anything is read or written: lost changes are applied from the log, and what
  * the log does not have is noted, so that its changes are not taken for all. `isNew`: the database was made by this start.

@@ -50,7 +50,7 @@ const wireForm = (isBounded: boolean) => {
     date: optional(text(idLengthMax)),
     ...source
   })
-  /** Of a registered kind; its form is bounded by the kind (`BoundedForm.ts`). */
+  /** Of a registered kind; its form is bounded by the kind (`boundedForm` in `PromptKinds.ts`). */
   const record = Schema.Struct({ kind: Schema.String, data: Schema.Record(Schema.String, Schema.Json), ...source })
   // What is absent is empty: small models leave lists out.
   return Schema.Struct({

@@ -1,6 +1,6 @@
 /**
  * Finding: the result of a rule in one clause, before it becomes a candidate of some kind. Scene: the input
- * of a rule. A finding says which rule made it, since confidence is a property of rules (Confidence.ts).
+ * of a rule. A finding says which rule made it, since confidence is a property of rules (`rules`, below).
  */
 import type { Clause } from "./Clauses.ts"
 import type { EventDate } from "./EventDates.ts"
@@ -30,7 +30,7 @@ export interface Finding {
   readonly location?: string
   readonly participants?: ReadonlyArray<string>
   readonly entity?: Entity
-  /** Attribute of which this is the one value (SlotKey.ts). */
+  /** Attribute of which this is the one value (`slotOf`). */
   readonly attribute?: string
 }
 

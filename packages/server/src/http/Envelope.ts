@@ -257,7 +257,8 @@ const requestCounts = byLabel((route) =>
 )
 const requestTimes = byLabel((route) =>
   Metric.histogram("http_request_seconds", {
-    description: "Time from the first byte of a request to its answer, by route.",
+    description:
+      "Time from the start of work on a request to its answer, by route; without receiving its body and the wait for its turn.",
     boundaries: latencyBoundaries,
     attributes: { route }
   })

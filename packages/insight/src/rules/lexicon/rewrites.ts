@@ -1,5 +1,5 @@
 /**
- * Statements without their first words, or with the thing for a subject, and the form that the rules read (Paraphrases.ts).
+ * Statements without their first words, or with the thing for a subject, and the form that the rules read (`paraphrased` in SentenceGate.ts).
  * Rows are tried in this order, each once.
  */
 import type { FormRow } from "../Pattern.ts"
