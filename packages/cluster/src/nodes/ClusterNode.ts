@@ -1,5 +1,5 @@
 /**
- * This node as a member of the cluster: Effect Cluster divides namespaces and accounts among the nodes by shards, whose
+ * This node as a member of the cluster: Effect Cluster divides namespaces among the nodes by shards, whose
  * locks and heartbeats are in PostgreSQL. Nodes speak to each other over TLS under the cluster's secret (`NodeSockets.ts`).
  */
 import { layerFrom, make } from "@effect/sql-pg/PgClient"

@@ -54,6 +54,7 @@ export const Doubles: Wire<Float64Array> = Schema.Uint8Array.pipe(
 /** Of what is read from a larger buffer, which may lie anywhere and is used again. */
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
+/** All fields but those that `Filter` names: one that is not sent would show or delete more than was asked for. */
 const filterFields = {
   agentId: optionalText,
   subjectId: optionalText,
@@ -67,7 +68,7 @@ const filterFields = {
   data: Schema.optional(DataFilter),
   hasNoSubject: Schema.optional(Schema.Boolean),
   hasNoThread: Schema.optional(Schema.Boolean)
-}
+} satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "asOf" | "feedback" | "where">, unknown>
 
 const filterOnWire = Schema.Struct({
   ...filterFields,
@@ -126,7 +127,7 @@ const recordFields = {
   position: optionalNumber,
   sources: Schema.optional(Schema.Array(MessageSource)),
   neighbours: Schema.optional(Texts)
-}
+} satisfies Record<keyof MemoryRecord, unknown>
 
 export const Record: Wire<MemoryRecord> = Schema.Struct(recordFields)
 
