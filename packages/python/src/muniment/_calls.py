@@ -597,6 +597,7 @@ def requests(
     caller: str | None = None,
     operation: str | None = None,
     refused: bool | None = None,
+    operator: bool | None = None,
     from_: Day | None = None,
     to: Day | None = None,
     limit: int | None = None,

@@ -63,6 +63,7 @@ _PARAMETERS: Mapping[str, str] = {
     "now": "Moment that words such as `yesterday` count from: ISO 8601 with its offset, or a `datetime`.",
     "on_duplicate": "`return` answers a memory with the same data in place of storing a second one.",
     "operation": "Only calls of this operation.",
+    "operator": "Only what an operator called in place of the account, or only the rest.",
     "order": "Of memories by time, `desc` or `asc`; of facets `memories`, `newest` or `name`.",
     "queries": "At most 10 `SearchQuery`.",
     "query": "What is looked for, at most 2,000 characters.",
