@@ -75,7 +75,7 @@ it("shows the messages of a thread, and what was made of each", async () => {
   const lunch = thread.getByRole("listitem").filter({ hasText: "Shall we have lunch?" }).first()
   await lunch.getByText("nothing was made of it").waitFor()
   await home.getByRole("link").first().click()
-  await page.getByRole("complementary", { name: "Memory" }).getByText("Taken from").waitFor()
+  await page.getByRole("complementary", { name: "Memory" }).getByRole("heading", { name: "Taken from" }).waitFor()
 })
 
 it("reads a thread again without storing anything, and says what is left out", async () => {

@@ -267,15 +267,17 @@ it("keeps with a memory whether it was of use for a question, and shows that", a
   const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
   await open("#/search?query=kite+attic&agentId=useful")
   const found = page.getByRole("region", { name: "Found" })
+  // Until it is answered the page shows the hits of the search before.
+  const hit = found.getByRole("listitem").filter({ hasText: "in the attic" })
   const kept = async () => (await stored(id)).body.memory.feedback
   for (const [name, useful] of [
     ["of use", true],
     ["not of use", false]
   ] as const) {
-    await found.getByRole("button", { name, exact: true }).click()
+    await hit.getByRole("button", { name, exact: true }).click()
     await expect.poll(kept, patience).toMatchObject([{ query: "kite attic", useful, by: "operator" }])
   }
-  await found.getByRole("button", { name: "of use", exact: true }).click()
+  await hit.getByRole("button", { name: "of use", exact: true }).click()
   await expect.poll(kept, patience).toMatchObject([{ useful: true }])
   await open("#/evaluate")
   const asked = page.getByRole("region", { name: "Cases" }).locator("tbody tr")
