@@ -398,9 +398,14 @@ describe("of two accounts on one server", () => {
       )
       for (const [at, [path, options]] of foreign.entries()) {
         const as = (more: CallOptions | undefined) => ({ ...more, key: intruder.key })
-        const answer = told(await server.call(route.method, path, as(options)))
+        // The log of the caller's own calls has the agents that these named.
+        const toldOf = async (path: string, options: CallOptions | undefined) => {
+          const text = told(await server.call(route.method, path, as(options)))
+          return name === "account.requests" ? text.replaceAll(/"agentId":"[^"]+"/g, '"agentId":"SENT"') : text
+        }
+        const answer = await toldOf(path, options)
         const [missingPath, missingOptions] = missing[at]!
-        const reference = told(await server.call(route.method, missingPath, as(missingOptions)))
+        const reference = await toldOf(missingPath, missingOptions)
         // A name that the caller sent may come back in its answer; nothing else of the victim may.
         const plain = withoutEchoes(answer, victim, victim.canary)
         expect(plain, path).toBe(withoutEchoes(reference, nobodys(), "nobodysword"))

@@ -45,7 +45,8 @@ export const holdDefaultPort = async (): Promise<() => void> => {
   const holder = createServer((socket) => socket.destroy())
   let again: NodeJS.Timeout | undefined
   await new Promise<void>((looked) => {
-    const listen = () => void holder.listen({ host: "127.0.0.1", port: defaultPort }, looked)
+    const listen = () => void holder.listen({ host: "127.0.0.1", port: defaultPort })
+    holder.on("listening", looked)
     holder.on("error", () => {
       again = setTimeout(listen, againMillis).unref()
       looked()

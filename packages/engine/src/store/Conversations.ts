@@ -134,7 +134,9 @@ export interface Conversations {
   /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
   readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
   /** Slots of the memories that these messages were stored as, in their order. */
-  readonly slots: (messages: ReadonlyArray<MessagePlace>) => Effect.Effect<ReadonlyArray<number | undefined>, StoreError>
+  readonly slots: (
+    messages: ReadonlyArray<MessagePlace>
+  ) => Effect.Effect<ReadonlyArray<number | undefined>, StoreError>
   /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
   /** Extractions that are to follow, oldest first and then those that read again, beginning behind a place. */
