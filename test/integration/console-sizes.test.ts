@@ -420,7 +420,7 @@ const memoryActions: ReadonlyArray<Action> = [
       const rows = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
       const said = `subject person-${middle(name)}: 1 memory`
       await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining(`${said} deleted`)])
-      await open(`#/audit?show=requests&account=${name}&operation=memories.batchDelete`)
+      await open(`#/audit?show=requests&account=${name}&operation=memories.batchDelete&by=all`)
       const calls = page.getByRole("region", { name: "Calls of accounts" }).locator("tbody tr")
       await expect.poll(async () => (await calls.allInnerTexts())[0]).toContain(`${said} deleted`)
     }
