@@ -7,12 +7,15 @@ import { computed, effect, signal } from "@preact/signals"
 const read = (): string => location.hash.replace(/^#\/?/, "")
 
 const hash = signal(read())
-addEventListener("hashchange", () => (hash.value = read()))
+const readAgain = (): void => {
+  hash.value = read()
+}
+addEventListener("hashchange", readAgain)
 
 /** Instead of one that no page has to know, such as of a one-time link. */
 export const clearAddress = (): void => {
   history.replaceState(null, "", location.pathname)
-  hash.value = read()
+  readAgain()
 }
 
 export const page = computed(() => hash.value.split("?", 1)[0] || "overview")
@@ -40,6 +43,7 @@ export const chooseAccount = (name: string): void => change({ [accountName]: nam
 
 /** The address names the account, so that it can be passed on. */
 export const nameAccount = (): void => {
+  readAgain()
   const named = parameters.value.get(accountName) ?? ""
   if (named !== account.value) change({ [accountName]: account.value })
 }
@@ -51,9 +55,10 @@ export const linkTo = (name: string, given: Parameters = {}): string => {
   return pairs.length === 0 ? `#/${name}` : `#/${name}?${new URLSearchParams(pairs)}`
 }
 
-/** Changes some parameters of this page, without a step back to the old ones. */
+/** Changes some parameters of this page, without a step back to the old ones. The address may be newer than its event. */
 export const change = (given: Parameters): void => {
+  readAgain()
   const merged = { ...Object.fromEntries(parameters.value), ...given }
   history.replaceState(null, "", linkTo(page.value, merged))
-  hash.value = read()
+  readAgain()
 }
