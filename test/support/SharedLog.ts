@@ -12,7 +12,8 @@ const segmentBytes = 262_144
 
 const logs = Effect.runSync(
   RcMap.make({
-    lookup: (directory: string) => Effect.orDie(openFileLog({ directory: join(directory, logFolder), segmentBytes, reserveBytes: segmentBytes }))
+    lookup: (directory: string) =>
+      Effect.orDie(openFileLog({ directory: join(directory, logFolder), segmentBytes, reserveBytes: segmentBytes }))
   }).pipe(Effect.provideService(Scope.Scope, Scope.makeUnsafe()))
 )
 
