@@ -12,6 +12,7 @@ import type { MemoryFilter } from "@muniment/domain/Search"
 import { Limits } from "@muniment/domain/Limits"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
 import type { LiveMemories } from "../StorageMeter.ts"
+import { newerFirst } from "../../ranking/Fusion.ts"
 import type { TieOrder } from "../../ranking/TopSlots.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
@@ -400,10 +401,7 @@ export class MemoryTable {
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
   readonly newerFirst: TieOrder<number> = {
     timeOf: (slot) => this.rowAt(slot)!.createdAt,
-    before: (left, right) => {
-      const [one, other] = [this.rowAt(left)!.id, this.rowAt(right)!.id]
-      return one < other ? 1 : one > other ? -1 : 0
-    }
+    before: (left, right) => newerFirst(this.rowAt(left)!, this.rowAt(right)!)
   }
 
   #hide(row: MemoryRow): void {
