@@ -16,9 +16,9 @@ import { Payments } from "./Payments.tsx"
 import { call, type ApiError } from "../service/api.ts"
 import { moment } from "../service/text.ts"
 import { givenPeriod, Filters, PeriodFields, Field } from "../ui/Field.tsx"
+import { UserText } from "../ui/UserText.tsx"
 
 type Tab = "payments" | "movements" | "agents" | "revenue" | "ledger"
-import { UserText } from "../ui/UserText.tsx"
 
 const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["payments", "Payments"],

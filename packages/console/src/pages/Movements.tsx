@@ -12,9 +12,9 @@ import { Filters, givenPeriod, PeriodFields, Field } from "../ui/Field.tsx"
 import { FormDialog, Input } from "../ui/Dialog.tsx"
 import { GrowingTable, type Column, SaveCsv } from "../ui/Table.tsx"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
+import { UserText } from "../ui/UserText.tsx"
 
 type Entries = typeof Statement.Type
-import { UserText } from "../ui/UserText.tsx"
 
 export const Movements = () => {
   const given = parameters.value
