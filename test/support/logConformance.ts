@@ -3,7 +3,7 @@
  * keep a log in. The same place again is a restart. Namespaces have numbers of their own in every case, so that all
  * cases of an implementation may share one place.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, type Scope } from "effect"
 import type { CopyState, NamespaceLog } from "@muniment/engine/log/CommitLog"
 import { LogDamaged, type LogError } from "@muniment/engine/log/LogError"
@@ -11,6 +11,7 @@ import { readHeader, recordFlags, writeHeader } from "@muniment/engine/log/logFo
 import type { LogRecord } from "@muniment/engine/log/RecordReader"
 import { logCommit, logTag } from "./CommitLogs.ts"
 import { SeededRandom } from "./SeededRandom.ts"
+import { it } from "./it.ts"
 
 export interface Kept {
   readonly ordinal: number
@@ -61,40 +62,38 @@ export const logConformance = (name: string, placeOf: () => LogPlace): void => {
   const alone = <A, E>(use: (open: OpenLog) => Effect.Effect<A, E>) => within(placeOf(), use)
 
   describe(`conformance of ${name}`, () => {
-    it.live("keeps the order of each namespace, and what a commit says, across a restart", () =>
-      Effect.gen(function* () {
-        const [place, one, two] = [placeOf(), fresh(), fresh()]
-        const ordinals = yield* within(place, (open) =>
-          Effect.gen(function* () {
-            yield* open.enter(one, beginning)
-            yield* open.enter(two, beginning)
-            const found: Array<number> = []
-            for (const seq of upTo(20)) {
-              found.push(yield* appended(open, one, seq))
-              yield* appended(open, two, seq)
-            }
-            return found
-          })
-        )
-        expect(ordinals).toEqual([...new Set(ordinals)].sort((a, b) => a - b))
-        yield* within(place, (open) =>
-          Effect.gen(function* () {
-            const kept = yield* open.read(one, 0)
-            expect(kept.map(({ ordinal }) => ordinal)).toEqual(ordinals)
-            expect(kept.map(({ record }) => record.text)).toEqual(upTo(20).map((seq) => `text ${seq} of ${one}`))
-            for (const { record } of kept) {
-              expect(record.header).toMatchObject({ tag: logTag(one), epoch: 1, changes: 1 })
-              expect(record.header.atMillis).toBe(1_000 + record.header.fromSeq)
-              expect(record.vectors.readFloatLE(0)).toBe(record.header.fromSeq)
-            }
-            expect(seqsOf(yield* open.read(one, ordinals[12]!))).toEqual([13, 14, 15, 16, 17, 18, 19])
-            expect(yield* open.read(one, ordinals[19]!)).toEqual([])
-            yield* open.enter(one, { epoch: 1, seq: 20 })
-            expect(yield* appended(open, one, 20)).toBeGreaterThan(ordinals[19]!)
-          })
-        )
-      })
-    )
+    it.live("keeps the order of each namespace, and what a commit says, across a restart", function* () {
+      const [place, one, two] = [placeOf(), fresh(), fresh()]
+      const ordinals = yield* within(place, (open) =>
+        Effect.gen(function* () {
+          yield* open.enter(one, beginning)
+          yield* open.enter(two, beginning)
+          const found: Array<number> = []
+          for (const seq of upTo(20)) {
+            found.push(yield* appended(open, one, seq))
+            yield* appended(open, two, seq)
+          }
+          return found
+        })
+      )
+      expect(ordinals).toEqual([...new Set(ordinals)].sort((a, b) => a - b))
+      yield* within(place, (open) =>
+        Effect.gen(function* () {
+          const kept = yield* open.read(one, 0)
+          expect(kept.map(({ ordinal }) => ordinal)).toEqual(ordinals)
+          expect(kept.map(({ record }) => record.text)).toEqual(upTo(20).map((seq) => `text ${seq} of ${one}`))
+          for (const { record } of kept) {
+            expect(record.header).toMatchObject({ tag: logTag(one), epoch: 1, changes: 1 })
+            expect(record.header.atMillis).toBe(1_000 + record.header.fromSeq)
+            expect(record.vectors.readFloatLE(0)).toBe(record.header.fromSeq)
+          }
+          expect(seqsOf(yield* open.read(one, ordinals[12]!))).toEqual([13, 14, 15, 16, 17, 18, 19])
+          expect(yield* open.read(one, ordinals[19]!)).toEqual([])
+          yield* open.enter(one, { epoch: 1, seq: 20 })
+          expect(yield* appended(open, one, 20)).toBeGreaterThan(ordinals[19]!)
+        })
+      )
+    })
 
     it.live("has nothing of a namespace that never committed", () =>
       alone((open) => Effect.map(open.read(fresh(), 0), (kept) => expect(kept).toEqual([])))
@@ -161,26 +160,25 @@ export const logConformance = (name: string, placeOf: () => LogPlace): void => {
       )
     )
 
-    it.live("keeps a refused commit from every replay, and lets its owner go on before it", () =>
-      Effect.gen(function* () {
-        const [place, number] = [placeOf(), fresh()]
-        yield* within(place, (open) =>
-          Effect.gen(function* () {
-            const ordinals = yield* filled(open, number, 3)
-            yield* open.log.refuse(logTag(number), ordinals[2]!, 5)
-            expect(seqsOf(yield* open.read(number, 0))).toEqual([0, 1])
-            yield* open.log.release(logTag(number))
-            yield* open.enter(number, { epoch: 1, seq: 2 })
-            yield* appended(open, number, 2, "instead")
-          })
-        )
-        const kept = yield* within(place, (open) => open.read(number, 0))
-        expect(kept.map(({ record }) => record.text)).toEqual([`text 0 of ${number}`, `text 1 of ${number}`, "instead"])
-      })
-    )
+    it.live("keeps a refused commit from every replay, and lets its owner go on before it", function* () {
+      const [place, number] = [placeOf(), fresh()]
+      yield* within(place, (open) =>
+        Effect.gen(function* () {
+          const ordinals = yield* filled(open, number, 3)
+          yield* open.log.refuse(logTag(number), ordinals[2]!, 5)
+          expect(seqsOf(yield* open.read(number, 0))).toEqual([0, 1])
+          yield* open.log.release(logTag(number))
+          yield* open.enter(number, { epoch: 1, seq: 2 })
+          yield* appended(open, number, 2, "instead")
+        })
+      )
+      const kept = yield* within(place, (open) => open.read(number, 0))
+      expect(kept.map(({ record }) => record.text)).toEqual([`text 0 of ${number}`, `text 1 of ${number}`, "instead"])
+    })
 
-    it.live("erases the bodies up to a commit: the text is nowhere, later commits and other namespaces stay", () =>
-      Effect.gen(function* () {
+    it.live(
+      "erases the bodies up to a commit: the text is nowhere, later commits and other namespaces stay",
+      function* () {
         const [place, number, other] = [placeOf(), fresh(), fresh()]
         const secret = `secret of ${name} ${number}`
         const ordinals = yield* within(place, (open) =>
@@ -201,30 +199,28 @@ export const logConformance = (name: string, placeOf: () => LogPlace): void => {
             expect(seqsOf(yield* open.read(other, 0))).toEqual([0, 1, 2])
           })
         )
-      })
+      }
     )
 
-    it.live("forgets a namespace that is removed; a later one of its tag begins anew", () =>
-      Effect.gen(function* () {
-        const [place, number] = [placeOf(), fresh()]
-        const secret = `removed of ${name} ${number}`
-        yield* within(place, (open) =>
-          Effect.gen(function* () {
-            yield* filled(open, number, 3, secret)
-            yield* open.log.remove(logTag(number), 7)
-            expect((yield* Effect.flip(open.log.append(logCommit(number, 3))))._tag).toBe("LogFenced")
-            expect(yield* open.read(number, 0)).toEqual([])
-          })
-        )
-        expect(yield* place.piecesWith(secret)).toBe(0)
-        yield* within(place, (open) => filled(open, number, 2, "anew"))
-        const kept = yield* within(place, (open) => open.read(number, 0))
-        expect(kept.map(({ record }) => [record.header.fromSeq, record.text])).toEqual([
-          [0, "anew"],
-          [1, "anew"]
-        ])
-      })
-    )
+    it.live("forgets a namespace that is removed; a later one of its tag begins anew", function* () {
+      const [place, number] = [placeOf(), fresh()]
+      const secret = `removed of ${name} ${number}`
+      yield* within(place, (open) =>
+        Effect.gen(function* () {
+          yield* filled(open, number, 3, secret)
+          yield* open.log.remove(logTag(number), 7)
+          expect((yield* Effect.flip(open.log.append(logCommit(number, 3))))._tag).toBe("LogFenced")
+          expect(yield* open.read(number, 0)).toEqual([])
+        })
+      )
+      expect(yield* place.piecesWith(secret)).toBe(0)
+      yield* within(place, (open) => filled(open, number, 2, "anew"))
+      const kept = yield* within(place, (open) => open.read(number, 0))
+      expect(kept.map(({ record }) => [record.header.fromSeq, record.text])).toEqual([
+        [0, "anew"],
+        [1, "anew"]
+      ])
+    })
 
     it.live("reads a tail of many pages, with records of megabytes", () =>
       alone((open) =>
@@ -241,23 +237,25 @@ export const logConformance = (name: string, placeOf: () => LogPlace): void => {
     )
 
     /** A record of which one commit before and one behind are whole, and another namespace beside it. */
-    const afterEdit = (change: (record: Buffer) => void, says: (ordinal: number) => string) =>
-      Effect.gen(function* () {
-        const [place, number, other] = [placeOf(), fresh(), fresh()]
-        const [first = 0, second = 0] = yield* within(place, (open) =>
-          Effect.tap(filled(open, number, 3), () => filled(open, other, 3))
-        )
-        yield* place.edit(number, second, change)
-        yield* within(place, (open) =>
-          Effect.gen(function* () {
-            const failure = yield* Effect.flip(open.read(number, first))
-            expect(failure).toBeInstanceOf(LogDamaged)
-            expect(failure.message).toContain(says(second))
-            expect(seqsOf(yield* open.read(number, second))).toEqual([2])
-            expect(seqsOf(yield* open.read(other, 0))).toEqual([0, 1, 2])
-          })
-        )
-      })
+    const afterEdit = Effect.fnUntraced(function* (
+      change: (record: Buffer) => void,
+      says: (ordinal: number) => string
+    ) {
+      const [place, number, other] = [placeOf(), fresh(), fresh()]
+      const [first = 0, second = 0] = yield* within(place, (open) =>
+        Effect.tap(filled(open, number, 3), () => filled(open, other, 3))
+      )
+      yield* place.edit(number, second, change)
+      yield* within(place, (open) =>
+        Effect.gen(function* () {
+          const failure = yield* Effect.flip(open.read(number, first))
+          expect(failure).toBeInstanceOf(LogDamaged)
+          expect(failure.message).toContain(says(second))
+          expect(seqsOf(yield* open.read(number, second))).toEqual([2])
+          expect(seqsOf(yield* open.read(other, 0))).toEqual([0, 1, 2])
+        })
+      )
+    })
 
     it.live("hands out no record of which a bit has changed", () =>
       afterEdit(
@@ -273,40 +271,38 @@ export const logConformance = (name: string, placeOf: () => LogPlace): void => {
       )
     )
 
-    it.live("holds a random history, as its model says", () =>
-      Effect.gen(function* () {
-        const [place, random] = [placeOf(), new SeededRandom(17)]
-        const namespaces = upTo(3).map(() => ({ number: fresh(), seq: 0, kept: [] as Array<[number, string]> }))
-        for (let round = 0; round < 3; round++)
-          yield* within(place, (open) =>
-            Effect.gen(function* () {
-              for (const { number, seq } of namespaces) yield* open.enter(number, { epoch: 1, seq })
-              for (let step = 0; step < 20; step++) {
-                const one = namespaces[Math.floor(random.next() * 3)]!
-                const tag = logTag(one.number)
-                const draw = random.next()
-                if (draw < 0.85 || one.kept.length === 0) {
-                  const text = `${round}.${step} ${"x".repeat(random.next() * 500)}`
-                  one.kept.push([yield* appended(open, one.number, one.seq++, text), text])
-                } else if (draw < 0.95) {
-                  const [refused] = one.kept.pop()!
-                  yield* open.log.refuse(tag, refused, 9)
-                  yield* open.log.release(tag)
-                  yield* open.enter(one.number, { epoch: 1, seq: --one.seq })
-                } else {
-                  yield* open.log.remove(tag, 9)
-                  one.kept.length = 0
-                  one.seq = 0
-                  yield* open.enter(one.number, beginning)
-                }
-                const after = one.kept[Math.floor(random.next() * one.kept.length)]?.[0] ?? 0
-                expect(
-                  (yield* open.read(one.number, after)).map(({ ordinal, record }) => [ordinal, record.text])
-                ).toEqual(one.kept.filter(([ordinal]) => ordinal > after))
+    it.live("holds a random history, as its model says", function* () {
+      const [place, random] = [placeOf(), new SeededRandom(17)]
+      const namespaces = upTo(3).map(() => ({ number: fresh(), seq: 0, kept: [] as Array<[number, string]> }))
+      for (let round = 0; round < 3; round++)
+        yield* within(place, (open) =>
+          Effect.gen(function* () {
+            for (const { number, seq } of namespaces) yield* open.enter(number, { epoch: 1, seq })
+            for (let step = 0; step < 20; step++) {
+              const one = namespaces[Math.floor(random.next() * 3)]!
+              const tag = logTag(one.number)
+              const draw = random.next()
+              if (draw < 0.85 || one.kept.length === 0) {
+                const text = `${round}.${step} ${"x".repeat(random.next() * 500)}`
+                one.kept.push([yield* appended(open, one.number, one.seq++, text), text])
+              } else if (draw < 0.95) {
+                const [refused] = one.kept.pop()!
+                yield* open.log.refuse(tag, refused, 9)
+                yield* open.log.release(tag)
+                yield* open.enter(one.number, { epoch: 1, seq: --one.seq })
+              } else {
+                yield* open.log.remove(tag, 9)
+                one.kept.length = 0
+                one.seq = 0
+                yield* open.enter(one.number, beginning)
               }
-            })
-          )
-      })
-    )
+              const after = one.kept[Math.floor(random.next() * one.kept.length)]?.[0] ?? 0
+              expect(
+                (yield* open.read(one.number, after)).map(({ ordinal, record }) => [ordinal, record.text])
+              ).toEqual(one.kept.filter(([ordinal]) => ordinal > after))
+            }
+          })
+        )
+    })
   })
 }

@@ -2,7 +2,7 @@
  * Conformance of implementations of `NamespaceStore`. A suite, not a test: each implementation calls it with its layer over
  * a directory. The same directory again is a restart; two layers at the same time are two owners.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer, type Scope } from "effect"
 import fc from "fast-check"
 import type { MemoryRecord } from "@muniment/domain/Memory"
@@ -21,6 +21,7 @@ import type { MemoryRow } from "@muniment/engine/store/MemoryRow"
 import type { MemoryChange, CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "./EngineFixtures.ts"
+import { it } from "./it.ts"
 
 const key = namespaceKey()
 
@@ -111,74 +112,71 @@ export const storeConformance = (
     )
 
   describe(`${name}: what is committed`, () => {
-    it.effect("is complete after a restart", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const full = memoryRecord(1, "", {
-          subjectId: "s",
-          threadId: "t",
-          data: { fact: 'ä\u2028\u0000 "quoted"', nested: { n: 1.5e300, list: [null, true] } },
-          tags: ["a", "b"],
-          mentions: [{ name: "Ann", type: "person" }],
-          when: "2026-11-21T00:00:00.000Z",
-          confidence: 0.25,
-          expiresAt: 9_007_199_254_740_991,
-          uniqueKey: "k",
-          origin: "extraction",
-          sources: [{ key: "00ff", id: "m1" }, { key: "01ff" }],
-          neighbours: ["before", "after"]
-        })
-        const bare = memoryRecord(2, "bare", { expiresAt: 0.5 })
-        const vector = axisVector(3)
-        yield* Effect.scoped(
-          Effect.flatMap(opened(directory), (file) => file.commit(0, [unit([put(0, full, vector), put(7, bare)])], 1))
-        )
-        const found = yield* contents(directory)
-        expect(found.records.map((record) => ({ ...record }))).toEqual([full, bare])
-        expect(found.vectors).toEqual([{ slot: 0, seq: 1, ...vector }])
-        expect(found.rows.map(({ slot, createdSeq, eventAt }) => ({ slot, createdSeq, eventAt }))).toEqual([
-          { slot: 0, createdSeq: 1, eventAt: Date.parse(full.when!) },
-          { slot: 7, createdSeq: 2, eventAt: undefined }
-        ])
-        expect(found).toMatchObject({ seq: 2, lengths: [0, 7] })
+    it.effect("is complete after a restart", function* () {
+      const directory = temporaryDirectory()
+      const full = memoryRecord(1, "", {
+        subjectId: "s",
+        threadId: "t",
+        data: { fact: 'ä\u2028\u0000 "quoted"', nested: { n: 1.5e300, list: [null, true] } },
+        tags: ["a", "b"],
+        mentions: [{ name: "Ann", type: "person" }],
+        when: "2026-11-21T00:00:00.000Z",
+        confidence: 0.25,
+        expiresAt: 9_007_199_254_740_991,
+        uniqueKey: "k",
+        origin: "extraction",
+        sources: [{ key: "00ff", id: "m1" }, { key: "01ff" }],
+        neighbours: ["before", "after"]
       })
-    )
+      const bare = memoryRecord(2, "bare", { expiresAt: 0.5 })
+      const vector = axisVector(3)
+      yield* Effect.scoped(
+        Effect.flatMap(opened(directory), (file) => file.commit(0, [unit([put(0, full, vector), put(7, bare)])], 1))
+      )
+      const found = yield* contents(directory)
+      expect(found.records.map((record) => ({ ...record }))).toEqual([full, bare])
+      expect(found.vectors).toEqual([{ slot: 0, seq: 1, ...vector }])
+      expect(found.rows.map(({ slot, createdSeq, eventAt }) => ({ slot, createdSeq, eventAt }))).toEqual([
+        { slot: 0, createdSeq: 1, eventAt: Date.parse(full.when!) },
+        { slot: 7, createdSeq: 2, eventAt: undefined }
+      ])
+      expect(found).toMatchObject({ seq: 2, lengths: [0, 7] })
+    })
 
-    it.effect("is found by values of the data, at once and after a restart", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const records = fc
-          .sample(dataOf, { numRuns: 400, seed: 1 })
-          .map((data, at, all) =>
-            memoryRecord(at, "", { data, metadata: at % 3 === 0 ? undefined : all[all.length - 1 - at] })
-          )
-        const names = ["city", "age", "likes", "toString", "a\u0000", 'a"b']
-        const wheres = whereCases(["data", "metadata"], names, scalar)
-        const filters = [
-          ...fc.sample(filterOf, { numRuns: 100, seed: 2 }).map(conditionOfData),
-          ...fc.sample(wheres, { numRuns: 200, seed: 3 }).map(({ where }) => conditionOf(where))
-        ]
-        const find = Effect.fnUntraced(function* (file: OpenNamespace) {
-          for (const wanted of filters) {
-            const found = yield* file.slotsOfData({ from: 100, to: 300 }, wanted)
-            const right = records.flatMap((record, at) => (isMatch(wanted, record) ? [at] : []))
-            expect(found.every((slot) => slot >= 100 && slot < 300)).toBe(true)
-            expect(found).toEqual(expect.arrayContaining(right.filter((slot) => slot >= 100 && slot < 300)))
-          }
-        })
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit(records.map((record, slot) => put(slot, record)))], 1)
-            yield* find(file)
-          })
+    it.effect("is found by values of the data, at once and after a restart", function* () {
+      const directory = temporaryDirectory()
+      const records = fc
+        .sample(dataOf, { numRuns: 400, seed: 1 })
+        .map((data, at, all) =>
+          memoryRecord(at, "", { data, metadata: at % 3 === 0 ? undefined : all[all.length - 1 - at] })
         )
-        yield* find(yield* opened(directory))
+      const names = ["city", "age", "likes", "toString", "a\u0000", 'a"b']
+      const wheres = whereCases(["data", "metadata"], names, scalar)
+      const filters = [
+        ...fc.sample(filterOf, { numRuns: 100, seed: 2 }).map(conditionOfData),
+        ...fc.sample(wheres, { numRuns: 200, seed: 3 }).map(({ where }) => conditionOf(where))
+      ]
+      const find = Effect.fnUntraced(function* (file: OpenNamespace) {
+        for (const wanted of filters) {
+          const found = yield* file.slotsOfData({ from: 100, to: 300 }, wanted)
+          const right = records.flatMap((record, at) => (isMatch(wanted, record) ? [at] : []))
+          expect(found.every((slot) => slot >= 100 && slot < 300)).toBe(true)
+          expect(found).toEqual(expect.arrayContaining(right.filter((slot) => slot >= 100 && slot < 300)))
+        }
       })
-    )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit(records.map((record, slot) => put(slot, record)))], 1)
+          yield* find(file)
+        })
+      )
+      yield* find(yield* opened(directory))
+    })
 
-    it.effect("has feedback, and its row what that says, at once and after a restart; its bytes count it", () =>
-      Effect.gen(function* () {
+    it.effect(
+      "has feedback, and its row what that says, at once and after a restart; its bytes count it",
+      function* () {
         const directory = temporaryDirectory()
         const [first, second] = [
           { useful: true, query: "é \u2028", at: 1e12, by: "k" },
@@ -198,98 +196,90 @@ export const storeConformance = (
         const { records, rows } = yield* contents(directory)
         expect(records.map(({ feedback }) => feedback)).toEqual([[first, second], undefined])
         expect(rows.map(({ feedback }) => feedback)).toEqual([["given", "useful", "not_useful"], undefined])
-      })
+      }
     )
 
-    it.effect("is numbered change by change, and an insertion keeps its number when it is replaced", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const record = memoryRecord(1, "one")
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            expect(yield* file.commit(0, [unit([put(0, record)]), unit([put(1, memoryRecord(2, "two"))])], 1)).toBe(2)
-            const patched = { ...record, tags: ["x"], updatedAt: 99, uniqueKey: "another" }
-            const patch: MemoryChange = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
-            expect(yield* file.commit(2, [unit([patch, put(1, memoryRecord(2, "again"), axisVector(1))])], 2)).toBe(4)
-            expect(yield* file.commit(4, [unit([], "only a key")], 3)).toBe(4)
-          })
-        )
-        const { rows, vectors, records } = yield* contents(directory)
-        expect(rows.map(({ createdSeq, tags, uniqueKey }) => ({ createdSeq, tags, uniqueKey }))).toEqual([
-          { createdSeq: 1, tags: ["x"], uniqueKey: "another" },
-          { createdSeq: 2, tags: [], uniqueKey: undefined }
-        ])
-        expect(vectors.map(({ seq }) => seq)).toEqual([4])
-        expect(records.map(({ updatedAt, data }) => ({ updatedAt, data }))).toEqual([
-          { updatedAt: 99, data: { fact: "one" } },
-          { updatedAt: memoryRecord(2, "").updatedAt, data: { fact: "again" } }
-        ])
-      })
-    )
+    it.effect("is numbered change by change, and an insertion keeps its number when it is replaced", function* () {
+      const directory = temporaryDirectory()
+      const record = memoryRecord(1, "one")
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          expect(yield* file.commit(0, [unit([put(0, record)]), unit([put(1, memoryRecord(2, "two"))])], 1)).toBe(2)
+          const patched = { ...record, tags: ["x"], updatedAt: 99, uniqueKey: "another" }
+          const patch: MemoryChange = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
+          expect(yield* file.commit(2, [unit([patch, put(1, memoryRecord(2, "again"), axisVector(1))])], 2)).toBe(4)
+          expect(yield* file.commit(4, [unit([], "only a key")], 3)).toBe(4)
+        })
+      )
+      const { rows, vectors, records } = yield* contents(directory)
+      expect(rows.map(({ createdSeq, tags, uniqueKey }) => ({ createdSeq, tags, uniqueKey }))).toEqual([
+        { createdSeq: 1, tags: ["x"], uniqueKey: "another" },
+        { createdSeq: 2, tags: [], uniqueKey: undefined }
+      ])
+      expect(vectors.map(({ seq }) => seq)).toEqual([4])
+      expect(records.map(({ updatedAt, data }) => ({ updatedAt, data }))).toEqual([
+        { updatedAt: 99, data: { fact: "one" } },
+        { updatedAt: memoryRecord(2, "").updatedAt, data: { fact: "again" } }
+      ])
+    })
 
-    it.effect("loses text, words and vector when a memory is removed, and its slot can be reused", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([put(0, memoryRecord(1, "zebra"), axisVector(1))])], 1)
-            yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
-            expect(yield* file.slotOf(memoryRecord(1, "").id)).toBeUndefined()
-            expect(file.postings.occurrences("zebra")).toEqual([])
-            yield* file.commit(2, [unit([put(0, memoryRecord(2, "quagga"))])], 3)
-          })
-        )
-        const { rows, vectors, seq } = yield* contents(directory)
-        expect(rows.map(({ id, createdSeq }) => ({ id, createdSeq }))).toEqual([
-          { id: memoryRecord(2, "").id, createdSeq: 3 }
-        ])
-        expect([vectors.length, seq]).toEqual([0, 3])
-      })
-    )
+    it.effect("loses text, words and vector when a memory is removed, and its slot can be reused", function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([put(0, memoryRecord(1, "zebra"), axisVector(1))])], 1)
+          yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
+          expect(yield* file.slotOf(memoryRecord(1, "").id)).toBeUndefined()
+          expect(file.postings.occurrences("zebra")).toEqual([])
+          yield* file.commit(2, [unit([put(0, memoryRecord(2, "quagga"))])], 3)
+        })
+      )
+      const { rows, vectors, seq } = yield* contents(directory)
+      expect(rows.map(({ id, createdSeq }) => ({ id, createdSeq }))).toEqual([
+        { id: memoryRecord(2, "").id, createdSeq: 3 }
+      ])
+      expect([vectors.length, seq]).toEqual([0, 3])
+    })
   })
 
   describe(`${name}: a commit`, () => {
-    it.effect("is all or nothing: a failing change rolls back all earlier ones, and the key", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const error = yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
-            const again = put(5, memoryRecord(1, "the same id in another slot"))
-            return yield* Effect.flip(
-              file.commit(1, [unit([put(1, memoryRecord(2, "two"), axisVector(1))], "token"), unit([again])], 2)
-            )
-          })
-        )
-        expect(error._tag).toBe("StoreFault")
-        const found = yield* contents(directory)
-        expect(found).toMatchObject({ seq: 1, lengths: [0], vectors: [] })
-        expect(found.rows).toHaveLength(1)
-        const key = yield* Effect.scoped(Effect.flatMap(opened(directory), (file) => file.storedResult("token")))
-        expect(key).toBeUndefined()
-      })
-    )
+    it.effect("is all or nothing: a failing change rolls back all earlier ones, and the key", function* () {
+      const directory = temporaryDirectory()
+      const error = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+          const again = put(5, memoryRecord(1, "the same id in another slot"))
+          return yield* Effect.flip(
+            file.commit(1, [unit([put(1, memoryRecord(2, "two"), axisVector(1))], "token"), unit([again])], 2)
+          )
+        })
+      )
+      expect(error._tag).toBe("StoreFault")
+      const found = yield* contents(directory)
+      expect(found).toMatchObject({ seq: 1, lengths: [0], vectors: [] })
+      expect(found.rows).toHaveLength(1)
+      const key = yield* Effect.scoped(Effect.flatMap(opened(directory), (file) => file.storedResult("token")))
+      expect(key).toBeUndefined()
+    })
 
-    it.effect("is refused when it does not follow the last one", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
-            for (const expected of [0, 2]) {
-              const refused = yield* Effect.flip(file.commit(expected, [unit([put(1, memoryRecord(2, "two"))])], 2))
-              expect(refused._tag).toBe(refusedAs)
-            }
-            yield* file.commit(1, [unit([put(1, memoryRecord(2, "two"))])], 2)
-          })
-        )
-        expect((yield* contents(directory)).rows).toHaveLength(2)
-      })
-    )
+    it.effect("is refused when it does not follow the last one", function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+          for (const expected of [0, 2]) {
+            const refused = yield* Effect.flip(file.commit(expected, [unit([put(1, memoryRecord(2, "two"))])], 2))
+            expect(refused._tag).toBe(refusedAs)
+          }
+          yield* file.commit(1, [unit([put(1, memoryRecord(2, "two"))])], 2)
+        })
+      )
+      expect((yield* contents(directory)).rows).toHaveLength(2)
+    })
 
     itShares("of the older of two owners is refused after the newer one's first commit", () =>
       Effect.gen(function* () {
@@ -329,49 +319,45 @@ export const storeConformance = (
   })
 
   describe(`${name}: a result under a key`, () => {
-    it.effect("is found until it is forgotten by age, and a key cannot have two", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([], "old")], 10)
-            yield* file.commit(0, [unit([], "new")], 20)
-            const old = { key: "old", fingerprint: "f", result: "result of old" }
-            expect(yield* file.storedResult("old")).toEqual(old)
-            expect(yield* file.storedResult("old", 10)).toEqual(old)
-            expect(yield* file.storedResult("old", 11)).toBeUndefined()
-            expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
-            expect(yield* file.forgetResultsBefore(20)).toBe(1)
-            expect(yield* file.storedResult("old")).toBeUndefined()
-            expect(yield* file.storedResult("new")).toBeDefined()
-          })
-        )
-      })
-    )
+    it.effect("is found until it is forgotten by age, and a key cannot have two", function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([], "old")], 10)
+          yield* file.commit(0, [unit([], "new")], 20)
+          const old = { key: "old", fingerprint: "f", result: "result of old" }
+          expect(yield* file.storedResult("old")).toEqual(old)
+          expect(yield* file.storedResult("old", 10)).toEqual(old)
+          expect(yield* file.storedResult("old", 11)).toBeUndefined()
+          expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
+          expect(yield* file.forgetResultsBefore(20)).toBe(1)
+          expect(yield* file.storedResult("old")).toBeUndefined()
+          expect(yield* file.storedResult("new")).toBeDefined()
+        })
+      )
+    })
   })
 
   describe(`${name}: slots without a vector of a model`, () => {
-    it.effect("are counted, whatever other models have", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            const vectors = [axisVector(0, 8, "old"), axisVector(1, 8, "new"), undefined, axisVector(3, 8, "old")]
-            yield* file.commit(0, [unit(vectors.map((vector, slot) => put(slot, memoryRecord(slot, "x"), vector)))], 1)
-            expect(yield* file.countWithoutVector("new")).toBe(3)
-            yield* file.commit(
-              4,
-              [unit([{ _tag: "Embed", slot: 0, isPassage: false, vector: axisVector(0, 8, "new") }])],
-              2
-            )
-            expect(yield* file.countWithoutVector("new")).toBe(2)
-            expect(yield* file.countWithoutVector("old")).toBe(3)
-          })
-        )
-      })
-    )
+    it.effect("are counted, whatever other models have", function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          const vectors = [axisVector(0, 8, "old"), axisVector(1, 8, "new"), undefined, axisVector(3, 8, "old")]
+          yield* file.commit(0, [unit(vectors.map((vector, slot) => put(slot, memoryRecord(slot, "x"), vector)))], 1)
+          expect(yield* file.countWithoutVector("new")).toBe(3)
+          yield* file.commit(
+            4,
+            [unit([{ _tag: "Embed", slot: 0, isPassage: false, vector: axisVector(0, 8, "new") }])],
+            2
+          )
+          expect(yield* file.countWithoutVector("new")).toBe(2)
+          expect(yield* file.countWithoutVector("old")).toBe(3)
+        })
+      )
+    })
   })
 
   describe(`${name}: segments of encoded vectors`, () => {
@@ -426,20 +412,19 @@ export const storeConformance = (
       )
     }
 
-    it.effect("stay when tags change, and when the commit fails", () =>
-      Effect.gen(function* () {
-        const file = yield* filled(temporaryDirectory())
-        const record = { ...memoryRecord(0, "x"), tags: ["t"] }
-        const patch: MemoryChange = { _tag: "Patch", slot: 0, record, columns: memoryColumns(record) }
-        yield* file.commit(5, [unit([patch])], 2)
-        const failing = put(9, memoryRecord(0, "the id of another slot"))
-        yield* Effect.flip(file.commit(6, [unit([{ _tag: "Remove", slot: 1_024 }, failing])], 3))
-        expect(yield* file.segments.stored).toEqual([0, 1])
-      })
-    )
+    it.effect("stay when tags change, and when the commit fails", function* () {
+      const file = yield* filled(temporaryDirectory())
+      const record = { ...memoryRecord(0, "x"), tags: ["t"] }
+      const patch: MemoryChange = { _tag: "Patch", slot: 0, record, columns: memoryColumns(record) }
+      yield* file.commit(5, [unit([patch])], 2)
+      const failing = put(9, memoryRecord(0, "the id of another slot"))
+      yield* Effect.flip(file.commit(6, [unit([{ _tag: "Remove", slot: 1_024 }, failing])], 3))
+      expect(yield* file.segments.stored).toEqual([0, 1])
+    })
 
-    it.effect("are not saved when they were encoded before the last change, or by an owner who was replaced", () =>
-      Effect.gen(function* () {
+    it.effect(
+      "are not saved when they were encoded before the last change, or by an owner who was replaced",
+      function* () {
         const directory = temporaryDirectory()
         const older = yield* filled(directory)
         expect(yield* older.segments.save(4, 4, model, bytes)).toBe(false)
@@ -450,146 +435,132 @@ export const storeConformance = (
         expect(yield* newer.segments.save(5, 4, model, bytes)).toBe(true)
         yield* newer.segments.discard([0, 3])
         expect(yield* newer.segments.stored).toEqual([1, 4])
-      })
+      }
     )
 
-    it.effect("have no common model when there are none, or several", () =>
-      Effect.gen(function* () {
-        const file = yield* opened(temporaryDirectory())
-        expect(yield* file.segments.soleModel).toBeUndefined()
-        const models = ["a", "b"].map((name, slot) => put(slot, memoryRecord(slot, "x"), axisVector(slot, 8, name)))
-        yield* file.commit(0, [unit(models)], 1)
-        expect(yield* file.segments.soleModel).toBeUndefined()
-      })
-    )
+    it.effect("have no common model when there are none, or several", function* () {
+      const file = yield* opened(temporaryDirectory())
+      expect(yield* file.segments.soleModel).toBeUndefined()
+      const models = ["a", "b"].map((name, slot) => put(slot, memoryRecord(slot, "x"), axisVector(slot, 8, name)))
+      yield* file.commit(0, [unit(models)], 1)
+      expect(yield* file.segments.soleModel).toBeUndefined()
+    })
 
-    it.effect("leave ranges of slots, whose vectors alone are read", () =>
-      Effect.gen(function* () {
-        const file = yield* filled(temporaryDirectory())
-        const slotsIn = Effect.fnUntraced(function* (ranges?: ReadonlyArray<SlotRange>) {
-          const slots: Array<number> = []
-          yield* file.eachVector(({ slot }) => slots.push(slot), ranges)
-          return slots
-        })
-        expect(yield* slotsIn()).toEqual([0, 1_023, 1_024, 5_000])
-        expect(yield* slotsIn([])).toEqual([])
-        const ranges = [
-          { from: 0, to: 1_023 },
-          { from: 1_024, to: 5_000 }
-        ]
-        expect(yield* slotsIn(ranges)).toEqual([0, 1_024])
+    it.effect("leave ranges of slots, whose vectors alone are read", function* () {
+      const file = yield* filled(temporaryDirectory())
+      const slotsIn = Effect.fnUntraced(function* (ranges?: ReadonlyArray<SlotRange>) {
+        const slots: Array<number> = []
+        yield* file.eachVector(({ slot }) => slots.push(slot), ranges)
+        return slots
       })
-    )
+      expect(yield* slotsIn()).toEqual([0, 1_023, 1_024, 5_000])
+      expect(yield* slotsIn([])).toEqual([])
+      const ranges = [
+        { from: 0, to: 1_023 },
+        { from: 1_024, to: 5_000 }
+      ]
+      expect(yield* slotsIn(ranges)).toEqual([0, 1_024])
+    })
   })
 
   describe(`${name}: a conversation`, () => {
-    it.effect("comes back after a restart, scope by scope", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const scope = { subjectId: "s" }
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([], undefined, advance([1, 2], { summary: "of nobody", expiresAt: 500 }))], 10)
-            yield* file.commit(0, [unit([put(0, memoryRecord(1, "x"))], "token", advance([3], { scope }))], 20)
+    it.effect("comes back after a restart, scope by scope", function* () {
+      const directory = temporaryDirectory()
+      const scope = { subjectId: "s" }
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([], undefined, advance([1, 2], { summary: "of nobody", expiresAt: 500 }))], 10)
+          yield* file.commit(0, [unit([put(0, memoryRecord(1, "x"))], "token", advance([3], { scope }))], 20)
+        })
+      )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { conversations } = yield* opened(directory)
+          const keys = [1, 2, 3].map((number) => turnOf(number).key)
+          expect(yield* conversations.context({}, 499)).toMatchObject({
+            turns: [turnOf(1), turnOf(2)],
+            summary: "of nobody"
           })
-        )
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { conversations } = yield* opened(directory)
-            const keys = [1, 2, 3].map((number) => turnOf(number).key)
-            expect(yield* conversations.context({}, 499)).toMatchObject({
-              turns: [turnOf(1), turnOf(2)],
-              summary: "of nobody"
-            })
-            expect(yield* conversations.context({}, 500)).toMatchObject({ turns: [], summary: undefined })
-            expect(yield* conversations.context(scope, 500)).toMatchObject({ turns: [turnOf(3)], summary: undefined })
-            expect(yield* conversations.processed({}, keys)).toEqual(new Set(keys.slice(0, 2)))
-            expect(yield* conversations.processed({ subjectId: "s", threadId: "t" }, keys)).toEqual(new Set())
-            expect(conversations.nextExpiry).toBe(500)
-            expect([yield* conversations.sweep(499), yield* conversations.sweep(500)]).toEqual([0, 3])
-            expect(conversations.nextExpiry).toBeUndefined()
-          })
-        )
-      })
-    )
+          expect(yield* conversations.context({}, 500)).toMatchObject({ turns: [], summary: undefined })
+          expect(yield* conversations.context(scope, 500)).toMatchObject({ turns: [turnOf(3)], summary: undefined })
+          expect(yield* conversations.processed({}, keys)).toEqual(new Set(keys.slice(0, 2)))
+          expect(yield* conversations.processed({ subjectId: "s", threadId: "t" }, keys)).toEqual(new Set())
+          expect(conversations.nextExpiry).toBe(500)
+          expect([yield* conversations.sweep(499), yield* conversations.sweep(500)]).toEqual([0, 3])
+          expect(conversations.nextExpiry).toBeUndefined()
+        })
+      )
+    })
 
-    it.effect("is not stored when a later change of the commit fails", () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(directory)
-            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
-            const failing = unit([put(5, memoryRecord(1, "the same id"))])
-            yield* Effect.flip(file.commit(1, [unit([], undefined, advance([1], { summary: "s" })), failing], 2))
-          })
-        )
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { conversations } = yield* opened(directory)
-            expect(yield* conversations.context({}, 0)).toMatchObject({ turns: [], summary: undefined })
-            expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
-          })
-        )
-      })
-    )
+    it.effect("is not stored when a later change of the commit fails", function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(directory)
+          yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+          const failing = unit([put(5, memoryRecord(1, "the same id"))])
+          yield* Effect.flip(file.commit(1, [unit([], undefined, advance([1], { summary: "s" })), failing], 2))
+        })
+      )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { conversations } = yield* opened(directory)
+          expect(yield* conversations.context({}, 0)).toMatchObject({ turns: [], summary: undefined })
+          expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
+        })
+      )
+    })
 
-    it.effect("loses the sources of a removed memory, and everything when it is erased", () =>
-      Effect.gen(function* () {
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(temporaryDirectory())
-            const { conversations } = file
-            const taken = memoryRecord(1, "x", { sources: [{ key: turnOf(1).key }] })
-            yield* file.commit(0, [unit([put(0, taken)], undefined, advance([1, 2], { summary: "s" }))], 1)
-            yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
-            expect(yield* conversations.context({}, 2)).toMatchObject({ turns: [turnOf(2)], summary: undefined })
-            const forget = { _tag: "Forget", within: {} } as const
-            expect(yield* conversations.finds(forget)).toBe(true)
-            expect(yield* conversations.finds({ _tag: "Forget", within: { subjectId: "s" } })).toBe(false)
-            yield* file.commit(2, [unit([], undefined, forget)], 3)
-            expect(yield* conversations.finds(forget)).toBe(false)
-            expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
-          })
-        )
-      })
-    )
+    it.effect("loses the sources of a removed memory, and everything when it is erased", function* () {
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(temporaryDirectory())
+          const { conversations } = file
+          const taken = memoryRecord(1, "x", { sources: [{ key: turnOf(1).key }] })
+          yield* file.commit(0, [unit([put(0, taken)], undefined, advance([1, 2], { summary: "s" }))], 1)
+          yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
+          expect(yield* conversations.context({}, 2)).toMatchObject({ turns: [turnOf(2)], summary: undefined })
+          const forget = { _tag: "Forget", within: {} } as const
+          expect(yield* conversations.finds(forget)).toBe(true)
+          expect(yield* conversations.finds({ _tag: "Forget", within: { subjectId: "s" } })).toBe(false)
+          yield* file.commit(2, [unit([], undefined, forget)], 3)
+          expect(yield* conversations.finds(forget)).toBe(false)
+          expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
+        })
+      )
+    })
 
-    it.effect("loses turns by age", () =>
-      Effect.gen(function* () {
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(temporaryDirectory())
-            yield* file.commit(0, [unit([], undefined, advance([1]))], 10)
-            yield* file.commit(0, [unit([], undefined, advance([2]))], 20)
-            const drop = (beforeMillis: number) => ({ _tag: "DropTurns", beforeMillis }) as const
-            expect(yield* file.conversations.finds(drop(10))).toBe(false)
-            expect(yield* file.conversations.finds(drop(20))).toBe(true)
-            yield* file.commit(0, [unit([], undefined, drop(20))], 30)
-            expect((yield* file.conversations.context({}, 30)).turns).toMatchObject([turnOf(2)])
-          })
-        )
-      })
-    )
+    it.effect("loses turns by age", function* () {
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(temporaryDirectory())
+          yield* file.commit(0, [unit([], undefined, advance([1]))], 10)
+          yield* file.commit(0, [unit([], undefined, advance([2]))], 20)
+          const drop = (beforeMillis: number) => ({ _tag: "DropTurns", beforeMillis }) as const
+          expect(yield* file.conversations.finds(drop(10))).toBe(false)
+          expect(yield* file.conversations.finds(drop(20))).toBe(true)
+          yield* file.commit(0, [unit([], undefined, drop(20))], 30)
+          expect((yield* file.conversations.context({}, 30)).turns).toMatchObject([turnOf(2)])
+        })
+      )
+    })
   })
 
   describe(`${name}: memories with the same content`, () => {
-    it.effect("are found by content and subject, the last inserted first", () =>
-      Effect.gen(function* () {
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const file = yield* opened(temporaryDirectory())
-            const subjects = [undefined, "s", undefined, "t"]
-            const changes = subjects.map((subjectId, at) => put(3 - at, memoryRecord(at, "same", { subjectId })))
-            yield* file.commit(0, [unit([...changes, put(7, memoryRecord(7, "other"))])], 1)
-            const { contentHash } = memoryRecord(0, "same")
-            expect(yield* file.slotsOfContent(contentHash, undefined)).toEqual([1, 3])
-            expect(yield* file.slotsOfContent(contentHash, "s")).toEqual([2])
-            expect(yield* file.slotsOfContent(contentHash, "u")).toEqual([])
-          })
-        )
-      })
-    )
+    it.effect("are found by content and subject, the last inserted first", function* () {
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const file = yield* opened(temporaryDirectory())
+          const subjects = [undefined, "s", undefined, "t"]
+          const changes = subjects.map((subjectId, at) => put(3 - at, memoryRecord(at, "same", { subjectId })))
+          yield* file.commit(0, [unit([...changes, put(7, memoryRecord(7, "other"))])], 1)
+          const { contentHash } = memoryRecord(0, "same")
+          expect(yield* file.slotsOfContent(contentHash, undefined)).toEqual([1, 3])
+          expect(yield* file.slotsOfContent(contentHash, "s")).toEqual([2])
+          expect(yield* file.slotsOfContent(contentHash, "u")).toEqual([])
+        })
+      )
+    })
   })
 }

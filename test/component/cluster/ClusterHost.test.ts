@@ -2,9 +2,8 @@
  * Three nodes over a real PostgreSQL and real sockets, in one process. Each has copies of its own; commits are in the
  * shared log, and bases in one folder.
  */
-import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
@@ -23,6 +22,7 @@ import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../.
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { freePort } from "../../support/TestServer.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it } from "../../support/it.ts"
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -113,130 +113,119 @@ const shardsDividedAmong = (count: number) =>
 
 const total = (counts: ReadonlyArray<number>) => counts.reduce((sum, count) => sum + count, 0)
 
-it.live("who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const heard = upTo(12).map((number) => namespaceKey(`heard ${number}`))
-      const memories = new Map<string, number>()
-      const hearing: StorageMeterService = {
-        hold: () => Effect.succeed(0),
-        reserve: () => Effect.undefined,
-        changing: () => Effect.void,
-        settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held.count)),
-        forget: ({ tag }) => void memories.delete(tag)
-      }
-      const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
-      yield* shardsDividedAmong(2)
-      for (const number of [1, 2])
-        yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
-      expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
-      expect(heard.map(({ tag }) => memories.get(tag))).toEqual(heard.map(() => 2))
+it.live(
+  "who asks hears how many memories an agent has, whichever node serves it, and by a look at its own node",
+  function* () {
+    const directory = temporaryDirectory()
+    const heard = upTo(12).map((number) => namespaceKey(`heard ${number}`))
+    const memories = new Map<string, number>()
+    const hearing: StorageMeterService = {
+      hold: () => Effect.succeed(0),
+      reserve: () => Effect.undefined,
+      changing: () => Effect.void,
+      settle: ({ tag }, _, __, held) => void (held === undefined ? undefined : memories.set(tag, held.count)),
+      forget: ({ tag }) => void memories.delete(tag)
+    }
+    const [first, second] = yield* Effect.all([start(directory, hearing), start(directory)], { concurrency: 2 })
+    yield* shardsDividedAmong(2)
+    for (const number of [1, 2])
+      yield* Effect.forEach(heard, (key) => store(first.host, key, number), { concurrency: 8 })
+    expect(Math.min(...(yield* openOn([first, second])))).toBeGreaterThan(0)
+    expect(heard.map(({ tag }) => memories.get(tag))).toEqual(heard.map(() => 2))
 
-      memories.clear()
-      yield* Effect.forEach(heard, (key) => rowsOf(first.host, key), { concurrency: 8 })
-      expect(memories.size).toBe((yield* openOn([first]))[0])
-    })
-  )
+    memories.clear()
+    yield* Effect.forEach(heard, (key) => rowsOf(first.host, key), { concurrency: 8 })
+    expect(memories.size).toBe((yield* openOn([first]))[0])
+  }
 )
 
-it.live("events of closed agents come from their files, which are claimed for the look alone", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const nodes = yield* Effect.all([start(directory), start(directory)], { concurrency: 2 })
-      const followed = upTo(12).map((number) => namespaceKey(`followed ${number}`))
-      yield* Effect.forEach(followed, (key, at) => store(nodes[at % 2]!.host, key, 1), { concurrency: 8 })
-      const events = (host: Host, key: NamespaceKey) =>
-        host.answer(key, { _tag: "Events", after: -1, limit: 5 }).pipe(
-          Effect.map((page) => page.events.length),
-          Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
-        )
-      const closed = Effect.forEach(nodes, ({ local }) => Effect.forEach(followed, (key) => local.close(key)))
-      for (const { host } of nodes) {
-        yield* closed
-        expect(yield* Effect.forEach(followed, (key) => events(host, key), { concurrency: 8 })).toEqual(
-          followed.map(() => 1)
-        )
-        expect(yield* openOn(nodes)).toEqual([0, 0])
-      }
+it.live("events of closed agents come from their files, which are claimed for the look alone", function* () {
+  const directory = temporaryDirectory()
+  const nodes = yield* Effect.all([start(directory), start(directory)], { concurrency: 2 })
+  const followed = upTo(12).map((number) => namespaceKey(`followed ${number}`))
+  yield* Effect.forEach(followed, (key, at) => store(nodes[at % 2]!.host, key, 1), { concurrency: 8 })
+  const events = (host: Host, key: NamespaceKey) =>
+    host.answer(key, { _tag: "Events", after: -1, limit: 5 }).pipe(
+      Effect.map((page) => page.events.length),
+      Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
+    )
+  const closed = Effect.forEach(nodes, ({ local }) => Effect.forEach(followed, (key) => local.close(key)))
+  for (const { host } of nodes) {
+    yield* closed
+    expect(yield* Effect.forEach(followed, (key) => events(host, key), { concurrency: 8 })).toEqual(
+      followed.map(() => 1)
+    )
+    expect(yield* openOn(nodes)).toEqual([0, 0])
+  }
+})
+
+it.live("any node serves any agent, and agents move when nodes come and go", function* () {
+  const directory = temporaryDirectory()
+  const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
+  const [first, second, third] = nodes as [Node, Node, Node]
+  yield* shardsDividedAmong(3)
+
+  yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
+  for (const { host } of nodes)
+    expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 1))
+  const open = yield* openOn(nodes)
+  expect(total(open)).toBe(keys.length)
+  expect(Math.min(...open)).toBeGreaterThan(0)
+
+  const other = creating([newMemory(memoryRecord(9, "another"))], "once 1", "of another body")
+  for (const { host } of nodes)
+    expect(yield* Effect.flip(host.ask(keys[0]!, other))).toMatchObject({
+      _tag: "Conflict",
+      code: "idempotency_conflict"
     })
+  for (const { host } of nodes)
+    expect(yield* host.census(keys[0]!, { atMillis: Date.now(), createdBefore: 0 })).toMatchObject({ live: 1 })
+
+  // Every agent is written while its node leaves.
+  const leaving = yield* Effect.forkChild(Effect.delay(second.stop, "300 millis"))
+  yield* Effect.forEach(
+    keys,
+    (key, at) =>
+      Effect.forEach(upTo(20), (number) =>
+        Effect.delay(store([first, third][at % 2]!.host, key, number + 2), "50 millis")
+      ),
+    { concurrency: "unbounded" }
   )
-)
+  yield* Fiber.join(leaving)
+  for (const { host } of [first, third])
+    expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 21))
+  expect(total(yield* openOn([first, third]))).toBe(keys.length)
 
-it.live("any node serves any agent, and agents move when nodes come and go", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
-      const [first, second, third] = nodes as [Node, Node, Node]
-      yield* shardsDividedAmong(3)
+  // A node that joins takes its part.
+  const fourth = yield* start(directory)
+  yield* shardsDividedAmong(3)
+  expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(keys.map(() => 21))
+  const afterwards = yield* openOn([first, third, fourth])
+  expect(total(afterwards)).toBe(keys.length)
+  expect(afterwards[2]).toBeGreaterThan(0)
 
-      yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
-      for (const { host } of nodes)
-        expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 1))
-      const open = yield* openOn(nodes)
-      expect(total(open)).toBe(keys.length)
-      expect(Math.min(...open)).toBeGreaterThan(0)
+  // An agent that was erased is so on every node, also on those to which it moves.
+  const erased = keys.slice(0, 6)
+  const refusal = (host: Host, key: NamespaceKey) =>
+    Effect.flip(host.answer(key, { _tag: "Counts" })).pipe(
+      Effect.filterOrFail(({ error }) => /was erased with its account/.test(error)),
+      Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
+    )
+  for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
+  for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
 
-      const other = creating([newMemory(memoryRecord(9, "another"))], "once 1", "of another body")
-      for (const { host } of nodes)
-        expect(yield* Effect.flip(host.ask(keys[0]!, other))).toMatchObject({
-          _tag: "Conflict",
-          code: "idempotency_conflict"
-        })
-      for (const { host } of nodes)
-        expect(yield* host.census(keys[0]!, { atMillis: Date.now(), createdBefore: 0 })).toMatchObject({ live: 1 })
-
-      // Every agent is written while its node leaves.
-      const leaving = yield* Effect.forkChild(Effect.delay(second.stop, "300 millis"))
-      yield* Effect.forEach(
-        keys,
-        (key, at) =>
-          Effect.forEach(upTo(20), (number) =>
-            Effect.delay(store([first, third][at % 2]!.host, key, number + 2), "50 millis")
-          ),
-        { concurrency: "unbounded" }
-      )
-      yield* Fiber.join(leaving)
-      for (const { host } of [first, third])
-        expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 21))
-      expect(total(yield* openOn([first, third]))).toBe(keys.length)
-
-      // A node that joins takes its part.
-      const fourth = yield* start(directory)
-      yield* shardsDividedAmong(3)
-      expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(
-        keys.map(() => 21)
-      )
-      const afterwards = yield* openOn([first, third, fourth])
-      expect(total(afterwards)).toBe(keys.length)
-      expect(afterwards[2]).toBeGreaterThan(0)
-
-      // An agent that was erased is so on every node, also on those to which it moves.
-      const erased = keys.slice(0, 6)
-      const refusal = (host: Host, key: NamespaceKey) =>
-        Effect.flip(host.answer(key, { _tag: "Counts" })).pipe(
-          Effect.filterOrFail(({ error }) => /was erased with its account/.test(error)),
-          Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
-        )
-      for (const key of erased) expect((yield* first.host.erase(key)).length).toBeGreaterThan(0)
-      for (const { host } of [first, third, fourth]) for (const key of erased) yield* refusal(host, key)
-
-      // One that comes again is another one, wherever it was erased from.
-      const accounts = namespaceKey("the accounts").tag
-      yield* first.log.claim(accounts)
-      for (const [at, key] of keys.slice(6, 15).entries()) {
-        yield* [first, third, fourth][at % 3]!.host.erase(key)
-        yield* refusal(third.host, key)
-        yield* first.log.readmitAgent(accounts, key.tag, agentDigest(key))
-        const again = { ...key }
-        yield* store(first.host, again, 1)
-        expect(yield* rowsOf(fourth.host, again)).toBe(1)
-      }
-      yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
-      for (const key of erased) yield* refusal(third.host, key)
-      expect(yield* rowsOf(third.host, keys[15]!)).toBe(21)
-    })
-  )
-)
+  // One that comes again is another one, wherever it was erased from.
+  const accounts = namespaceKey("the accounts").tag
+  yield* first.log.claim(accounts)
+  for (const [at, key] of keys.slice(6, 15).entries()) {
+    yield* [first, third, fourth][at % 3]!.host.erase(key)
+    yield* refusal(third.host, key)
+    yield* first.log.readmitAgent(accounts, key.tag, agentDigest(key))
+    const again = { ...key }
+    yield* store(first.host, again, 1)
+    expect(yield* rowsOf(fourth.host, again)).toBe(1)
+  }
+  yield* Effect.all([first.stop, fourth.stop], { concurrency: 2 })
+  for (const key of erased) yield* refusal(third.host, key)
+  expect(yield* rowsOf(third.host, keys[15]!)).toBe(21)
+})

@@ -1,13 +1,13 @@
 /** Appends whose outcome the owner does not learn, and owners that stand still in the middle of one: the claim decides. */
-import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, describe, expect } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
+import { it } from "../../support/it.ts"
 
 let server: PostgresServer
 let proxy: TcpProxy
@@ -64,49 +64,41 @@ describe("an append whose outcome is unknown", () => {
   it.live("has happened when the answer is not PostgreSQL's", () => cut(3, "garbled", [0, 1, 2]))
 })
 
-it.live("a commit that cannot be put into bytes takes no ordinal, and the next one is stored", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const log = yield* node()
-      yield* begin(log, 91)
-      // More than the header has bits for.
-      const failed = yield* Effect.exit(log.append({ ...logCommit(91, 2), changes: 2 ** 32 }))
-      expect(Exit.hasDies(failed)).toBe(true)
-      yield* log.append(logCommit(91, 2))
-      expect(yield* seqsOf(log, 91)).toEqual([0, 1, 2])
-    })
-  )
-)
+it.live("a commit that cannot be put into bytes takes no ordinal, and the next one is stored", function* () {
+  const log = yield* node()
+  yield* begin(log, 91)
+  // More than the header has bits for.
+  const failed = yield* Effect.exit(log.append({ ...logCommit(91, 2), changes: 2 ** 32 }))
+  expect(Exit.hasDies(failed)).toBe(true)
+  yield* log.append(logCommit(91, 2))
+  expect(yield* seqsOf(log, 91)).toEqual([0, 1, 2])
+})
 
 describe("a database that refuses the statement of the appends", () => {
   const rename = (from: string, to: string) =>
     inServer((sql) => sql.unsafe(`ALTER FUNCTION muniment_log.${from} RENAME TO ${to}`))
 
-  it.live("fails all that are under way and behind, and takes what comes once it can again", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const log = yield* node()
-        const numbers = [81, 82, 83, 84]
-        for (const number of numbers) yield* begin(log, number)
-        yield* rename("append", "absent")
-        const appended = Effect.forEach(
-          numbers.flatMap((number) => [2, 3, 4].map((seq) => logCommit(number, seq))),
-          (commit) => Effect.result(log.append(commit)),
-          { concurrency: "unbounded" }
-        )
-        const failed = yield* Effect.ensuring(appended, Effect.orDie(rename("absent", "append")))
-        expect(failed.map((result) => (result._tag === "Failure" ? result.failure._tag : "stored"))).toEqual(
-          Array(failed.length).fill("LogFault")
-        )
-        for (const number of numbers) {
-          expect((yield* Effect.flip(log.append(logCommit(number, 2))))._tag).toBe("LogFenced")
-          expect((yield* log.claim(logTag(number))).state).toEqual({ epoch: 1, seq: 2 })
-          yield* log.append(logCommit(number, 2))
-          expect(yield* seqsOf(log, number)).toEqual([0, 1, 2])
-        }
-      })
+  it.live("fails all that are under way and behind, and takes what comes once it can again", function* () {
+    const log = yield* node()
+    const numbers = [81, 82, 83, 84]
+    for (const number of numbers) yield* begin(log, number)
+    yield* rename("append", "absent")
+    const appended = Effect.forEach(
+      numbers.flatMap((number) => [2, 3, 4].map((seq) => logCommit(number, seq))),
+      (commit) => Effect.result(log.append(commit)),
+      { concurrency: "unbounded" }
     )
-  )
+    const failed = yield* Effect.ensuring(appended, Effect.orDie(rename("absent", "append")))
+    expect(failed.map((result) => (result._tag === "Failure" ? result.failure._tag : "stored"))).toEqual(
+      Array(failed.length).fill("LogFault")
+    )
+    for (const number of numbers) {
+      expect((yield* Effect.flip(log.append(logCommit(number, 2))))._tag).toBe("LogFenced")
+      expect((yield* log.claim(logTag(number))).state).toEqual({ epoch: 1, seq: 2 })
+      yield* log.append(logCommit(number, 2))
+      expect(yield* seqsOf(log, number)).toEqual([0, 1, 2])
+    }
+  })
 })
 
 describe("a node that does not know whether it owns a namespace", () => {
@@ -158,24 +150,20 @@ describe("a node that does not know whether it owns a namespace", () => {
     )
   )
 
-  it.live("keeps what it has claimed again since", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const [first, second] = [yield* proxied, yield* node()]
-        const cut = proxy.arm(logTag(54), "afterStatement")
-        yield* Effect.flip(first.claim(logTag(54)))
-        yield* met(cut)
-        yield* first.claim(logTag(54))
-        yield* first.attach(logTag(54), { epoch: 1, seq: 0 })
-        const claiming = yield* Effect.forkScoped(second.claim(logTag(54)))
-        yield* Effect.sleep(1_500)
-        expect(claiming.pollUnsafe()).toBeUndefined()
-        yield* first.append(logCommit(54, 0))
-        yield* first.release(logTag(54))
-        expect((yield* Fiber.join(claiming)).state).toEqual({ epoch: 1, seq: 1 })
-      })
-    )
-  )
+  it.live("keeps what it has claimed again since", function* () {
+    const [first, second] = [yield* proxied, yield* node()]
+    const cut = proxy.arm(logTag(54), "afterStatement")
+    yield* Effect.flip(first.claim(logTag(54)))
+    yield* met(cut)
+    yield* first.claim(logTag(54))
+    yield* first.attach(logTag(54), { epoch: 1, seq: 0 })
+    const claiming = yield* Effect.forkScoped(second.claim(logTag(54)))
+    yield* Effect.sleep(1_500)
+    expect(claiming.pollUnsafe()).toBeUndefined()
+    yield* first.append(logCommit(54, 0))
+    yield* first.release(logTag(54))
+    expect((yield* Fiber.join(claiming)).state).toEqual({ epoch: 1, seq: 1 })
+  })
 })
 
 describe("a node that leaves", () => {
@@ -221,25 +209,21 @@ const staleAppend = (number: number, nextWrites: boolean) =>
   )
 
 describe("an owner that stands still in the middle of an append", () => {
-  it.live("is fenced when it wakes, whether or not the next owner has written", () =>
-    Effect.gen(function* () {
-      expect(yield* staleAppend(11, true)).toEqual({ told: "LogFenced", texts: ["next"] })
-      expect(yield* staleAppend(12, false)).toEqual({ told: "LogFenced", texts: [] })
-    })
-  )
+  it.live("is fenced when it wakes, whether or not the next owner has written", function* () {
+    expect(yield* staleAppend(11, true)).toEqual({ told: "LogFenced", texts: ["next"] })
+    expect(yield* staleAppend(12, false)).toEqual({ told: "LogFenced", texts: [] })
+  })
 
-  it.live("would write beside the next owner without the fence", () =>
-    Effect.gen(function* () {
-      const [row] = yield* inServer(
-        (sql) => sql<{ text: string }>`SELECT pg_get_functiondef('muniment_log.admits'::regproc) AS text`
-      )
-      const withBody = (body: string) => inServer((sql) => sql.unsafe(body))
-      yield* withBody(row!.text.replace(/\$function\$[^]*\$function\$/u, "$$function$$ SELECT true $$function$$"))
-      const outcome = yield* Effect.ensuring(staleAppend(13, false), Effect.orDie(withBody(row!.text)))
-      expect(outcome).toEqual({ told: "acknowledged", texts: ["stale"] })
-      expect(yield* staleAppend(14, false)).toEqual({ told: "LogFenced", texts: [] })
-    })
-  )
+  it.live("would write beside the next owner without the fence", function* () {
+    const [row] = yield* inServer(
+      (sql) => sql<{ text: string }>`SELECT pg_get_functiondef('muniment_log.admits'::regproc) AS text`
+    )
+    const withBody = (body: string) => inServer((sql) => sql.unsafe(body))
+    yield* withBody(row!.text.replace(/\$function\$[^]*\$function\$/u, "$$function$$ SELECT true $$function$$"))
+    const outcome = yield* Effect.ensuring(staleAppend(13, false), Effect.orDie(withBody(row!.text)))
+    expect(outcome).toEqual({ told: "acknowledged", texts: ["stale"] })
+    expect(yield* staleAppend(14, false)).toEqual({ told: "LogFenced", texts: [] })
+  })
 })
 
 /** Until so many statements wait for a lock. */
@@ -277,16 +261,14 @@ describe("an append and a claim that wait for the same row", () => {
       })
     )
 
-  it.live("the claim sees the append, or the append is fenced", () =>
-    Effect.gen(function* () {
-      for (const [number, appendFirst] of [
-        [21, true],
-        [22, false]
-      ] as const) {
-        const { isAcknowledged, seq, seqs } = yield* race(number, appendFirst)
-        expect(seqs).toEqual(isAcknowledged ? [0, 1, 2] : [0, 1])
-        expect(seq).toBe(seqs.length)
-      }
-    })
-  )
+  it.live("the claim sees the append, or the append is fenced", function* () {
+    for (const [number, appendFirst] of [
+      [21, true],
+      [22, false]
+    ] as const) {
+      const { isAcknowledged, seq, seqs } = yield* race(number, appendFirst)
+      expect(seqs).toEqual(isAcknowledged ? [0, 1, 2] : [0, 1])
+      expect(seq).toBe(seqs.length)
+    }
+  })
 })

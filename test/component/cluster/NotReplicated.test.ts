@@ -1,14 +1,14 @@
 /** Commits whose wait for the synchronous standby is cancelled: PostgreSQL answers them as if they were on the standby. */
-import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, describe, expect } from "vitest"
 import { asked } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { Standby } from "../../support/Standby.ts"
+import { it } from "../../support/it.ts"
 
 let server: PostgresServer
 let standby: Standby
@@ -65,30 +65,26 @@ describe("a commit whose wait for the standby is ended", () => {
       })
     )
 
-  it.live("is a fault of the log when it is cancelled", () =>
-    Effect.gen(function* () {
-      expect(yield* append(1, "pg_cancel_backend")).toContain("may not be on the standby")
-    })
-  )
+  it.live("is a fault of the log when it is cancelled", function* () {
+    expect(yield* append(1, "pg_cancel_backend")).toContain("may not be on the standby")
+  })
 
   it.live("is a fault of the log when its session is ended", () => append(2, "pg_terminate_backend"))
 
-  it.live("is a fault of a transaction of several statements", () =>
-    Effect.gen(function* () {
-      yield* inServer((sql) => sql`CREATE TABLE steps (step int)`)
-      const outcome = yield* withoutStandby(
-        Effect.gen(function* () {
-          const steps = inServer((sql) =>
-            asked(
-              sql.withTransaction(Effect.andThen(sql`INSERT INTO steps VALUES (1)`, sql`INSERT INTO steps VALUES (2)`))
-            )
+  it.live("is a fault of a transaction of several statements", function* () {
+    yield* inServer((sql) => sql`CREATE TABLE steps (step int)`)
+    const outcome = yield* withoutStandby(
+      Effect.gen(function* () {
+        const steps = inServer((sql) =>
+          asked(
+            sql.withTransaction(Effect.andThen(sql`INSERT INTO steps VALUES (1)`, sql`INSERT INTO steps VALUES (2)`))
           )
-          const running = yield* Effect.forkChild(Effect.flip(steps))
-          yield* endWait("pg_cancel_backend", "COMMIT")
-          return yield* Fiber.join(running)
-        })
-      )
-      expect(outcome._tag).toBe("LogFault")
-    })
-  )
+        )
+        const running = yield* Effect.forkChild(Effect.flip(steps))
+        yield* endWait("pg_cancel_backend", "COMMIT")
+        return yield* Fiber.join(running)
+      })
+    )
+    expect(outcome._tag).toBe("LogFault")
+  })
 })

@@ -1,16 +1,16 @@
 /** Namespaces at rest: the same cases on a folder and on a server that speaks the protocol of S3. */
-import { describe, expect, it } from "@effect/vitest"
 import { createHash, randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ConfigProvider, Effect } from "effect"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, describe, expect } from "vitest"
 import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { s3Environment, type S3Server, startS3Server } from "../../support/S3Server.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it } from "../../support/it.ts"
 
 const bucketDirectory = temporaryDirectory()
 let store: S3Server
@@ -28,14 +28,15 @@ const targetOf = (text: string, environment: Record<string, string> = {}) =>
 const largeFile = (): Buffer => Buffer.concat([Buffer.alloc(9_000_000, "page "), randomBytes(9_000_000)])
 
 const conformance = (where: string, target: () => Effect.Effect<BackupTarget, unknown>): void => {
-  const withBases = (use: (bases: BaseStoreShape, target: BackupTarget) => Effect.Effect<void, unknown>) =>
-    Effect.gen(function* () {
-      const below = yield* target()
-      yield* Effect.provide(
-        Effect.flatMap(BaseStore, (bases) => use(bases, below)),
-        packedBases(below)
-      )
-    })
+  const withBases = Effect.fnUntraced(function* (
+    use: (bases: BaseStoreShape, target: BackupTarget) => Effect.Effect<void, unknown>
+  ) {
+    const below = yield* target()
+    yield* Effect.provide(
+      Effect.flatMap(BaseStore, (bases) => use(bases, below)),
+      packedBases(below)
+    )
+  })
   const written = (bytes: Uint8Array): string => {
     const file = join(temporaryDirectory(), "copy.db")
     writeFileSync(file, bytes)
@@ -163,16 +164,14 @@ describe("bases in a bucket", () => {
     Effect.sync(() => expect(readdirSync(join(bucketDirectory, "bases", "rest")).length).toBeGreaterThan(0))
   )
 
-  it.live("are refused with wrong credentials, as a fault that says so", () =>
-    Effect.gen(function* () {
-      const target = yield* targetOf("s3://bases/rest", { ...credentials(), AWS_SECRET_ACCESS_KEY: "wrong" })
-      const fault = yield* Effect.provide(
-        Effect.flatMap(BaseStore, (bases) => Effect.flip(bases.get("0000000000aa/1-0", "/nowhere"))),
-        packedBases(target)
-      )
-      expect(fault._tag).toBe("BaseFault")
-      expect(String(fault.message)).toContain("403")
-      expect(String(fault.message)).not.toContain("wrong")
-    })
-  )
+  it.live("are refused with wrong credentials, as a fault that says so", function* () {
+    const target = yield* targetOf("s3://bases/rest", { ...credentials(), AWS_SECRET_ACCESS_KEY: "wrong" })
+    const fault = yield* Effect.provide(
+      Effect.flatMap(BaseStore, (bases) => Effect.flip(bases.get("0000000000aa/1-0", "/nowhere"))),
+      packedBases(target)
+    )
+    expect(fault._tag).toBe("BaseFault")
+    expect(String(fault.message)).toContain("403")
+    expect(String(fault.message)).not.toContain("wrong")
+  })
 })

@@ -2,10 +2,9 @@
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
-import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
@@ -20,6 +19,7 @@ import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it } from "../../support/it.ts"
 
 let server: PostgresServer
 let proxy: TcpProxy
@@ -69,15 +69,14 @@ const nodeLayer = (directory: string, port?: number): Layer.Layer<NamespaceStore
 storeConformance("one node after the other", (directory) => nodeLayer(directory), { sharesFiles: false })
 
 /** A node until `stop`, or until the test ends. */
-const start = (directory: string, port?: number) =>
-  Effect.gen(function* () {
-    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const context = yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory, port)), scope)
-    const store = Context.get(context, NamespaceStore)
-    const use = <A, E>(step: (file: OpenNamespace) => Effect.Effect<A, E>) =>
-      Effect.scoped(Effect.flatMap(store.open(key), step))
-    return { store, use, moves: Context.get(context, StoreHandOver), stop: Scope.close(scope, Exit.void) }
-  })
+const start = Effect.fnUntraced(function* (directory: string, port?: number) {
+  const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+  const context = yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory, port)), scope)
+  const store = Context.get(context, NamespaceStore)
+  const use = <A, E>(step: (file: OpenNamespace) => Effect.Effect<A, E>) =>
+    Effect.scoped(Effect.flatMap(store.open(key), step))
+  return { store, use, moves: Context.get(context, StoreHandOver), stop: Scope.close(scope, Exit.void) }
+})
 
 const inDatabaseOf = <A, E>(directory: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
   Effect.flatMap(databaseOf(directory), (database) => inDatabase(server.url(database), use))
@@ -89,13 +88,12 @@ const insert = (file: OpenNamespace, from: number, to: number) =>
     { discard: true }
   )
 
-const slotsIn = (file: OpenNamespace) =>
-  Effect.gen(function* () {
-    const slots: Array<number> = []
-    yield* file.eachRow(({ slot }) => slots.push(slot))
-    expect(file.postings.occurrences("narwhal").map(({ slot }) => slot)).toEqual(slots)
-    return slots
-  })
+const slotsIn = Effect.fnUntraced(function* (file: OpenNamespace) {
+  const slots: Array<number> = []
+  yield* file.eachRow(({ slot }) => slots.push(slot))
+  expect(file.postings.occurrences("narwhal").map(({ slot }) => slot)).toEqual(slots)
+  return slots
+})
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at)
 const basesIn = (directory: string) => globSync("bases/namespaces/*/*/list", { cwd: directory })
@@ -127,70 +125,58 @@ it.live(
   30_000
 )
 
-it.live("the next owner has everything, by the log alone, or by a base and what came after", () =>
-  Effect.scoped(
+it.live("the next owner has everything, by the log alone, or by a base and what came after", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory), yield* start(directory)]
+  yield* first.use((file) => insert(file, 0, 20))
+  expect(basesIn(directory)).toEqual([])
+  expect(yield* second.use(slotsIn)).toEqual(upTo(20))
+  yield* second.use((file) => insert(file, 20, 100))
+  // The log had become long.
+  expect(basesIn(directory)).toHaveLength(1)
+  yield* second.use((file) => insert(file, 100, 103))
+  expect((yield* first.store.census(key, counted)).live).toBe(103)
+  yield* first.use((file) =>
     Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      yield* first.use((file) => insert(file, 0, 20))
-      expect(basesIn(directory)).toEqual([])
-      expect(yield* second.use(slotsIn)).toEqual(upTo(20))
-      yield* second.use((file) => insert(file, 20, 100))
-      // The log had become long.
-      expect(basesIn(directory)).toHaveLength(1)
-      yield* second.use((file) => insert(file, 100, 103))
-      expect((yield* first.store.census(key, counted)).live).toBe(103)
-      yield* first.use((file) =>
+      expect(yield* slotsIn(file)).toEqual(upTo(103))
+      expect(yield* file.storedResult("key 102")).toMatchObject({ result: "result of key 102" })
+      expect(file.lastSeq).toBe(103)
+      // Counted while it is open here, with what was acknowledged a moment ago.
+      yield* insert(file, 103, 105)
+      expect((yield* first.store.census(key, counted)).live).toBe(105)
+    })
+  )
+})
+
+it.live("a base counts that was pointed to when the answer was lost", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
+  const met = proxy.arm(`namespaces/${key.tag}/`, "afterStatement")
+  yield* first.use((file) => insert(file, 0, 100))
+  yield* Effect.promise(() => met)
+  expect(yield* second.use(slotsIn)).toEqual(upTo(100))
+})
+
+it.live("an owner that was frozen acknowledges nothing more, and the next has all that it did", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory), yield* start(directory)]
+  yield* first.use((frozen) =>
+    Effect.gen(function* () {
+      yield* insert(frozen, 0, 30)
+      yield* inDatabaseOf(directory, endLeases)
+      yield* second.use((file) =>
         Effect.gen(function* () {
-          expect(yield* slotsIn(file)).toEqual(upTo(103))
-          expect(yield* file.storedResult("key 102")).toMatchObject({ result: "result of key 102" })
-          expect(file.lastSeq).toBe(103)
-          // Counted while it is open here, with what was acknowledged a moment ago.
-          yield* insert(file, 103, 105)
-          expect((yield* first.store.census(key, counted)).live).toBe(105)
+          expect(yield* slotsIn(file)).toEqual(upTo(30))
+          const late = yield* Effect.flip(insert(frozen, 30, 31))
+          expect(late._tag).toBe("StoreFault")
+          yield* insert(file, 30, 35)
+          expect((yield* Effect.flip(insert(frozen, 30, 31)))._tag).toBe("StoreFault")
         })
       )
     })
   )
-)
-
-it.live("a base counts that was pointed to when the answer was lost", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
-      const met = proxy.arm(`namespaces/${key.tag}/`, "afterStatement")
-      yield* first.use((file) => insert(file, 0, 100))
-      yield* Effect.promise(() => met)
-      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
-    })
-  )
-)
-
-it.live("an owner that was frozen acknowledges nothing more, and the next has all that it did", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      yield* first.use((frozen) =>
-        Effect.gen(function* () {
-          yield* insert(frozen, 0, 30)
-          yield* inDatabaseOf(directory, endLeases)
-          yield* second.use((file) =>
-            Effect.gen(function* () {
-              expect(yield* slotsIn(file)).toEqual(upTo(30))
-              const late = yield* Effect.flip(insert(frozen, 30, 31))
-              expect(late._tag).toBe("StoreFault")
-              yield* insert(file, 30, 35)
-              expect((yield* Effect.flip(insert(frozen, 30, 31)))._tag).toBe("StoreFault")
-            })
-          )
-        })
-      )
-      expect(yield* first.use(slotsIn)).toEqual(upTo(35))
-    })
-  )
-)
+  expect(yield* first.use(slotsIn)).toEqual(upTo(35))
+})
 
 it.live("a copy with more than a database that has lost commits is made again", () =>
   Effect.scoped(
@@ -220,82 +206,69 @@ it.live("a copy with more than a database that has lost commits is made again", 
   )
 )
 
-it.live("a namespace that moves is released before its file is closed, and nothing of it comes afterwards", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      yield* first.use((left) =>
-        Effect.gen(function* () {
-          yield* insert(left, 0, 70)
-          yield* first.moves.handOver
-          expect(basesIn(directory)).toHaveLength(1)
-          yield* insert(left, 70, 72)
-          yield* first.moves.release(key.tag)
-          yield* second.use((file) =>
-            Effect.gen(function* () {
-              expect(yield* slotsIn(file)).toEqual(upTo(72))
-              expect((yield* Effect.flip(insert(left, 72, 73)))._tag).toBe("StoreFault")
-              yield* insert(file, 72, 140)
-            })
-          )
-        })
-      )
-      expect(yield* first.use(slotsIn)).toEqual(upTo(140))
-    })
-  )
+it.live(
+  "a namespace that moves is released before its file is closed, and nothing of it comes afterwards",
+  function* () {
+    const directory = temporaryDirectory()
+    const [first, second] = [yield* start(directory), yield* start(directory)]
+    yield* first.use((left) =>
+      Effect.gen(function* () {
+        yield* insert(left, 0, 70)
+        yield* first.moves.handOver
+        expect(basesIn(directory)).toHaveLength(1)
+        yield* insert(left, 70, 72)
+        yield* first.moves.release(key.tag)
+        yield* second.use((file) =>
+          Effect.gen(function* () {
+            expect(yield* slotsIn(file)).toEqual(upTo(72))
+            expect((yield* Effect.flip(insert(left, 72, 73)))._tag).toBe("StoreFault")
+            yield* insert(file, 72, 140)
+          })
+        )
+      })
+    )
+    expect(yield* first.use(slotsIn)).toEqual(upTo(140))
+  }
 )
 
-it.live("a namespace that moves is not released before the log has forgotten what was removed", () =>
-  Effect.scoped(
+it.live("a namespace that moves is not released before the log has forgotten what was removed", function* () {
+  const directory = temporaryDirectory()
+  const node = yield* start(directory)
+  yield* node.use((file) =>
     Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const node = yield* start(directory)
-      yield* node.use((file) =>
-        Effect.gen(function* () {
-          yield* insert(file, 0, 10)
-          yield* file.discardCopies
-          yield* file.commit(10, [unit([{ _tag: "Remove", slot: 4 }])], 10)
-          yield* node.moves.release(key.tag)
-          yield* file.checkpoint("TRUNCATE")
-        })
-      )
-      expect(yield* contentOf(directory)).not.toContain("narwhal 4")
+      yield* insert(file, 0, 10)
+      yield* file.discardCopies
+      yield* file.commit(10, [unit([{ _tag: "Remove", slot: 4 }])], 10)
+      yield* node.moves.release(key.tag)
+      yield* file.checkpoint("TRUNCATE")
     })
   )
-)
+  expect(yield* contentOf(directory)).not.toContain("narwhal 4")
+})
 
-it.live("a copy serves again if nobody else has owned the namespace, and only then", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      yield* first.use((file) => insert(file, 0, 100))
-      rmSync(join(directory, "bases"), { recursive: true })
-      expect(yield* first.use(slotsIn)).toEqual(upTo(100))
-      const lacking = yield* Effect.flip(second.use(slotsIn))
-      expect(lacking).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining("is missing") })
-      // The other node has claimed it, and might have written.
-      expect((yield* Effect.flip(first.use(slotsIn)))._tag).toBe("StoreDamaged")
-    })
-  )
-)
+it.live("a copy serves again if nobody else has owned the namespace, and only then", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory), yield* start(directory)]
+  yield* first.use((file) => insert(file, 0, 100))
+  rmSync(join(directory, "bases"), { recursive: true })
+  expect(yield* first.use(slotsIn)).toEqual(upTo(100))
+  const lacking = yield* Effect.flip(second.use(slotsIn))
+  expect(lacking).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining("is missing") })
+  // The other node has claimed it, and might have written.
+  expect((yield* Effect.flip(first.use(slotsIn)))._tag).toBe("StoreDamaged")
+})
 
-it.live("a damaged copy is made again from the base and the log", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const node = yield* start(directory)
-      yield* node.use((file) => insert(file, 0, 100))
-      const [copy] = globSync("node */namespaces/*.db", { cwd: directory })
-      truncateSync(join(directory, copy!), 8_192)
-      expect((yield* node.store.check(key, () => Effect.void)).faults.length).toBeGreaterThan(0)
-      expect(yield* node.store.remake(key)).toBe(true)
-      expect(yield* node.use(slotsIn)).toEqual(upTo(100))
-      expect((yield* node.store.check(key, () => Effect.void)).faults).toEqual([])
-    })
-  )
-)
+it.live("a damaged copy is made again from the base and the log", function* () {
+  const directory = temporaryDirectory()
+  const node = yield* start(directory)
+  yield* node.use((file) => insert(file, 0, 100))
+  const [copy] = globSync("node */namespaces/*.db", { cwd: directory })
+  truncateSync(join(directory, copy!), 8_192)
+  expect((yield* node.store.check(key, () => Effect.void)).faults.length).toBeGreaterThan(0)
+  expect(yield* node.store.remake(key)).toBe(true)
+  expect(yield* node.use(slotsIn)).toEqual(upTo(100))
+  expect((yield* node.store.check(key, () => Effect.void)).faults).toEqual([])
+})
 
 /** Everything that the log and the bases of a cluster hold, unpacked. */
 const contentOf = (directory: string) =>
@@ -310,81 +283,65 @@ const contentOf = (directory: string) =>
     }
   )
 
-it.live("removed text is in no record and no base after the erasure", () =>
-  Effect.scoped(
+it.live("removed text is in no record and no base after the erasure", function* () {
+  const directory = temporaryDirectory()
+  const node = yield* start(directory)
+  yield* node.use((file) => insert(file, 0, 100))
+  expect(yield* contentOf(directory)).toContain("narwhal 40")
+  yield* node.use((file) =>
     Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const node = yield* start(directory)
-      yield* node.use((file) => insert(file, 0, 100))
-      expect(yield* contentOf(directory)).toContain("narwhal 40")
-      yield* node.use((file) =>
-        Effect.gen(function* () {
-          yield* file.commit(100, [unit([put(100, memoryRecord(100, "narwhal 100"))])], 100)
-          yield* file.discardCopies
-          yield* file.commit(101, [unit([40, 100].map((slot) => ({ _tag: "Remove", slot })))], 101)
-          yield* file.checkpoint("TRUNCATE")
-          yield* insert(file, 103, 104)
-        })
-      )
-      const content = yield* contentOf(directory)
-      expect(content).toContain("narwhal 41")
-      expect(content).toContain("narwhal 103")
-      expect(content).not.toContain("narwhal 40")
-      expect(content).not.toContain("narwhal 100")
-      expect(basesIn(directory)).toHaveLength(1)
+      yield* file.commit(100, [unit([put(100, memoryRecord(100, "narwhal 100"))])], 100)
+      yield* file.discardCopies
+      yield* file.commit(101, [unit([40, 100].map((slot) => ({ _tag: "Remove", slot })))], 101)
+      yield* file.checkpoint("TRUNCATE")
+      yield* insert(file, 103, 104)
     })
   )
-)
+  const content = yield* contentOf(directory)
+  expect(content).toContain("narwhal 41")
+  expect(content).toContain("narwhal 103")
+  expect(content).not.toContain("narwhal 40")
+  expect(content).not.toContain("narwhal 100")
+  expect(basesIn(directory)).toHaveLength(1)
+})
 
-it.live("nothing of a removed namespace comes back, not even from another node's copy", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      yield* first.use((file) => insert(file, 0, 100))
-      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
-      yield* second.store.remove(key.tag)
-      expect(yield* contentOf(directory)).toBe("")
-      expect(basesIn(directory)).toEqual([])
-      expect(yield* first.use(slotsIn)).toEqual([])
-      yield* first.use((file) => insert(file, 0, 2))
-      expect(yield* second.use(slotsIn)).toEqual([0, 1])
-    })
-  )
-)
+it.live("nothing of a removed namespace comes back, not even from another node's copy", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory), yield* start(directory)]
+  yield* first.use((file) => insert(file, 0, 100))
+  expect(yield* second.use(slotsIn)).toEqual(upTo(100))
+  yield* second.store.remove(key.tag)
+  expect(yield* contentOf(directory)).toBe("")
+  expect(basesIn(directory)).toEqual([])
+  expect(yield* first.use(slotsIn)).toEqual([])
+  yield* first.use((file) => insert(file, 0, 2))
+  expect(yield* second.use(slotsIn)).toEqual([0, 1])
+})
 
-it.live("a removal that ends half-way leaves no row whose base is gone, and its repetition no base", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
-      yield* first.use((file) => insert(file, 0, 100))
-      const unheard = proxy.arm("muniment_log.remove(", "beforeStatement")
-      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
-      yield* Effect.promise(() => unheard)
-      // Nothing was removed yet: the namespace is whole.
-      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
+it.live("a removal that ends half-way leaves no row whose base is gone, and its repetition no base", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory, proxy.port), yield* start(directory)]
+  yield* first.use((file) => insert(file, 0, 100))
+  const unheard = proxy.arm("muniment_log.remove(", "beforeStatement")
+  expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+  yield* Effect.promise(() => unheard)
+  // Nothing was removed yet: the namespace is whole.
+  expect(yield* second.use(slotsIn)).toEqual(upTo(100))
 
-      const unanswered = proxy.arm("muniment_log.remove(", "afterStatement")
-      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
-      yield* Effect.promise(() => unanswered)
-      expect(yield* second.use(slotsIn)).toEqual([])
-      expect(basesIn(directory)).toHaveLength(1)
-      yield* second.store.remove(key.tag)
-      expect(basesIn(directory)).toEqual([])
-    })
-  )
-)
+  const unanswered = proxy.arm("muniment_log.remove(", "afterStatement")
+  expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+  yield* Effect.promise(() => unanswered)
+  expect(yield* second.use(slotsIn)).toEqual([])
+  expect(basesIn(directory)).toHaveLength(1)
+  yield* second.store.remove(key.tag)
+  expect(basesIn(directory)).toEqual([])
+})
 
-it.live("an empty namespace that was written elsewhere meanwhile is not removed", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [first, second] = [yield* start(directory), yield* start(directory)]
-      expect((yield* first.store.census(key, counted)).isEmpty).toBe(true)
-      yield* second.use((file) => insert(file, 0, 1))
-      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
-      expect(yield* second.use(slotsIn)).toEqual([0])
-    })
-  )
-)
+it.live("an empty namespace that was written elsewhere meanwhile is not removed", function* () {
+  const directory = temporaryDirectory()
+  const [first, second] = [yield* start(directory), yield* start(directory)]
+  expect((yield* first.store.census(key, counted)).isEmpty).toBe(true)
+  yield* second.use((file) => insert(file, 0, 1))
+  expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+  expect(yield* second.use(slotsIn)).toEqual([0])
+})

@@ -28,21 +28,20 @@ const signalsOf = Effect.gen(function* () {
 })
 
 /** What the session of the locks is asked goes to `statements`. */
-const locksWith = (statements: Array<string>) =>
-  Effect.gen(function* () {
-    const database = Layer.effect(
-      SqlClient,
-      Effect.map(SqlClient, (sql) => watched(sql, statements))
-    ).pipe(Layer.provide(logDatabase(server.url(), 4)))
-    const context = yield* Layer.build(
-      shardLocksLayer(yield* signalsOf).pipe(
-        Layer.provide(database),
-        Layer.provide(ShardingConfig.layer({ shardsPerGroup: shards.length, shardLockExpiration: 15_000 })),
-        Layer.fresh
-      )
+const locksWith = Effect.fnUntraced(function* (statements: Array<string>) {
+  const database = Layer.effect(
+    SqlClient,
+    Effect.map(SqlClient, (sql) => watched(sql, statements))
+  ).pipe(Layer.provide(logDatabase(server.url(), 4)))
+  const context = yield* Layer.build(
+    shardLocksLayer(yield* signalsOf).pipe(
+      Layer.provide(database),
+      Layer.provide(ShardingConfig.layer({ shardsPerGroup: shards.length, shardLockExpiration: 15_000 })),
+      Layer.fresh
     )
-    return Context.get(context, RunnerStorage.RunnerStorage)
-  })
+  )
+  return Context.get(context, RunnerStorage.RunnerStorage)
+})
 
 const watched = (sql: SqlClient, statements: Array<string>): SqlClient => {
   const watch = (connection: Connection): Connection => {

@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process"
 import { chownSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { getCACertificates, setDefaultCACertificates } from "node:tls"
-import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, describe, expect } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
+import { it } from "../../support/it.ts"
 
 let plain: PostgresServer
 let secured: PostgresServer
@@ -60,29 +60,26 @@ const isEncrypted = (sql: SqlClient) =>
   Effect.map(sql<{ ssl: boolean }>`SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`, ([row]) => row!.ssl)
 
 describe("a connection to PostgreSQL", () => {
-  it.live("is encrypted as its URL asks", () =>
-    Effect.gen(function* () {
-      expect(yield* on(secured, "disable", isEncrypted)).toBe(false)
-      expect(yield* on(plain, "prefer", isEncrypted)).toBe(false)
-      expect(yield* trusting(on(secured, "prefer", isEncrypted))).toBe(true)
-      expect(yield* trusting(on(secured, "require", isEncrypted))).toBe(true)
-    })
-  )
+  it.live("is encrypted as its URL asks", function* () {
+    expect(yield* on(secured, "disable", isEncrypted)).toBe(false)
+    expect(yield* on(plain, "prefer", isEncrypted)).toBe(false)
+    expect(yield* trusting(on(secured, "prefer", isEncrypted))).toBe(true)
+    expect(yield* trusting(on(secured, "require", isEncrypted))).toBe(true)
+  })
 
-  it.live("is refused without the TLS that its URL asks for, and with a certificate that nobody vouches for", () =>
-    Effect.gen(function* () {
+  it.live(
+    "is refused without the TLS that its URL asks for, and with a certificate that nobody vouches for",
+    function* () {
       for (const server of [plain, secured])
         expect((yield* Effect.flip(on(server, "require", isEncrypted)))._tag).toBe("SqlError")
-    })
+    }
   )
 
-  it.live("carries answers of several pages whole", () =>
-    Effect.gen(function* () {
-      const long = (sql: SqlClient) => sql<{ text: string }>`SELECT repeat('0123456789', 500000) AS text`
-      for (const [row] of [yield* on(plain, "disable", long), yield* trusting(on(secured, "require", long))])
-        expect(row!.text).toBe("0123456789".repeat(500_000))
-    })
-  )
+  it.live("carries answers of several pages whole", function* () {
+    const long = (sql: SqlClient) => sql<{ text: string }>`SELECT repeat('0123456789', 500000) AS text`
+    for (const [row] of [yield* on(plain, "disable", long), yield* trusting(on(secured, "require", long))])
+      expect(row!.text).toBe("0123456789".repeat(500_000))
+  })
 
   it.live("ends the statement there that is given up here", () =>
     trusting(

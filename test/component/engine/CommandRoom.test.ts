@@ -30,17 +30,16 @@ const ask = <C extends GrowingCommand>(command: C, left: number) =>
   })
 
 /** Bytes that the command adds; it is refused with one byte less. */
-const growthOf = (command: GrowingCommand) =>
-  Effect.gen(function* () {
-    const before = yield* taken
-    const refusal = yield* Effect.flip(ask(command, 0))
-    expect(refusal).toMatchObject({ _tag: "PayloadTooLarge", quota: { name: "bytes", used: before, limit: before } })
-    expect(yield* taken).toBe(before)
-    yield* ask(command, growthMax(command))
-    const growth = (yield* taken) - before
-    expect(growth).toBeLessThanOrEqual(growthMax(command))
-    return growth
-  })
+const growthOf = Effect.fnUntraced(function* (command: GrowingCommand) {
+  const before = yield* taken
+  const refusal = yield* Effect.flip(ask(command, 0))
+  expect(refusal).toMatchObject({ _tag: "PayloadTooLarge", quota: { name: "bytes", used: before, limit: before } })
+  expect(yield* taken).toBe(before)
+  yield* ask(command, growthMax(command))
+  const growth = (yield* taken) - before
+  expect(growth).toBeLessThanOrEqual(growthMax(command))
+  return growth
+})
 
 const patching = (ids: ReadonlyArray<string>, tags: ReadonlyArray<string>): PatchMemories => ({
   _tag: "PatchMemories",

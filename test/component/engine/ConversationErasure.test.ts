@@ -44,30 +44,29 @@ const isMarked = (of: ConversationScope) =>
 const maintain = NamespaceHost.use((host) => host.maintain)
 
 /** One memory taken from the secret turn; `ordinary` words stay in another conversation. */
-const talk = (conversation: Partial<ConversationCommit> = {}, expiresAt?: number) =>
-  Effect.gen(function* () {
-    const { subjectId, threadId } = conversation.scope ?? scope
-    const record = memoryRecord(1, "a fact", {
-      subjectId,
-      threadId,
-      expiresAt,
-      origin: "extraction",
-      sources: [{ key: secretMark, id: "m1" }]
-    })
-    const turns = [turnOf(2, "hello"), secretTurn]
-    yield* asking(
-      extracting([2], [record], {
-        scope,
-        turns,
-        processed: [secretMark],
-        summary: `once about ${secret}`,
-        ...conversation
-      })
-    )
-    yield* asking(
-      extracting([3], [], { scope: { subjectId: "other" }, turns: [turnOf(3, "ordinary")], summary: "ordinary" })
-    )
+const talk = Effect.fnUntraced(function* (conversation: Partial<ConversationCommit> = {}, expiresAt?: number) {
+  const { subjectId, threadId } = conversation.scope ?? scope
+  const record = memoryRecord(1, "a fact", {
+    subjectId,
+    threadId,
+    expiresAt,
+    origin: "extraction",
+    sources: [{ key: secretMark, id: "m1" }]
   })
+  const turns = [turnOf(2, "hello"), secretTurn]
+  yield* asking(
+    extracting([2], [record], {
+      scope,
+      turns,
+      processed: [secretMark],
+      summary: `once about ${secret}`,
+      ...conversation
+    })
+  )
+  yield* asking(
+    extracting([3], [], { scope: { subjectId: "other" }, turns: [turnOf(3, "ordinary")], summary: "ordinary" })
+  )
+})
 
 const expectErased = (directory: string, ...needles: ReadonlyArray<string>) => {
   expect(filesWith(directory, "ordinary")).not.toEqual([])

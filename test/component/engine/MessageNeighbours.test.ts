@@ -197,21 +197,20 @@ const candidatesOf = Effect.fnUntraced(function* (terms: ReadonlyArray<string>) 
 })
 
 /** The image's scores equal those of a new index of the derived columns. */
-const expectSameScores = (directory: string) =>
-  Effect.gen(function* () {
-    const database = new Database({ filename: fileIn(directory) })
-    const fresh = new LexicalIndex(openPostings(), {
-      messages: { isMessage: () => true, around: () => [] }
-    })
-    // Terms are cached first, so that documents come by `put`.
-    fresh.statistics(words, new Bitmap())
-    for (const [slot, columns] of documentsIn(database)) fresh.put(slot, columns)
-    database.close()
-    const { candidates, query } = yield* candidatesOf(words)
-    const live = candidates.map(({ lexicalScore, unit }) => [unit, lexicalScore] as const)
-    const scores = fresh.score(query, Bitmap.of(live.map(([slot]) => slot)))
-    for (const [slot, score] of live) expect(scores.of(slot).score).toBe(score)
+const expectSameScores = Effect.fnUntraced(function* (directory: string) {
+  const database = new Database({ filename: fileIn(directory) })
+  const fresh = new LexicalIndex(openPostings(), {
+    messages: { isMessage: () => true, around: () => [] }
   })
+  // Terms are cached first, so that documents come by `put`.
+  fresh.statistics(words, new Bitmap())
+  for (const [slot, columns] of documentsIn(database)) fresh.put(slot, columns)
+  database.close()
+  const { candidates, query } = yield* candidatesOf(words)
+  const live = candidates.map(({ lexicalScore, unit }) => [unit, lexicalScore] as const)
+  const scores = fresh.score(query, Bitmap.of(live.map(([slot]) => slot)))
+  for (const [slot, score] of live) expect(scores.of(slot).score).toBe(score)
+})
 
 const run = async (batches: ReadonlyArray<ReadonlyArray<Step>>) => {
   const directory = temporaryDirectory()

@@ -135,13 +135,12 @@ describe("a search over messages", () => {
       const askedAtMillis = Date.parse("2024-06-11T12:00:00Z")
       expect((yield* find("kiln"))[0]).toBe("the kiln is hot")
       expect((yield* find("the kiln yesterday", { askedAtMillis }))[0]).toBe("the kiln is ready")
-      const evidenceIn = (timeZone: string) =>
-        Effect.gen(function* () {
-          const search = yield* MemorySearch
-          const query = { text: "kiln yesterday", vectors: new Map(), filter: {}, limit: 1, minRelevance: 0 }
-          const { hits } = yield* search.search([namespaceKey()], { ...query, askedAtMillis, timeZone })
-          return hits[0]!.ranked.evidence
-        })
+      const evidenceIn = Effect.fnUntraced(function* (timeZone: string) {
+        const search = yield* MemorySearch
+        const query = { text: "kiln yesterday", vectors: new Map(), filter: {}, limit: 1, minRelevance: 0 }
+        const { hits } = yield* search.search([namespaceKey()], { ...query, askedAtMillis, timeZone })
+        return hits[0]!.ranked.evidence
+      })
       expect(yield* evidenceIn("UTC")).toMatchObject({ inRange: 1, nearRange: 1 })
       // There it was said on the 9th.
       expect(yield* evidenceIn("America/Los_Angeles")).toMatchObject({ inRange: 0, nearRange: 1 })

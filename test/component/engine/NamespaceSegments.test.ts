@@ -2,7 +2,7 @@
  * Segments of encoded vectors over the life of a namespace: written when it closes or is quiet, read when it opens,
  * deleted with their vectors. With and without them the image is the same, bit for bit.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -29,6 +29,7 @@ import {
 import { filesWith } from "../../support/filesWith.ts"
 import { SeededRandom } from "../../support/SeededRandom.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it } from "../../support/it.ts"
 
 const key = namespaceKey()
 const { model } = axisVector(0)
@@ -48,13 +49,12 @@ const remove = (...numbers: ReadonlyArray<number>) =>
 const maintain = NamespaceHost.use((host) => host.maintain)
 
 /** Memories in slots 0 to `count - 1`. */
-const fill = (count: number) =>
-  Effect.gen(function* () {
-    for (let from = 0; from < count; from += Limits.changesPerCommitMax) {
-      const numbers = Array.from({ length: Math.min(count - from, Limits.changesPerCommitMax) }, (_, at) => from + at)
-      yield* ask(creating(numbers.map((at) => newMemory(memoryRecord(at, `memory ${at}`), vectorOf(at)))))
-    }
-  })
+const fill = Effect.fnUntraced(function* (count: number) {
+  for (let from = 0; from < count; from += Limits.changesPerCommitMax) {
+    const numbers = Array.from({ length: Math.min(count - from, Limits.changesPerCommitMax) }, (_, at) => from + at)
+    yield* ask(creating(numbers.map((at) => newMemory(memoryRecord(at, `memory ${at}`), vectorOf(at)))))
+  }
+})
 
 const session = <A, E>(directory: string, use: Effect.Effect<A, E, NamespaceHost>) =>
   Effect.provide(use, engineOf(directory))
@@ -123,125 +123,111 @@ const codeOf = (vector: Float32Array): Buffer => {
 }
 
 describe("segments of a namespace", () => {
-  it.effect("are written when it closes, and give the same image without reading a vector", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* session(directory, fill(2_100))
-      expect(stored(directory)).toEqual([0, 1, 2])
-      yield* session(
-        directory,
-        Effect.andThen(remove(5, 2_099), ask(creating([newMemory(memoryRecord(9_000, "new"), vectorOf(9_000))])))
-      )
-      expect(stored(directory)).toEqual([0, 1, 2])
-      yield* expectSame(directory, 0)
-    })
-  )
+  it.effect("are written when it closes, and give the same image without reading a vector", function* () {
+    const directory = temporaryDirectory()
+    yield* session(directory, fill(2_100))
+    expect(stored(directory)).toEqual([0, 1, 2])
+    yield* session(
+      directory,
+      Effect.andThen(remove(5, 2_099), ask(creating([newMemory(memoryRecord(9_000, "new"), vectorOf(9_000))])))
+    )
+    expect(stored(directory)).toEqual([0, 1, 2])
+    yield* expectSame(directory, 0)
+  })
 
-  it.effect("are not written for few vectors, nor for vectors of two models", () =>
-    Effect.gen(function* () {
-      const few = temporaryDirectory()
-      yield* session(few, fill(slotsPerSegment - 1))
-      expect(stored(few)).toEqual([])
-      const mixed = temporaryDirectory()
-      const next = { ...vectorOf(0), model: "next-model" }
-      const { contentHash, id } = memoryRecord(0, "memory 0")
-      const change = ask({ _tag: "StoreVectors", vectors: [{ id, contentHash, vector: next }] })
-      yield* session(mixed, Effect.andThen(fill(2_000), change))
-      expect(stored(mixed)).toEqual([])
-      const back = ask({ _tag: "StoreVectors", vectors: [{ id, contentHash, vector: vectorOf(0) }] })
-      yield* session(mixed, back)
-      expect(stored(mixed)).toEqual([0, 1])
-      yield* session(mixed, change)
-      expect(stored(mixed)).toEqual([1])
-      expect((yield* image(mixed)).read).toBe(2_000)
-      expect(stored(mixed)).toEqual([])
-    })
-  )
+  it.effect("are not written for few vectors, nor for vectors of two models", function* () {
+    const few = temporaryDirectory()
+    yield* session(few, fill(slotsPerSegment - 1))
+    expect(stored(few)).toEqual([])
+    const mixed = temporaryDirectory()
+    const next = { ...vectorOf(0), model: "next-model" }
+    const { contentHash, id } = memoryRecord(0, "memory 0")
+    const change = ask({ _tag: "StoreVectors", vectors: [{ id, contentHash, vector: next }] })
+    yield* session(mixed, Effect.andThen(fill(2_000), change))
+    expect(stored(mixed)).toEqual([])
+    const back = ask({ _tag: "StoreVectors", vectors: [{ id, contentHash, vector: vectorOf(0) }] })
+    yield* session(mixed, back)
+    expect(stored(mixed)).toEqual([0, 1])
+    yield* session(mixed, change)
+    expect(stored(mixed)).toEqual([1])
+    expect((yield* image(mixed)).read).toBe(2_000)
+    expect(stored(mixed)).toEqual([])
+  })
 
-  it.effect("are written by housekeeping when many have changed, but none since the last round", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* session(
-        directory,
-        Effect.gen(function* () {
-          yield* fill(3_100)
-          yield* maintain
-          expect(stored(directory)).toEqual([])
-          yield* maintain
-          expect(stored(directory)).toEqual([0, 1, 2, 3])
-          yield* remove(3)
-          yield* maintain
-          yield* maintain
-          // A single changed segment is not saved while the namespace is open.
-          expect(stored(directory)).toEqual([1, 2, 3])
-        })
-      )
-      yield* expectSame(directory, 0)
-    })
-  )
+  it.effect("are written by housekeeping when many have changed, but none since the last round", function* () {
+    const directory = temporaryDirectory()
+    yield* session(
+      directory,
+      Effect.gen(function* () {
+        yield* fill(3_100)
+        yield* maintain
+        expect(stored(directory)).toEqual([])
+        yield* maintain
+        expect(stored(directory)).toEqual([0, 1, 2, 3])
+        yield* remove(3)
+        yield* maintain
+        yield* maintain
+        // A single changed segment is not saved while the namespace is open.
+        expect(stored(directory)).toEqual([1, 2, 3])
+      })
+    )
+    yield* expectSame(directory, 0)
+  })
 
-  it.effect("are not written again by an open that changed nothing", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* session(directory, fill(1_100))
-      const before = readFileSync(join(directory, "namespaces", `${key.tag}.db`))
-      yield* session(directory, look)
-      expect(readFileSync(join(directory, "namespaces", `${key.tag}.db`)).equals(before)).toBe(true)
-    })
-  )
+  it.effect("are not written again by an open that changed nothing", function* () {
+    const directory = temporaryDirectory()
+    yield* session(directory, fill(1_100))
+    const before = readFileSync(join(directory, "namespaces", `${key.tag}.db`))
+    yield* session(directory, look)
+    expect(readFileSync(join(directory, "namespaces", `${key.tag}.db`)).equals(before)).toBe(true)
+  })
 
-  it.effect("are read together with the vectors of segments that a killed process had changed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* session(directory, fill(2_100))
-      yield* session(
-        directory,
-        Effect.gen(function* () {
-          yield* remove(1_500)
-          yield* ask(creating([replacementOf(memoryRecord(2_050, "another"), vectorOf(9_999))]))
-          // The file as after a kill: its owner has saved nothing.
-          expect(stored(directory)).toEqual([0])
-          const { image: found, read } = yield* image(directory)
-          expect([read, found.size]).toEqual([2_099 - slotsPerSegment, 2_099])
-        })
-      )
-    })
-  )
+  it.effect("are read together with the vectors of segments that a killed process had changed", function* () {
+    const directory = temporaryDirectory()
+    yield* session(directory, fill(2_100))
+    yield* session(
+      directory,
+      Effect.gen(function* () {
+        yield* remove(1_500)
+        yield* ask(creating([replacementOf(memoryRecord(2_050, "another"), vectorOf(9_999))]))
+        // The file as after a kill: its owner has saved nothing.
+        expect(stored(directory)).toEqual([0])
+        const { image: found, read } = yield* image(directory)
+        expect([read, found.size]).toEqual([2_099 - slotsPerSegment, 2_099])
+      })
+    )
+  })
 
-  it.effect("are deleted one by one before a commit that touches many of them", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* session(directory, fill(4_200))
-      expect(stored(directory)).toEqual([0, 1, 2, 3, 4])
-      yield* session(
-        directory,
-        Effect.gen(function* () {
-          yield* remove(1, 1_030, 2_050, 4_190)
-          expect(stored(directory)).toEqual([3])
-        })
-      )
-      yield* expectSame(directory, 0)
-    })
-  )
+  it.effect("are deleted one by one before a commit that touches many of them", function* () {
+    const directory = temporaryDirectory()
+    yield* session(directory, fill(4_200))
+    expect(stored(directory)).toEqual([0, 1, 2, 3, 4])
+    yield* session(
+      directory,
+      Effect.gen(function* () {
+        yield* remove(1, 1_030, 2_050, 4_190)
+        expect(stored(directory)).toEqual([3])
+      })
+    )
+    yield* expectSame(directory, 0)
+  })
 
-  it.effect("hold nothing of a memory that was removed, in any file, after one round of housekeeping", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const code = codeOf(vectorOf(77).values)
-      yield* session(directory, fill(1_100))
-      expect(filesWith(join(directory, "namespaces"), code)).not.toEqual([])
-      yield* session(
-        directory,
-        Effect.gen(function* () {
-          yield* remove(77)
-          yield* maintain
-          expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
-        })
-      )
-      expect(stored(directory)).toEqual([0, 1])
-      expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
-    })
-  )
+  it.effect("hold nothing of a memory that was removed, in any file, after one round of housekeeping", function* () {
+    const directory = temporaryDirectory()
+    const code = codeOf(vectorOf(77).values)
+    yield* session(directory, fill(1_100))
+    expect(filesWith(join(directory, "namespaces"), code)).not.toEqual([])
+    yield* session(
+      directory,
+      Effect.gen(function* () {
+        yield* remove(77)
+        yield* maintain
+        expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
+      })
+    )
+    expect(stored(directory)).toEqual([0, 1])
+    expect(filesWith(join(directory, "namespaces"), code)).toEqual([])
+  })
 
   const run = (sql: string) => (opened: DatabaseSync) => opened.exec(sql)
   /** The first segment in the format of a later release, with a valid CRC. */
@@ -261,8 +247,9 @@ describe("segments of a namespace", () => {
   ]
   const pattern = temporaryDirectory()
   for (const [what, damage, rowsRead] of damages) {
-    it.effect(`with ${what} are not believed: the image is the same, and the next close writes them anew`, () =>
-      Effect.gen(function* () {
+    it.effect(
+      `with ${what} are not believed: the image is the same, and the next close writes them anew`,
+      function* () {
         const directory = temporaryDirectory()
         if (readdirSync(pattern).length === 0) yield* session(pattern, fill(1_500))
         cpSync(pattern, directory, { recursive: true })
@@ -273,36 +260,34 @@ describe("segments of a namespace", () => {
         expect(stored(directory)).toEqual([0, 1])
         const again = yield* image(directory)
         expect([again.read, again.image]).toEqual([0, found])
-      })
+      }
     )
   }
 
-  it.effect("that cannot be saved on a full disk do not prevent closing, opening and answering", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const full = Effect.fail(new StoreFull({ cause: "test" }))
-      const fullDisk = Layer.effect(
-        NamespaceStore,
-        Effect.map(NamespaceStore, (store) => ({
-          ...store,
-          open: (opened: typeof key) =>
-            Effect.tap(store.open(opened), ({ segments }) =>
-              Effect.sync(() => Object.assign(segments, { save: () => full }))
-            )
-        }))
-      ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
-      const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(Layer.provide(fullDisk))
-      const use = Effect.gen(function* () {
-        yield* fill(3_100)
-        yield* maintain
-        yield* maintain
-        yield* remove(4)
-        expect(yield* look).toBe(3_099)
-      })
-      yield* Effect.provide(use, Layer.fresh(engine))
-      expect(stored(directory)).toEqual([])
-      yield* session(directory, look)
-      yield* expectSame(directory, 0)
+  it.effect("that cannot be saved on a full disk do not prevent closing, opening and answering", function* () {
+    const directory = temporaryDirectory()
+    const full = Effect.fail(new StoreFull({ cause: "test" }))
+    const fullDisk = Layer.effect(
+      NamespaceStore,
+      Effect.map(NamespaceStore, (store) => ({
+        ...store,
+        open: (opened: typeof key) =>
+          Effect.tap(store.open(opened), ({ segments }) =>
+            Effect.sync(() => Object.assign(segments, { save: () => full }))
+          )
+      }))
+    ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
+    const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(Layer.provide(fullDisk))
+    const use = Effect.gen(function* () {
+      yield* fill(3_100)
+      yield* maintain
+      yield* maintain
+      yield* remove(4)
+      expect(yield* look).toBe(3_099)
     })
-  )
+    yield* Effect.provide(use, Layer.fresh(engine))
+    expect(stored(directory)).toEqual([])
+    yield* session(directory, look)
+    yield* expectSame(directory, 0)
+  })
 })

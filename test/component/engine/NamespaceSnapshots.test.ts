@@ -2,7 +2,7 @@
  * HNSW snapshots: written when the namespace closes, read when it opens, deleted before a vector in them is erased,
  * refused when damaged. The engine is pinned to HNSW, so that a few vectors have a graph.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -25,6 +25,7 @@ import {
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { hnswlib } from "./vectors/indexFixtures.ts"
+import { it } from "../../support/it.ts"
 
 const key = namespaceKey()
 const model = "test-model"
@@ -79,41 +80,35 @@ const watching = (directory: string, seen: Array<number>): StoreProbe => {
 }
 
 describe("a snapshot", () => {
-  it.effect("is written at the close and leaves nothing to build at the next open", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* filled(directory)
-      expect(snapshotFiles(directory).sort()).toEqual([`${key.tag}.hnsw.${model}`, `${key.tag}.hnsw.${model}.labels`])
-      expect(yield* pendingAtOpen(directory)).toBe(0)
-    })
-  )
+  it.effect("is written at the close and leaves nothing to build at the next open", function* () {
+    const directory = temporaryDirectory()
+    yield* filled(directory)
+    expect(snapshotFiles(directory).sort()).toEqual([`${key.tag}.hnsw.${model}`, `${key.tag}.hnsw.${model}.labels`])
+    expect(yield* pendingAtOpen(directory)).toBe(0)
+  })
 
-  it.effect("leaves only later additions to build", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* filled(directory)
-      const more = [100, 101, 102].map((at) => newMemory(memoryRecord(at, "more"), axisVector(at)))
-      const labels = readFileSync(`${snapshotFile(directory)}.labels`)
-      const graph = readFileSync(snapshotFile(directory))
-      yield* session(directory, ask(creating(more)))
-      writeFileSync(`${snapshotFile(directory)}.labels`, labels)
-      writeFileSync(snapshotFile(directory), graph)
-      expect(yield* pendingAtOpen(directory)).toBe(3)
-    })
-  )
+  it.effect("leaves only later additions to build", function* () {
+    const directory = temporaryDirectory()
+    yield* filled(directory)
+    const more = [100, 101, 102].map((at) => newMemory(memoryRecord(at, "more"), axisVector(at)))
+    const labels = readFileSync(`${snapshotFile(directory)}.labels`)
+    const graph = readFileSync(snapshotFile(directory))
+    yield* session(directory, ask(creating(more)))
+    writeFileSync(`${snapshotFile(directory)}.labels`, labels)
+    writeFileSync(snapshotFile(directory), graph)
+    expect(yield* pendingAtOpen(directory)).toBe(3)
+  })
 
-  it.effect("is not written again when nothing has changed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* filled(directory)
-      const written = () => statSync(snapshotFile(directory), { bigint: true }).ino
-      const before = written()
-      yield* session(directory, reading)
-      expect(written()).toBe(before)
-      yield* session(directory, ask(creating([newMemory(memoryRecord(100, "more"), axisVector(100))])))
-      expect(written()).not.toBe(before)
-    })
-  )
+  it.effect("is not written again when nothing has changed", function* () {
+    const directory = temporaryDirectory()
+    yield* filled(directory)
+    const written = () => statSync(snapshotFile(directory), { bigint: true }).ino
+    const before = written()
+    yield* session(directory, reading)
+    expect(written()).toBe(before)
+    yield* session(directory, ask(creating([newMemory(memoryRecord(100, "more"), axisVector(100))])))
+    expect(written()).not.toBe(before)
+  })
 
   const erasing: ReadonlyArray<readonly [string, Effect.Effect<unknown, unknown, NamespaceHost>]> = [
     ["a removal", ask({ _tag: "RemoveMemories", ids: [memoryRecord(3, "").id], idempotency: undefined })],
@@ -134,48 +129,43 @@ describe("a snapshot", () => {
     ]
   ]
   for (const [what, command] of erasing) {
-    it.effect(`is gone before ${what} is committed`, () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* filled(directory)
-        const seen: Array<number> = []
-        yield* session(directory, Effect.ignore(command), watching(directory, seen))
-        expect(seen).toEqual([0])
-      })
-    )
-  }
-
-  it.effect("is not written while the graph holds what was removed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* filled(directory)
-      yield* session(directory, ask({ _tag: "RemoveMemories", ids: [memoryRecord(3, "").id], idempotency: undefined }))
-      expect(snapshotFiles(directory)).toEqual([])
-      expect(yield* pendingAtOpen(directory)).toBe(count - 1)
-    })
-  )
-
-  it.effect("stays when memories are only added or tagged", () =>
-    Effect.gen(function* () {
+    it.effect(`is gone before ${what} is committed`, function* () {
       const directory = temporaryDirectory()
       yield* filled(directory)
       const seen: Array<number> = []
-      const ids = [memoryRecord(3, "").id]
-      yield* session(
-        directory,
-        Effect.andThen(
-          ask({ _tag: "PatchMemories", ids, patch: { tags: ["t"] }, atMillis: 1, idempotency: undefined }),
-          ask(creating([newMemory(memoryRecord(100, "more"), axisVector(100))]))
-        ),
-        watching(directory, seen)
-      )
-      expect(seen).toEqual([2, 2])
+      yield* session(directory, Effect.ignore(command), watching(directory, seen))
+      expect(seen).toEqual([0])
     })
-  )
+  }
+
+  it.effect("is not written while the graph holds what was removed", function* () {
+    const directory = temporaryDirectory()
+    yield* filled(directory)
+    yield* session(directory, ask({ _tag: "RemoveMemories", ids: [memoryRecord(3, "").id], idempotency: undefined }))
+    expect(snapshotFiles(directory)).toEqual([])
+    expect(yield* pendingAtOpen(directory)).toBe(count - 1)
+  })
+
+  it.effect("stays when memories are only added or tagged", function* () {
+    const directory = temporaryDirectory()
+    yield* filled(directory)
+    const seen: Array<number> = []
+    const ids = [memoryRecord(3, "").id]
+    yield* session(
+      directory,
+      Effect.andThen(
+        ask({ _tag: "PatchMemories", ids, patch: { tags: ["t"] }, atMillis: 1, idempotency: undefined }),
+        ask(creating([newMemory(memoryRecord(100, "more"), axisVector(100))]))
+      ),
+      watching(directory, seen)
+    )
+    expect(seen).toEqual([2, 2])
+  })
 
   for (const part of ["", ".labels"]) {
-    it.effect(`with a flipped byte in ${part === "" ? "the graph" : "the labels"} is thrown away and built anew`, () =>
-      Effect.gen(function* () {
+    it.effect(
+      `with a flipped byte in ${part === "" ? "the graph" : "the labels"} is thrown away and built anew`,
+      function* () {
         const directory = temporaryDirectory()
         yield* filled(directory)
         const path = `${snapshotFile(directory)}${part}`
@@ -197,19 +187,17 @@ describe("a snapshot", () => {
           )
         )
         expect(candidates.toSorted((left, right) => right.cosine! - left.cosine!)[0]?.id).toBe(memoryRecord(5, "").id)
-      })
+      }
     )
   }
 
-  it.effect("of garbage does not prevent an open", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      mkdirSync(join(directory, "namespaces"), { recursive: true })
-      for (const end of ["", ".labels", ".writing", ".labels.writing"]) {
-        writeFileSync(`${snapshotFile(directory)}${end}`, "garbage")
-      }
-      yield* filled(directory)
-      expect(yield* pendingAtOpen(directory)).toBe(0)
-    })
-  )
+  it.effect("of garbage does not prevent an open", function* () {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, "namespaces"), { recursive: true })
+    for (const end of ["", ".labels", ".writing", ".labels.writing"]) {
+      writeFileSync(`${snapshotFile(directory)}${end}`, "garbage")
+    }
+    yield* filled(directory)
+    expect(yield* pendingAtOpen(directory)).toBe(0)
+  })
 })

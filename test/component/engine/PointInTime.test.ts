@@ -2,7 +2,7 @@
  * What was stored and latest at a time (contract: Search, `asOf`), compared with copies of the directory of 300 moments of
  * a seeded run. From each copy goes what was removed, has expired or was changed in place since: of that nothing is kept.
  */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { cpSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Effect } from "effect"
@@ -23,6 +23,7 @@ import {
   replacementOf
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it } from "../../support/it.ts"
 
 const key = namespaceKey()
 const vocabulary = ["fig", "oslo", "train", "sister", "violin", "garden", "bread", "winter"]
@@ -118,23 +119,21 @@ const rightAt = Effect.fnUntraced(function* (now: ReadonlyMap<string, MemoryReco
 it.effect.each([
   ["memories and versions", false],
   ["messages too", true]
-] as const)("a time shows what a copy of that moment has: %s", ([, withMessages]) =>
-  Effect.gen(function* () {
-    const [directory, copies] = [temporaryDirectory(), temporaryDirectory()]
-    yield* Effect.gen(function* () {
-      const times = yield* run(directory, copies, 150, withMessages)
-      yield* swept
-      const now = yield* allOf(key)
-      let shown = 0
-      for (const [step, at] of times.entries()) {
-        const engine = engineOf(join(copies, String(step)))
-        const right = yield* rightAt(now, at, !withMessages).pipe(Effect.provide(engine))
-        expect(yield* seen(at, !withMessages), `step ${step}`).toEqual(right)
-        shown += right.latest.length
-      }
-      expect(shown).toBeGreaterThan(1_000)
-      const changed = [...now.values()].filter(({ changedAt }) => changedAt !== undefined)
-      expect(changed.length).toBeGreaterThan(0)
-    }).pipe(Effect.provide(engineOf(directory)))
-  })
-)
+] as const)("a time shows what a copy of that moment has: %s", function* ([, withMessages]) {
+  const [directory, copies] = [temporaryDirectory(), temporaryDirectory()]
+  yield* Effect.gen(function* () {
+    const times = yield* run(directory, copies, 150, withMessages)
+    yield* swept
+    const now = yield* allOf(key)
+    let shown = 0
+    for (const [step, at] of times.entries()) {
+      const engine = engineOf(join(copies, String(step)))
+      const right = yield* rightAt(now, at, !withMessages).pipe(Effect.provide(engine))
+      expect(yield* seen(at, !withMessages), `step ${step}`).toEqual(right)
+      shown += right.latest.length
+    }
+    expect(shown).toBeGreaterThan(1_000)
+    const changed = [...now.values()].filter(({ changedAt }) => changedAt !== undefined)
+    expect(changed.length).toBeGreaterThan(0)
+  }).pipe(Effect.provide(engineOf(directory)))
+})

@@ -2,7 +2,7 @@
  * Saving and loading segments: adopted and read vectors together always equal the committed ones, after any change to
  * the file.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { crc32 } from "node:zlib"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -16,6 +16,7 @@ import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixt
 import { put, unit } from "../../support/storeConformance.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { PlainIndex } from "./store/PlainIndex.ts"
+import { it } from "../../support/it.ts"
 
 const key = namespaceKey()
 const dims = 8
@@ -77,30 +78,26 @@ const rewrite = (segment: number, edit: (data: Uint8Array) => Uint8Array) => (da
 const run = (sql: string) => (database: DatabaseSync) => database.exec(sql)
 
 describe("an index that opens its file", () => {
-  it.effect("takes every vector from the segments, equal to what was committed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* saved(directory)
-      const { adopted, index } = yield* loaded(yield* opening(directory))
-      expect(adopted).toBe(slots.length)
-      expectWhole(index)
-      expect(index.changedSegments()).toEqual([])
-    })
-  )
+  it.effect("takes every vector from the segments, equal to what was committed", function* () {
+    const directory = temporaryDirectory()
+    yield* saved(directory)
+    const { adopted, index } = yield* loaded(yield* opening(directory))
+    expect(adopted).toBe(slots.length)
+    expectWhole(index)
+    expect(index.changedSegments()).toEqual([])
+  })
 
-  it.effect("reads the vectors committed since, and no others", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* saved(directory)
-      const file = yield* opening(directory)
-      const added = put(1_025, memoryRecord(1_025, "y"), axisVector(1_025))
-      yield* file.commit(last, [unit([{ _tag: "Remove", slot: 1_024 }, added])], 2)
-      const { adopted, index } = yield* loaded(file)
-      expect(adopted).toBe(5)
-      expectWhole(index, [0, 1, 700, 1_023, 1_025, 2_000, 4_096])
-      expect(index.changedSegments()).toEqual([1])
-    })
-  )
+  it.effect("reads the vectors committed since, and no others", function* () {
+    const directory = temporaryDirectory()
+    yield* saved(directory)
+    const file = yield* opening(directory)
+    const added = put(1_025, memoryRecord(1_025, "y"), axisVector(1_025))
+    yield* file.commit(last, [unit([{ _tag: "Remove", slot: 1_024 }, added])], 2)
+    const { adopted, index } = yield* loaded(file)
+    expect(adopted).toBe(5)
+    expectWhole(index, [0, 1, 700, 1_023, 1_025, 2_000, 4_096])
+    expect(index.changedSegments()).toEqual([1])
+  })
 
   /** A change, the vectors it leaves to adopt, and the segments stored afterwards. */
   const damages: ReadonlyArray<readonly [string, (database: DatabaseSync) => void, number, ReadonlyArray<number>]> = [
@@ -115,83 +112,73 @@ describe("an index that opens its file", () => {
     ["a vector fewer than there are", rewrite(0, (data) => data.slice(0, 4 + 3 * 36)), 0, []]
   ]
   for (const [what, change, adoptedMost, left] of damages) {
-    it.effect(`reads the vectors where a segment has ${what}`, () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* saved(directory)
-        tamper(directory, change)
-        const file = yield* opening(directory)
-        const { adopted, index } = yield* loaded(file)
-        expect(adopted).toBe(adoptedMost)
-        expectWhole(index, what === "a slot without a vector" ? slots.filter((slot) => slot !== 2_000) : slots)
-        expect(yield* file.segments.stored).toEqual(left)
-      })
-    )
+    it.effect(`reads the vectors where a segment has ${what}`, function* () {
+      const directory = temporaryDirectory()
+      yield* saved(directory)
+      tamper(directory, change)
+      const file = yield* opening(directory)
+      const { adopted, index } = yield* loaded(file)
+      expect(adopted).toBe(adoptedMost)
+      expectWhole(index, what === "a slot without a vector" ? slots.filter((slot) => slot !== 2_000) : slots)
+      expect(yield* file.segments.stored).toEqual(left)
+    })
   }
 })
 
 describe("saving segments", () => {
-  it.effect("writes again only what has changed, or is not stored", () =>
-    Effect.gen(function* () {
-      const { file, index } = yield* filled(temporaryDirectory())
-      yield* saveSegments(file.segments, sourceOf(index), Infinity)
-      yield* file.segments.discard([1])
-      const written: Array<number> = []
-      const save = file.segments.save.bind(file.segments)
-      Object.assign(file.segments, {
-        save: (...[seq, segment, by, data]: Parameters<typeof save>) => {
-          written.push(segment)
-          return save(seq, segment, by, data)
-        }
-      })
-      expect(yield* saveSegments(file.segments, sourceOf(index), Infinity)).toBe(true)
-      expect(written).toEqual([1])
+  it.effect("writes again only what has changed, or is not stored", function* () {
+    const { file, index } = yield* filled(temporaryDirectory())
+    yield* saveSegments(file.segments, sourceOf(index), Infinity)
+    yield* file.segments.discard([1])
+    const written: Array<number> = []
+    const save = file.segments.save.bind(file.segments)
+    Object.assign(file.segments, {
+      save: (...[seq, segment, by, data]: Parameters<typeof save>) => {
+        written.push(segment)
+        return save(seq, segment, by, data)
+      }
     })
-  )
+    expect(yield* saveSegments(file.segments, sourceOf(index), Infinity)).toBe(true)
+    expect(written).toEqual([1])
+  })
 
-  it.effect("ends when a commit intervenes, and never fails a commit", () =>
-    Effect.gen(function* () {
-      const { file, index } = yield* filled(temporaryDirectory())
-      yield* file.commit(last, [unit([{ _tag: "Remove", slot: 0 }])], 2)
-      expect(yield* saveSegments(file.segments, sourceOf(index), Infinity)).toBe(false)
-      expect(yield* file.segments.stored).toEqual([])
-      index.remove(0)
-      expect(yield* saveSegments(file.segments, sourceOf(index, last + 1), Infinity)).toBe(true)
-      expectWhole((yield* loaded(file)).index, slots.slice(1))
-    })
-  )
+  it.effect("ends when a commit intervenes, and never fails a commit", function* () {
+    const { file, index } = yield* filled(temporaryDirectory())
+    yield* file.commit(last, [unit([{ _tag: "Remove", slot: 0 }])], 2)
+    expect(yield* saveSegments(file.segments, sourceOf(index), Infinity)).toBe(false)
+    expect(yield* file.segments.stored).toEqual([])
+    index.remove(0)
+    expect(yield* saveSegments(file.segments, sourceOf(index, last + 1), Infinity)).toBe(true)
+    expectWhole((yield* loaded(file)).index, slots.slice(1))
+  })
 
-  it.effect("ends after its time, and the next save continues", () =>
-    Effect.gen(function* () {
-      const { file, index } = yield* filled(temporaryDirectory())
-      yield* TestClock.adjust(10)
-      expect(yield* saveSegments(file.segments, sourceOf(index), 10)).toBe(false)
-      expect(yield* saveSegments(file.segments, sourceOf(index), 11)).toBe(true)
-      expect(yield* file.segments.stored).toEqual([0, 1, 4])
-    })
-  )
+  it.effect("ends after its time, and the next save continues", function* () {
+    const { file, index } = yield* filled(temporaryDirectory())
+    yield* TestClock.adjust(10)
+    expect(yield* saveSegments(file.segments, sourceOf(index), 10)).toBe(false)
+    expect(yield* saveSegments(file.segments, sourceOf(index), 11)).toBe(true)
+    expect(yield* file.segments.stored).toEqual([0, 1, 4])
+  })
 
-  it.effect("leaves nothing of an erased memory in the file once it was removed and the log truncated", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const { file, index } = yield* filled(directory)
-      const bytes = Buffer.from(axisVector(700).values.buffer)
-      const holds = (): number =>
-        ["", "-wal"]
-          .map((end) => join(directory, "namespaces", `${key.tag}.db${end}`))
-          .filter((path) => existsSync(path) && readFileSync(path).includes(bytes)).length
-      yield* saveSegments(file.segments, sourceOf(index), Infinity)
-      // Only the segment still holds it: the memory has another vector.
-      yield* file.commit(last, [unit([{ _tag: "Embed", slot: 2_000, isPassage: false, vector: axisVector(3) }])], 2)
-      expect(holds()).toBeGreaterThan(0)
-      yield* file.commit(last + 1, [unit([{ _tag: "Remove", slot: 700 }])], 3)
-      yield* file.checkpoint("TRUNCATE")
-      expect(holds()).toBe(0)
-      index.remove(700)
-      index.upsert(2_000, axisVector(3).values)
-      expect(yield* saveSegments(file.segments, sourceOf(index, last + 2), Infinity)).toBe(true)
-      yield* file.checkpoint("TRUNCATE")
-      expect(holds()).toBe(0)
-    })
-  )
+  it.effect("leaves nothing of an erased memory in the file once it was removed and the log truncated", function* () {
+    const directory = temporaryDirectory()
+    const { file, index } = yield* filled(directory)
+    const bytes = Buffer.from(axisVector(700).values.buffer)
+    const holds = (): number =>
+      ["", "-wal"]
+        .map((end) => join(directory, "namespaces", `${key.tag}.db${end}`))
+        .filter((path) => existsSync(path) && readFileSync(path).includes(bytes)).length
+    yield* saveSegments(file.segments, sourceOf(index), Infinity)
+    // Only the segment still holds it: the memory has another vector.
+    yield* file.commit(last, [unit([{ _tag: "Embed", slot: 2_000, isPassage: false, vector: axisVector(3) }])], 2)
+    expect(holds()).toBeGreaterThan(0)
+    yield* file.commit(last + 1, [unit([{ _tag: "Remove", slot: 700 }])], 3)
+    yield* file.checkpoint("TRUNCATE")
+    expect(holds()).toBe(0)
+    index.remove(700)
+    index.upsert(2_000, axisVector(3).values)
+    expect(yield* saveSegments(file.segments, sourceOf(index, last + 2), Infinity)).toBe(true)
+    yield* file.checkpoint("TRUNCATE")
+    expect(holds()).toBe(0)
+  })
 })

@@ -1,4 +1,3 @@
-import { describe, expect, it } from "@effect/vitest"
 import { Embedder, type EmbedderOptions } from "@muniment/models/Embedder"
 import { isKnownVector, knownText, modelPreference } from "@muniment/models/ModelCatalog"
 import { Deferred, Effect, Fiber } from "effect"
@@ -6,8 +5,9 @@ import { TestClock } from "effect/testing"
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { beforeEach } from "vitest"
+import { beforeEach, describe, expect } from "vitest"
 import { realModel, realModelsDir, requireRealModel } from "./realModel.ts"
+import { it } from "../../support/it.ts"
 
 /** Each test starts a thread and loads a model, in 0.3 s alone and in seconds on a busy machine. */
 // Before each and not before all: without a model every test fails, none counts as skipped.
@@ -212,21 +212,19 @@ describe("an embedding thread that crashes", () => {
 })
 
 describe("a model that cannot be had", () => {
-  it.effect("leaves the service up, says what to run, and is picked up when it is put in place", () =>
-    Effect.gen(function* () {
-      const modelsDir = yield* temporaryDirectory
-      yield* withEmbedder({ modelsDir, modelId: realModelId }, (embedder) =>
-        Effect.gen(function* () {
-          const error = yield* Effect.flip(embedder.embedQuery("anything"))
-          expect(error.reason).toContain("npm run setup")
-          expect((yield* embedder.status).state).toBe("unavailable")
-          cpSync(join(realModelsDir, realModelId), join(modelsDir, realModelId), { recursive: true })
-          yield* TestClock.adjust("6 seconds")
-          expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
-        })
-      )
-    })
-  )
+  it.effect("leaves the service up, says what to run, and is picked up when it is put in place", function* () {
+    const modelsDir = yield* temporaryDirectory
+    yield* withEmbedder({ modelsDir, modelId: realModelId }, (embedder) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(embedder.embedQuery("anything"))
+        expect(error.reason).toContain("npm run setup")
+        expect((yield* embedder.status).state).toBe("unavailable")
+        cpSync(join(realModelsDir, realModelId), join(modelsDir, realModelId), { recursive: true })
+        yield* TestClock.adjust("6 seconds")
+        expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
+      })
+    )
+  })
 
   it.effect("is refused when it does not give its known vector", () => {
     const wrong = { ...realModel, knownVector: [0.9] }
@@ -248,16 +246,12 @@ describe("a model that cannot be had", () => {
     )
   )
 
-  it.effect("is not chosen as the default while a less preferred one is on disk", () =>
-    Effect.gen(function* () {
-      const modelsDir = yield* temporaryDirectory
-      const lastChoice = modelPreference.at(-1)!
-      mkdirSync(join(modelsDir, lastChoice))
-      yield* withEmbedder({ modelsDir }, (embedder) =>
-        Effect.sync(() => expect(embedder.defaultModel).toBe(lastChoice))
-      )
-    })
-  )
+  it.effect("is not chosen as the default while a less preferred one is on disk", function* () {
+    const modelsDir = yield* temporaryDirectory
+    const lastChoice = modelPreference.at(-1)!
+    mkdirSync(join(modelsDir, lastChoice))
+    yield* withEmbedder({ modelsDir }, (embedder) => Effect.sync(() => expect(embedder.defaultModel).toBe(lastChoice)))
+  })
 
   it.effect("fails every call when embedding is switched off", () =>
     Effect.gen(function* () {
@@ -270,20 +264,18 @@ describe("a model that cannot be had", () => {
 })
 
 describe("closing the service", () => {
-  it.effect("fails what still waits instead of leaving it hanging", () =>
-    Effect.gen(function* () {
-      const started = yield* Deferred.make<Embedder["Service"]>()
-      const living = yield* withEmbedder(options, (embedder) =>
-        embedder
-          .embedQuery("warm")
-          .pipe(Effect.andThen(Deferred.succeed(started, embedder)), Effect.andThen(Effect.never))
-      ).pipe(Effect.forkChild)
-      const embedder = yield* Deferred.await(started)
-      const waiting = yield* Effect.forkChild(Effect.flip(embedder.embedPassages(passages)), {
-        startImmediately: true
-      })
-      yield* Fiber.interrupt(living)
-      expect((yield* Fiber.join(waiting)).reason).toMatch(/clos/)
+  it.effect("fails what still waits instead of leaving it hanging", function* () {
+    const started = yield* Deferred.make<Embedder["Service"]>()
+    const living = yield* withEmbedder(options, (embedder) =>
+      embedder
+        .embedQuery("warm")
+        .pipe(Effect.andThen(Deferred.succeed(started, embedder)), Effect.andThen(Effect.never))
+    ).pipe(Effect.forkChild)
+    const embedder = yield* Deferred.await(started)
+    const waiting = yield* Effect.forkChild(Effect.flip(embedder.embedPassages(passages)), {
+      startImmediately: true
     })
-  )
+    yield* Fiber.interrupt(living)
+    expect((yield* Fiber.join(waiting)).reason).toMatch(/clos/)
+  })
 })

@@ -1,5 +1,5 @@
 /** Payments as the server has them: configured, misconfigured, and not at all. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentsConfig } from "@muniment/payments/PaymentNetworks"
@@ -9,6 +9,7 @@ import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { alice, units } from "./settlement/SettlementProcess.ts"
 import { ScriptedChain } from "./ScriptedChain.ts"
 import { startFacilitator } from "./facilitator/ScriptedFacilitator.ts"
+import { it } from "../../support/it.ts"
 
 const operator = await solanaWallet(solanaSeeds.operator)
 const payTo = await solanaWallet(solanaSeeds.payTo)
@@ -29,43 +30,39 @@ const build = (options: PaymentsConfig) =>
   )
 
 describe("Payments that are configured", () => {
-  it.effect("quote every network without asking any", () =>
-    Effect.gen(function* () {
-      const payments = yield* build(config)
-      expect(payments.isConfigured).toBe(true)
-      expect(payments.networks).toEqual(["base-sepolia", "solana-devnet"])
-      expect(yield* payments.quote(request)).toMatchObject([
-        { network: "base-sepolia", maxAmountRequired: "100000", payTo: evmAddresses.payTo },
-        { network: "solana-devnet", payTo: payTo.address, extra: { feePayer: operator.address } }
-      ])
-      expect(yield* payments.reconcile).toBe(0)
-    })
-  )
+  it.effect("quote every network without asking any", function* () {
+    const payments = yield* build(config)
+    expect(payments.isConfigured).toBe(true)
+    expect(payments.networks).toEqual(["base-sepolia", "solana-devnet"])
+    expect(yield* payments.quote(request)).toMatchObject([
+      { network: "base-sepolia", maxAmountRequired: "100000", payTo: evmAddresses.payTo },
+      { network: "solana-devnet", payTo: payTo.address, extra: { feePayer: operator.address } }
+    ])
+    expect(yield* payments.reconcile).toBe(0)
+  })
 
-  it.live("offer Solana through a facilitator as soon as it says who pays the fees", () =>
-    Effect.gen(function* () {
-      const facilitator = yield* startFacilitator
-      const kind = { x402Version: 2, scheme: "exact", network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" }
-      facilitator.answers.set("/supported", {
-        status: 200,
-        body: { kinds: [{ ...kind, extra: { feePayer: operator.address } }], extensions: [], signers: {} }
-      })
-      const payments = yield* build({
-        networks: config.networks,
-        evm: { payTo: evmAddresses.payTo },
-        solana: { payTo: payTo.address },
-        facilitatorUrl: facilitator.url,
-        confirmations: 1
-      })
-      const offered = Effect.map(payments.quote(request), (all) => all.map(({ network }) => network))
-      expect(yield* offered).toEqual(["base-sepolia"])
-      yield* offered.pipe(
-        Effect.filterOrFail(({ length }) => length === 2),
-        Effect.retry(Schedule.max([Schedule.spaced("10 millis"), Schedule.recurs(500)]))
-      )
-      expect((yield* payments.quote(request))[1]?.extra).toEqual({ feePayer: operator.address })
+  it.live("offer Solana through a facilitator as soon as it says who pays the fees", function* () {
+    const facilitator = yield* startFacilitator
+    const kind = { x402Version: 2, scheme: "exact", network: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" }
+    facilitator.answers.set("/supported", {
+      status: 200,
+      body: { kinds: [{ ...kind, extra: { feePayer: operator.address } }], extensions: [], signers: {} }
     })
-  )
+    const payments = yield* build({
+      networks: config.networks,
+      evm: { payTo: evmAddresses.payTo },
+      solana: { payTo: payTo.address },
+      facilitatorUrl: facilitator.url,
+      confirmations: 1
+    })
+    const offered = Effect.map(payments.quote(request), (all) => all.map(({ network }) => network))
+    expect(yield* offered).toEqual(["base-sepolia"])
+    yield* offered.pipe(
+      Effect.filterOrFail(({ length }) => length === 2),
+      Effect.retry(Schedule.max([Schedule.spaced("10 millis"), Schedule.recurs(500)]))
+    )
+    expect((yield* payments.quote(request))[1]?.extra).toEqual({ feePayer: operator.address })
+  })
 })
 
 describe("Payments that are misconfigured stop the start by the name of the variable", () => {
@@ -105,13 +102,11 @@ describe("Payments that are misconfigured stop the start by the name of the vari
     ["no receiver for a facilitator", { facilitatorUrl: rpcUrl, evm: {} }, "MUNIMENT_EVM_PAY_TO"]
   ]
   for (const [what, mistake, variable] of mistakes) {
-    it.effect(`with ${what}`, () =>
-      Effect.gen(function* () {
-        const { message } = yield* Effect.flip(Effect.scoped(build({ ...config, ...mistake })))
-        expect(message.startsWith(variable)).toBe(true)
-        expect(message).not.toContain("hunter2")
-      })
-    )
+    it.effect(`with ${what}`, function* () {
+      const { message } = yield* Effect.flip(Effect.scoped(build({ ...config, ...mistake })))
+      expect(message.startsWith(variable)).toBe(true)
+      expect(message).not.toContain("hunter2")
+    })
   }
 })
 

@@ -1,5 +1,5 @@
 /** A chain over several nodes: who is asked, and what one node alone cannot decide. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { type ChainView, ChainUnavailable, PaymentInvalid } from "@muniment/payments/chain/PaymentChain"
 import { overNodes } from "@muniment/payments/chain/overNodes"
@@ -7,6 +7,7 @@ import { isEvmChainAvailable } from "../../../scripts/devchains/AnvilProcess.ts"
 import { startEvmChain } from "../../../scripts/devchains/EvmChain.ts"
 import { chainOf } from "./evm/EvmPayments.ts"
 import { ScriptedChain } from "./ScriptedChain.ts"
+import { it } from "../../support/it.ts"
 
 const away = Effect.fail(new ChainUnavailable({ network: "base-sepolia", cause: "away" }))
 const never: ChainView = { _tag: "Never", block: 7n }
@@ -25,31 +26,27 @@ const nodes = () => {
 }
 
 describe("a chain over two nodes", () => {
-  it.effect("asks the next where one is away, and stays with the one that answered", () =>
-    Effect.gen(function* () {
-      const { one, other, verify } = nodes()
-      one.onVerify = () => away
-      yield* verify
-      one.onVerify = () => Effect.void
-      yield* verify
-      expect([one.calls.length, other.calls.length]).toEqual([1, 2])
-      other.onVerify = () => away
-      yield* verify
-      expect([one.calls.length, other.calls.length]).toEqual([2, 3])
-    })
-  )
+  it.effect("asks the next where one is away, and stays with the one that answered", function* () {
+    const { one, other, verify } = nodes()
+    one.onVerify = () => away
+    yield* verify
+    one.onVerify = () => Effect.void
+    yield* verify
+    expect([one.calls.length, other.calls.length]).toEqual([1, 2])
+    other.onVerify = () => away
+    yield* verify
+    expect([one.calls.length, other.calls.length]).toEqual([2, 3])
+  })
 
-  it.effect("is unavailable only when all are, and passes a refusal on without asking another", () =>
-    Effect.gen(function* () {
-      const { one, other, verify } = nodes()
-      one.onVerify = () => Effect.fail(new PaymentInvalid({ reason: "no" }))
-      expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "PaymentInvalid" })
-      expect(other.calls).toEqual([])
-      one.onVerify = () => away
-      other.onVerify = () => away
-      expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "ChainUnavailable" })
-    })
-  )
+  it.effect("is unavailable only when all are, and passes a refusal on without asking another", function* () {
+    const { one, other, verify } = nodes()
+    one.onVerify = () => Effect.fail(new PaymentInvalid({ reason: "no" }))
+    expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "PaymentInvalid" })
+    expect(other.calls).toEqual([])
+    one.onVerify = () => away
+    other.onVerify = () => away
+    expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "ChainUnavailable" })
+  })
 
   const cases: ReadonlyArray<readonly [string, ChainView, ChainView | undefined, ChainView]> = [
     ["never, if both say so", never, never, never],
@@ -62,14 +59,12 @@ describe("a chain over two nodes", () => {
     ["paid by one look, if it is not final", paid(false), undefined, paid(false)]
   ]
   for (const [what, first, second, expected] of cases) {
-    it.effect(`calls a payment ${what}`, () =>
-      Effect.gen(function* () {
-        const { look, one, other } = nodes()
-        one.onLook = () => Effect.succeed(first)
-        other.onLook = () => (second === undefined ? away : Effect.succeed(second))
-        expect(yield* look).toEqual(expected)
-      })
-    )
+    it.effect(`calls a payment ${what}`, function* () {
+      const { look, one, other } = nodes()
+      one.onLook = () => Effect.succeed(first)
+      other.onLook = () => (second === undefined ? away : Effect.succeed(second))
+      expect(yield* look).toEqual(expected)
+    })
   }
 })
 

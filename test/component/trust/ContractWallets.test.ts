@@ -1,5 +1,5 @@
 /** Contract wallets by a node that counts what it is asked: refusals are kept, budgets hold, halts are refusals. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Context, Effect, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
@@ -13,6 +13,7 @@ import {
   refusalsMax
 } from "@muniment/trust/ContractWallets"
 import { Layer } from "effect"
+import { it } from "../../support/it.ts"
 
 const yes = { result: `0x1626ba7e${"0".repeat(56)}` }
 const no = { result: `0xffffffff${"0".repeat(56)}` }
@@ -52,49 +53,37 @@ const ask = (wallets: ContractWalletVerifier, n = 1, signature: `0x${string}` = 
   wallets.isSignedBy({ address: addressOf(n), message: "m", signature })
 
 describe("a contract's answer", () => {
-  it.effect("that is no is kept for half a minute, for this signature alone; a yes is not kept", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { asked, url } = yield* node(no, yes)
-        const wallets = yield* walletsAt(url)
-        expect([yield* ask(wallets), yield* ask(wallets), asked.length]).toEqual([false, false, 1])
-        expect([yield* ask(wallets, 1, "0xbabe"), asked.length]).toEqual([true, 2])
-        yield* TestClock.adjust(refusalMillis - 1)
-        expect([yield* ask(wallets), asked.length]).toEqual([false, 2])
-        yield* TestClock.adjust(1)
-        expect([yield* ask(wallets), yield* ask(wallets), asked.length]).toEqual([true, true, 4])
-      })
-    )
-  )
+  it.effect("that is no is kept for half a minute, for this signature alone; a yes is not kept", function* () {
+    const { asked, url } = yield* node(no, yes)
+    const wallets = yield* walletsAt(url)
+    expect([yield* ask(wallets), yield* ask(wallets), asked.length]).toEqual([false, false, 1])
+    expect([yield* ask(wallets, 1, "0xbabe"), asked.length]).toEqual([true, 2])
+    yield* TestClock.adjust(refusalMillis - 1)
+    expect([yield* ask(wallets), asked.length]).toEqual([false, 2])
+    yield* TestClock.adjust(1)
+    expect([yield* ask(wallets), yield* ask(wallets), asked.length]).toEqual([true, true, 4])
+  })
 
-  it.effect("that there is none is kept for the address", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { asked, url } = yield* node(nothing)
-        const wallets = yield* walletsAt(url)
-        for (const signature of ["0xc0ffee", "0xbabe", "0x00"] as const) {
-          expect(yield* ask(wallets, 1, signature)).toBe(false)
-        }
-        expect(asked).toEqual([addressOf(1)])
-        expect([yield* ask(wallets, 2), asked.length]).toEqual([false, 2])
-      })
-    )
-  )
+  it.effect("that there is none is kept for the address", function* () {
+    const { asked, url } = yield* node(nothing)
+    const wallets = yield* walletsAt(url)
+    for (const signature of ["0xc0ffee", "0xbabe", "0x00"] as const) {
+      expect(yield* ask(wallets, 1, signature)).toBe(false)
+    }
+    expect(asked).toEqual([addressOf(1)])
+    expect([yield* ask(wallets, 2), asked.length]).toEqual([false, 2])
+  })
 
-  it.effect("is forgotten, the oldest first, when there are very many", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { asked, url } = yield* node(nothing)
-        const wallets = yield* walletsAt(url)
-        // As fast as answers come: the bound is about memory.
-        yield* Effect.forEach(Array.from({ length: 40 }), (_, at) => ask(wallets, at + 1), { discard: true })
-        expect(asked).toHaveLength(40)
-        yield* ask(wallets, 1)
-        expect(asked).toHaveLength(40)
-        expect(refusalsMax).toBeGreaterThan(40)
-      })
-    )
-  )
+  it.effect("is forgotten, the oldest first, when there are very many", function* () {
+    const { asked, url } = yield* node(nothing)
+    const wallets = yield* walletsAt(url)
+    // As fast as answers come: the bound is about memory.
+    yield* Effect.forEach(Array.from({ length: 40 }), (_, at) => ask(wallets, at + 1), { discard: true })
+    expect(asked).toHaveLength(40)
+    yield* ask(wallets, 1)
+    expect(asked).toHaveLength(40)
+    expect(refusalsMax).toBeGreaterThan(40)
+  })
 
   it.effect.each([
     ["a revert", { error: { code: 3, message: "execution reverted", data: "0x" } }],
@@ -104,35 +93,27 @@ describe("a contract's answer", () => {
     ["too little gas", { error: { code: -32_000, message: "out of gas" } }],
     ["bytes that are no answer", { result: "0x1626ba7e" }],
     ["very many bytes", { result: `0x${"ff".repeat(100_000)}` }]
-  ] as const)("that is %s is a no without a warning", ([, answer]) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const warned: Array<unknown> = []
-        const logger = Logger.make(({ logLevel, message }) => {
-          if (logLevel === "Warn" || logLevel === "Error") warned.push(message)
-        })
-        const { url } = yield* node(answer)
-        const wallets = yield* walletsAt(url)
-        const isSigned = yield* ask(wallets).pipe(
-          Effect.provide(Logger.layer([logger])),
-          Effect.provideService(References.MinimumLogLevel, "Debug")
-        )
-        expect([isSigned, warned]).toEqual([false, []])
-      })
+  ] as const)("that is %s is a no without a warning", function* ([, answer]) {
+    const warned: Array<unknown> = []
+    const logger = Logger.make(({ logLevel, message }) => {
+      if (logLevel === "Warn" || logLevel === "Error") warned.push(message)
+    })
+    const { url } = yield* node(answer)
+    const wallets = yield* walletsAt(url)
+    const isSigned = yield* ask(wallets).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
     )
-  )
+    expect([isSigned, warned]).toEqual([false, []])
+  })
 })
 
 describe("a caller", () => {
-  it.effect("that has used its budget up is refused without a question", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { asked, url } = yield* node(yes)
-        const wallets = yield* walletsAt(url)
-        const spent = Effect.provideService(ask(wallets), ContractChecks, () => Effect.succeed(false))
-        expect([yield* spent, asked.length]).toEqual([false, 0])
-        expect([yield* ask(wallets), asked.length]).toEqual([true, 1])
-      })
-    )
-  )
+  it.effect("that has used its budget up is refused without a question", function* () {
+    const { asked, url } = yield* node(yes)
+    const wallets = yield* walletsAt(url)
+    const spent = Effect.provideService(ask(wallets), ContractChecks, () => Effect.succeed(false))
+    expect([yield* spent, asked.length]).toEqual([false, 0])
+    expect([yield* ask(wallets), asked.length]).toEqual([true, 1])
+  })
 })

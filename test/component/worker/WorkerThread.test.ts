@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process"
 import { getPriority } from "node:os"
 import { fileURLToPath } from "node:url"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { openWorkerThread, type WorkerFailure, type WorkerOptions } from "@muniment/worker/WorkerThread"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import type { Order } from "./echoEntry.ts"
+import { it } from "../../support/it.ts"
 
 /** A thread starts in a tenth of a second, and in seconds on a busy machine. */
 const opened = (options: Partial<WorkerOptions> = {}) =>
@@ -176,26 +177,22 @@ describe("a worker thread", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is asked to end where it may not be terminated at once", () =>
-    Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const thread = yield* Scope.provide(opened({ closeMillisMax: 20_000 }), scope)
-      expect(yield* thread.ask(echo(1))).toBe(1)
-      yield* Scope.close(scope, Exit.void)
-      expect(thread.isRunning).toBe(false)
-    })
-  )
+  it.live("is asked to end where it may not be terminated at once", function* () {
+    const scope = yield* Scope.make()
+    const thread = yield* Scope.provide(opened({ closeMillisMax: 20_000 }), scope)
+    expect(yield* thread.ask(echo(1))).toBe(1)
+    yield* Scope.close(scope, Exit.void)
+    expect(thread.isRunning).toBe(false)
+  })
 
-  it.live("fails what is under way, what waits and what comes later when its scope closes", () =>
-    Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const thread = yield* Scope.provide(opened(), scope)
-      const asked = yield* Effect.forEach([forever, echo(1)], (order) =>
-        Effect.forkChild(reasonOf(thread.ask(order)), { startImmediately: true })
-      )
-      yield* Scope.close(scope, Exit.void)
-      expect(yield* Effect.forEach(asked, Fiber.join)).toEqual(["closed", "closed"])
-      expect(yield* reasonOf(thread.ask(echo(2)))).toBe("closed")
-    })
-  )
+  it.live("fails what is under way, what waits and what comes later when its scope closes", function* () {
+    const scope = yield* Scope.make()
+    const thread = yield* Scope.provide(opened(), scope)
+    const asked = yield* Effect.forEach([forever, echo(1)], (order) =>
+      Effect.forkChild(reasonOf(thread.ask(order)), { startImmediately: true })
+    )
+    yield* Scope.close(scope, Exit.void)
+    expect(yield* Effect.forEach(asked, Fiber.join)).toEqual(["closed", "closed"])
+    expect(yield* reasonOf(thread.ask(echo(2)))).toBe("closed")
+  })
 })

@@ -60,18 +60,17 @@ describe("the ledger", () => {
   )
 })
 
-const runHistory = (steps: ReadonlyArray<Step>) =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(startMillis)
-    const world = new LedgerWorld()
-    yield* world.open(temporaryDirectory())
-    for (const step of steps) {
-      yield* world.take(step)
-      yield* world.look(accounts[step.account]!)
-    }
-    yield* world.prove
-    yield* world.close
-  })
+const runHistory = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
+  yield* TestClock.setTime(startMillis)
+  const world = new LedgerWorld()
+  yield* world.open(temporaryDirectory())
+  for (const step of steps) {
+    yield* world.take(step)
+    yield* world.look(accounts[step.account]!)
+  }
+  yield* world.prove
+  yield* world.close
+})
 
 interface ModelPayment {
   readonly id: string

@@ -2,7 +2,7 @@
  * The comparison with the commit log over random histories: what is as the log says passes, and a copy in which
  * anything differs is found, made again and equal to what it was.
  */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -14,6 +14,7 @@ import { RandomHistory, rowsOfFile } from "../../support/RandomHistory.ts"
 import { repetitions } from "../../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../../support/SeededRandom.ts"
 import { logFirst } from "../../support/SharedLog.ts"
+import { it } from "../../support/it.ts"
 
 const noPace = () => Effect.void
 
@@ -60,38 +61,36 @@ const engine = (directory: string) =>
     Layer.provideMerge(Layer.fresh(logFirst(directory)))
   )
 
-it.effect("finds what differs in a copy, and makes it again as it was", () =>
-  Effect.gen(function* () {
-    const seed = chosenSeed()
-    const random = new SeededRandom(seed)
-    const directory = temporaryDirectory()
-    let found = 0
-    yield* Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const settled = Effect.fnUntraced(function* (history: RandomHistory, key: NamespaceKey, commands: number) {
-        yield* history.run(commands)
-        yield* host.settleAll
-        return yield* host.check(key, noPace)
-      })
-      for (let round = 0; round < repetitions(60); round++) {
-        const key = namespaceKey(`agent ${round}`)
-        const file = join(directory, "namespaces", `${key.tag}.db`)
-        const history = new RandomHistory(key, random, round % 2 === 0 ? "removes" : "changes")
-        expect(yield* settled(history, key, random.between(5, 25))).toMatchObject({ faults: [] })
-        const before = rowsOfFile(file)
-        const change = random.pick(changes)!
-        const told = `seed ${seed}, round ${round}: ${change[1]}`
-        if (!changeOne(file, change, random)) continue
-        expect(rowsOfFile(file), told).not.toEqual(before)
-        const { faults } = yield* host.check(key, noPace)
-        expect(faults.join("; "), told).toContain(`table ${change[0]}`)
-        expect(rowsOfFile(file), told).toEqual(before)
-        expect((yield* host.status).quarantined, told).toEqual([])
-        // The agent goes on where it was.
-        expect(yield* settled(history, key, 3), told).toMatchObject({ faults: [] })
-        found++
-      }
-    }).pipe(Effect.provide(engine(directory)))
-    expect(found).toBeGreaterThan(repetitions(60) / 3)
-  })
-)
+it.effect("finds what differs in a copy, and makes it again as it was", function* () {
+  const seed = chosenSeed()
+  const random = new SeededRandom(seed)
+  const directory = temporaryDirectory()
+  let found = 0
+  yield* Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    const settled = Effect.fnUntraced(function* (history: RandomHistory, key: NamespaceKey, commands: number) {
+      yield* history.run(commands)
+      yield* host.settleAll
+      return yield* host.check(key, noPace)
+    })
+    for (let round = 0; round < repetitions(60); round++) {
+      const key = namespaceKey(`agent ${round}`)
+      const file = join(directory, "namespaces", `${key.tag}.db`)
+      const history = new RandomHistory(key, random, round % 2 === 0 ? "removes" : "changes")
+      expect(yield* settled(history, key, random.between(5, 25))).toMatchObject({ faults: [] })
+      const before = rowsOfFile(file)
+      const change = random.pick(changes)!
+      const told = `seed ${seed}, round ${round}: ${change[1]}`
+      if (!changeOne(file, change, random)) continue
+      expect(rowsOfFile(file), told).not.toEqual(before)
+      const { faults } = yield* host.check(key, noPace)
+      expect(faults.join("; "), told).toContain(`table ${change[0]}`)
+      expect(rowsOfFile(file), told).toEqual(before)
+      expect((yield* host.status).quarantined, told).toEqual([])
+      // The agent goes on where it was.
+      expect(yield* settled(history, key, 3), told).toMatchObject({ faults: [] })
+      found++
+    }
+  }).pipe(Effect.provide(engine(directory)))
+  expect(found).toBeGreaterThan(repetitions(60) / 3)
+})

@@ -2,7 +2,7 @@
  * Any order of commits, and of moments at which the copy follows, answers as a store whose commits are in the file at
  * once: every row, word, hash, key and count after every step.
  */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { CommandChanges, MemoryChange } from "@muniment/engine/store/Commit"
@@ -13,6 +13,7 @@ import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixt
 import { chosenSeed, SeededRandom } from "../../support/SeededRandom.ts"
 import { logFirst } from "../../support/SharedLog.ts"
 import { put, unit } from "../../support/storeConformance.ts"
+import { it } from "../../support/it.ts"
 
 const steps = 60
 const slotsMax = 120
@@ -80,23 +81,22 @@ class Planner {
   }
 }
 
-const answers = (file: OpenNamespace, planner: Planner) =>
-  Effect.gen(function* () {
-    const slots = Array.from({ length: slotsMax + 1 }, (_, at) => at)
-    const ids = Array.from({ length: planner.ids }, (_, at) => memoryRecord(at, "").id)
-    const hashes = words.flatMap((word) => [undefined, "s"].map((subject) => [word, subject] as const))
-    return {
-      one: yield* Effect.forEach(slots, (slot) => file.record(slot)),
-      all: yield* file.records(slots.toReversed()),
-      ids: yield* Effect.forEach(ids, (id) => file.slotOf(id)),
-      contents: yield* Effect.forEach(hashes, ([word, subject]) =>
-        file.slotsOfContent(memoryRecord(0, word).contentHash, subject)
-      ),
-      results: yield* Effect.forEach(planner.keys, (one) => file.storedResult(one)),
-      words: words.map((word) => file.postings.occurrences(word)),
-      bytes: file.bytes()
-    }
-  })
+const answers = Effect.fnUntraced(function* (file: OpenNamespace, planner: Planner) {
+  const slots = Array.from({ length: slotsMax + 1 }, (_, at) => at)
+  const ids = Array.from({ length: planner.ids }, (_, at) => memoryRecord(at, "").id)
+  const hashes = words.flatMap((word) => [undefined, "s"].map((subject) => [word, subject] as const))
+  return {
+    one: yield* Effect.forEach(slots, (slot) => file.record(slot)),
+    all: yield* file.records(slots.toReversed()),
+    ids: yield* Effect.forEach(ids, (id) => file.slotOf(id)),
+    contents: yield* Effect.forEach(hashes, ([word, subject]) =>
+      file.slotsOfContent(memoryRecord(0, word).contentHash, subject)
+    ),
+    results: yield* Effect.forEach(planner.keys, (one) => file.storedResult(one)),
+    words: words.map((word) => file.postings.occurrences(word)),
+    bytes: file.bytes()
+  }
+})
 
 const lengthsOf = (file: OpenNamespace) => {
   const lengths: Array<readonly [number, number]> = []
@@ -112,23 +112,21 @@ const openedIn = (layer: Layer.Layer<NamespaceStore>) =>
     )
   )
 
-it.effect("an overlay and a copy that follows later answer as a file that has everything", () =>
-  Effect.gen(function* () {
-    const random = new SeededRandom(chosenSeed())
-    const planner = new Planner(random)
-    const plain = yield* openedIn(sqliteNamespaceStore(temporaryDirectory()))
-    const file = yield* openedIn(logFirst(temporaryDirectory()))
-    let seq = 0
-    for (let at = 0; at < steps; at++) {
-      const group = planner.group()
-      const expected = yield* plain.commit(seq, group, at)
-      expect(yield* file.commit(seq, group, at)).toBe(expected)
-      seq = expected
-      // In between, the copy follows; reads before it are answered by the overlay.
-      if (random.between(0, 4) === 0)
-        expect(yield* file.countWithoutVector("m")).toBe(yield* plain.countWithoutVector("m"))
-      expect(yield* answers(file, planner)).toEqual(yield* answers(plain, planner))
-      expect(lengthsOf(file)).toEqual(lengthsOf(plain))
-    }
-  })
-)
+it.effect("an overlay and a copy that follows later answer as a file that has everything", function* () {
+  const random = new SeededRandom(chosenSeed())
+  const planner = new Planner(random)
+  const plain = yield* openedIn(sqliteNamespaceStore(temporaryDirectory()))
+  const file = yield* openedIn(logFirst(temporaryDirectory()))
+  let seq = 0
+  for (let at = 0; at < steps; at++) {
+    const group = planner.group()
+    const expected = yield* plain.commit(seq, group, at)
+    expect(yield* file.commit(seq, group, at)).toBe(expected)
+    seq = expected
+    // In between, the copy follows; reads before it are answered by the overlay.
+    if (random.between(0, 4) === 0)
+      expect(yield* file.countWithoutVector("m")).toBe(yield* plain.countWithoutVector("m"))
+    expect(yield* answers(file, planner)).toEqual(yield* answers(plain, planner))
+    expect(lengthsOf(file)).toEqual(lengthsOf(plain))
+  }
+})

@@ -2,11 +2,12 @@
  * The registry never opens a namespace twice. A namespace here is a lock that reports when it is taken while held;
  * opening and closing take time, under TestClock.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { makeNamespaceRegistry } from "@muniment/engine/host/NamespaceRegistry"
+import { it } from "../../support/it.ts"
 
 interface Key {
   readonly tag: string
@@ -54,212 +55,188 @@ const registryOf = (files: Files, openMax: number) =>
 const tags = (keys: ReadonlyArray<Key>) => keys.map(({ tag }) => tag)
 
 describe("the registry", () => {
-  it.effect("opens once for concurrent callers, and keeps it open", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.openMillis = 10
-      const registry = yield* registryOf(files, 2)
-      const uses = yield* Effect.forkChild(
-        Effect.all([registry.with(a, Effect.succeed), registry.with(a, Effect.succeed)], { concurrency: "unbounded" })
-      )
-      yield* TestClock.adjust(10)
-      expect(yield* Fiber.join(uses)).toEqual(["a", "a"])
-      yield* registry.with(a, Effect.succeed)
-      expect(files.opened).toEqual(["a"])
-    })
-  )
+  it.effect("opens once for concurrent callers, and keeps it open", function* () {
+    const files = new Files()
+    files.openMillis = 10
+    const registry = yield* registryOf(files, 2)
+    const uses = yield* Effect.forkChild(
+      Effect.all([registry.with(a, Effect.succeed), registry.with(a, Effect.succeed)], { concurrency: "unbounded" })
+    )
+    yield* TestClock.adjust(10)
+    expect(yield* Fiber.join(uses)).toEqual(["a", "a"])
+    yield* registry.with(a, Effect.succeed)
+    expect(files.opened).toEqual(["a"])
+  })
 
-  it.effect("peeks at an open namespace without holding it, which counts as a use", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.openMillis = 10
-      files.closeMillis = 10
-      const registry = yield* registryOf(files, 2)
-      const opening = yield* Effect.forkChild(
-        Effect.all([registry.with(a, Effect.succeed), registry.with(b, Effect.succeed)], { concurrency: "unbounded" })
-      )
-      yield* Effect.yieldNow
-      expect(registry.peek(a, 0)).toBeUndefined()
-      yield* TestClock.adjust(10)
-      yield* Fiber.join(opening)
-      expect(registry.peek(a, 10)).toBe("a")
-      const third = yield* Effect.forkChild(registry.with(c, Effect.succeed))
-      yield* TestClock.adjust(5)
-      expect(registry.peek(b, 15)).toBeUndefined()
-      expect(registry.peek(a, 15)).toBe("a")
-      yield* TestClock.adjust(20)
-      yield* Fiber.join(third)
-      expect(tags(registry.openKeys()).toSorted()).toEqual(["a", "c"])
-      files.closeMillis = 0
-    })
-  )
+  it.effect("peeks at an open namespace without holding it, which counts as a use", function* () {
+    const files = new Files()
+    files.openMillis = 10
+    files.closeMillis = 10
+    const registry = yield* registryOf(files, 2)
+    const opening = yield* Effect.forkChild(
+      Effect.all([registry.with(a, Effect.succeed), registry.with(b, Effect.succeed)], { concurrency: "unbounded" })
+    )
+    yield* Effect.yieldNow
+    expect(registry.peek(a, 0)).toBeUndefined()
+    yield* TestClock.adjust(10)
+    yield* Fiber.join(opening)
+    expect(registry.peek(a, 10)).toBe("a")
+    const third = yield* Effect.forkChild(registry.with(c, Effect.succeed))
+    yield* TestClock.adjust(5)
+    expect(registry.peek(b, 15)).toBeUndefined()
+    expect(registry.peek(a, 15)).toBe("a")
+    yield* TestClock.adjust(20)
+    yield* Fiber.join(third)
+    expect(tags(registry.openKeys()).toSorted()).toEqual(["a", "c"])
+    files.closeMillis = 0
+  })
 
-  it.effect("closes the least recently used one to make room", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const registry = yield* registryOf(files, 2)
-      for (const key of [a, b, a, c]) yield* registry.with(key, Effect.succeed)
-      expect(tags(registry.openKeys())).toEqual(["a", "c"])
-    })
-  )
+  it.effect("closes the least recently used one to make room", function* () {
+    const files = new Files()
+    const registry = yield* registryOf(files, 2)
+    for (const key of [a, b, a, c]) yield* registry.with(key, Effect.succeed)
+    expect(tags(registry.openKeys())).toEqual(["a", "c"])
+  })
 
-  it.effect("lets an open wait while all places are in use", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const registry = yield* registryOf(files, 1)
-      const release = yield* Deferred.make<void>()
-      const using = yield* Effect.forkChild(registry.with(a, () => Deferred.await(release)))
-      yield* Effect.yieldNow
-      const waiting = yield* Effect.forkChild(registry.with(b, Effect.succeed))
-      yield* Effect.yieldNow
-      expect(files.opened).toEqual(["a"])
-      yield* Deferred.succeed(release, undefined)
-      expect(yield* Fiber.join(waiting)).toBe("b")
-      yield* Fiber.join(using)
-      expect([...files.held]).toEqual(["b"])
-    })
-  )
+  it.effect("lets an open wait while all places are in use", function* () {
+    const files = new Files()
+    const registry = yield* registryOf(files, 1)
+    const release = yield* Deferred.make<void>()
+    const using = yield* Effect.forkChild(registry.with(a, () => Deferred.await(release)))
+    yield* Effect.yieldNow
+    const waiting = yield* Effect.forkChild(registry.with(b, Effect.succeed))
+    yield* Effect.yieldNow
+    expect(files.opened).toEqual(["a"])
+    yield* Deferred.succeed(release, undefined)
+    expect(yield* Fiber.join(waiting)).toBe("b")
+    yield* Fiber.join(using)
+    expect([...files.held]).toEqual(["b"])
+  })
 
-  it.effect("lets the next open of a file wait until the last close has ended", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.closeMillis = 100
-      const registry = yield* registryOf(files, 2)
-      yield* registry.with(a, Effect.succeed)
-      const closing = yield* Effect.forkChild(registry.retire(a))
-      yield* TestClock.adjust(50)
-      const again = yield* Effect.forkChild(registry.with(a, Effect.succeed))
-      yield* TestClock.adjust(49)
-      expect(files.opened).toEqual(["a"])
-      yield* TestClock.adjust(1)
-      expect(yield* Fiber.join(again)).toBe("a")
-      yield* Fiber.join(closing)
-      expect(files.opened).toEqual(["a", "a"])
-      expect(files.breaches).toEqual([])
-      files.closeMillis = 0
-    })
-  )
+  it.effect("lets the next open of a file wait until the last close has ended", function* () {
+    const files = new Files()
+    files.closeMillis = 100
+    const registry = yield* registryOf(files, 2)
+    yield* registry.with(a, Effect.succeed)
+    const closing = yield* Effect.forkChild(registry.retire(a))
+    yield* TestClock.adjust(50)
+    const again = yield* Effect.forkChild(registry.with(a, Effect.succeed))
+    yield* TestClock.adjust(49)
+    expect(files.opened).toEqual(["a"])
+    yield* TestClock.adjust(1)
+    expect(yield* Fiber.join(again)).toBe("a")
+    yield* Fiber.join(closing)
+    expect(files.opened).toEqual(["a", "a"])
+    expect(files.breaches).toEqual([])
+    files.closeMillis = 0
+  })
 
-  it.effect("does not remember a failed open, and frees its place", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.failures = 1
-      const registry = yield* registryOf(files, 1)
-      expect(yield* Effect.flip(registry.with(a, Effect.succeed))).toBe("cannot open")
-      expect(registry.openKeys()).toEqual([])
-      expect(yield* registry.with(b, Effect.succeed)).toBe("b")
-      expect(yield* registry.with(a, Effect.succeed)).toBe("a")
-    })
-  )
+  it.effect("does not remember a failed open, and frees its place", function* () {
+    const files = new Files()
+    files.failures = 1
+    const registry = yield* registryOf(files, 1)
+    expect(yield* Effect.flip(registry.with(a, Effect.succeed))).toBe("cannot open")
+    expect(registry.openKeys()).toEqual([])
+    expect(yield* registry.with(b, Effect.succeed)).toBe("b")
+    expect(yield* registry.with(a, Effect.succeed)).toBe("a")
+  })
 
-  it.effect("closes a retired one after its last user is done", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const registry = yield* registryOf(files, 2)
-      const release = yield* Deferred.make<string>()
-      const using = yield* Effect.forkChild(registry.with(a, () => Deferred.await(release)))
-      yield* Effect.yieldNow
-      yield* registry.retire(a)
-      expect([...files.held]).toEqual(["a"])
-      const next = yield* Effect.forkChild(registry.with(a, Effect.succeed))
-      yield* Effect.yieldNow
-      expect(files.opened).toEqual(["a"])
-      yield* Deferred.succeed(release, "used to the end")
-      expect(yield* Fiber.join(using)).toBe("used to the end")
-      expect(yield* Fiber.join(next)).toBe("a")
-      expect(files.opened).toEqual(["a", "a"])
-    })
-  )
+  it.effect("closes a retired one after its last user is done", function* () {
+    const files = new Files()
+    const registry = yield* registryOf(files, 2)
+    const release = yield* Deferred.make<string>()
+    const using = yield* Effect.forkChild(registry.with(a, () => Deferred.await(release)))
+    yield* Effect.yieldNow
+    yield* registry.retire(a)
+    expect([...files.held]).toEqual(["a"])
+    const next = yield* Effect.forkChild(registry.with(a, Effect.succeed))
+    yield* Effect.yieldNow
+    expect(files.opened).toEqual(["a"])
+    yield* Deferred.succeed(release, "used to the end")
+    expect(yield* Fiber.join(using)).toBe("used to the end")
+    expect(yield* Fiber.join(next)).toBe("a")
+    expect(files.opened).toEqual(["a", "a"])
+  })
 
-  it.effect("closes what is idle for long enough, and nothing that is in use", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const registry = yield* registryOf(files, 3)
-      const using = yield* Effect.forkChild(registry.with(a, () => Effect.never))
-      yield* registry.with(b, Effect.succeed)
-      yield* TestClock.adjust(1_000)
-      yield* registry.with(c, Effect.succeed)
-      yield* registry.closeIdle(1_000)
-      expect(tags(registry.openKeys())).toEqual(["a", "c"])
-      yield* Fiber.interrupt(using)
-      yield* registry.closeIdle(1_001)
-      expect(registry.openKeys()).toEqual([])
-    })
-  )
+  it.effect("closes what is idle for long enough, and nothing that is in use", function* () {
+    const files = new Files()
+    const registry = yield* registryOf(files, 3)
+    const using = yield* Effect.forkChild(registry.with(a, () => Effect.never))
+    yield* registry.with(b, Effect.succeed)
+    yield* TestClock.adjust(1_000)
+    yield* registry.with(c, Effect.succeed)
+    yield* registry.closeIdle(1_000)
+    expect(tags(registry.openKeys())).toEqual(["a", "c"])
+    yield* Fiber.interrupt(using)
+    yield* registry.closeIdle(1_001)
+    expect(registry.openKeys()).toEqual([])
+  })
 
-  it.effect("lets housekeeping look at what is open, without opening it or keeping it from idling", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const registry = yield* registryOf(files, 3)
-      expect(yield* registry.whileOpen(a, Effect.succeed)).toBeUndefined()
-      yield* registry.with(a, Effect.succeed)
-      yield* TestClock.adjust(1_000)
-      expect(yield* registry.whileOpen(a, Effect.succeed)).toBe("a")
-      yield* registry.closeIdle(1_000)
-      expect(registry.openKeys()).toEqual([])
-      expect(files.opened).toEqual(["a"])
-    })
-  )
+  it.effect("lets housekeeping look at what is open, without opening it or keeping it from idling", function* () {
+    const files = new Files()
+    const registry = yield* registryOf(files, 3)
+    expect(yield* registry.whileOpen(a, Effect.succeed)).toBeUndefined()
+    yield* registry.with(a, Effect.succeed)
+    yield* TestClock.adjust(1_000)
+    expect(yield* registry.whileOpen(a, Effect.succeed)).toBe("a")
+    yield* registry.closeIdle(1_000)
+    expect(registry.openKeys()).toEqual([])
+    expect(files.opened).toEqual(["a"])
+  })
 
-  it.effect("releases an interrupted user, while it waits and while it uses", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.openMillis = 10
-      const registry = yield* registryOf(files, 1)
-      const opening = yield* Effect.forkChild(registry.with(a, () => Effect.never))
-      const joining = yield* Effect.forkChild(registry.with(a, () => Effect.never))
-      yield* Effect.yieldNow
-      const leaving = yield* Effect.forkChild(Fiber.interruptAll([opening, joining]))
-      yield* TestClock.adjust(10)
-      yield* Fiber.join(leaving)
-      const next = yield* Effect.forkChild(registry.with(b, Effect.succeed))
-      yield* TestClock.adjust(10)
-      expect(yield* Fiber.join(next)).toBe("b")
-      expect([...files.held]).toEqual(["b"])
-    })
-  )
+  it.effect("releases an interrupted user, while it waits and while it uses", function* () {
+    const files = new Files()
+    files.openMillis = 10
+    const registry = yield* registryOf(files, 1)
+    const opening = yield* Effect.forkChild(registry.with(a, () => Effect.never))
+    const joining = yield* Effect.forkChild(registry.with(a, () => Effect.never))
+    yield* Effect.yieldNow
+    const leaving = yield* Effect.forkChild(Fiber.interruptAll([opening, joining]))
+    yield* TestClock.adjust(10)
+    yield* Fiber.join(leaving)
+    const next = yield* Effect.forkChild(registry.with(b, Effect.succeed))
+    yield* TestClock.adjust(10)
+    expect(yield* Fiber.join(next)).toBe("b")
+    expect([...files.held]).toEqual(["b"])
+  })
 })
 
 describe("the end of the registry", () => {
-  it.effect("closes everything, and waits for what is in use or already closing", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      files.closeMillis = 100
-      const scope = yield* Scope.make()
-      const registry = yield* Scope.provide(registryOf(files, 4), scope)
-      const release = yield* Deferred.make<void>()
-      yield* registry.with(a, Effect.succeed)
-      yield* registry.with(b, Effect.succeed)
-      yield* Effect.forkChild(registry.retire(b))
-      const using = yield* Effect.forkChild(registry.with(c, () => Deferred.await(release)))
-      yield* Effect.yieldNow
-      const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
-      yield* TestClock.adjust(250)
-      yield* Deferred.succeed(release, undefined)
-      yield* TestClock.adjust(250)
-      yield* Fiber.join(ending)
-      yield* Fiber.join(using)
-      expect([...files.held]).toEqual([])
-    })
-  )
+  it.effect("closes everything, and waits for what is in use or already closing", function* () {
+    const files = new Files()
+    files.closeMillis = 100
+    const scope = yield* Scope.make()
+    const registry = yield* Scope.provide(registryOf(files, 4), scope)
+    const release = yield* Deferred.make<void>()
+    yield* registry.with(a, Effect.succeed)
+    yield* registry.with(b, Effect.succeed)
+    yield* Effect.forkChild(registry.retire(b))
+    const using = yield* Effect.forkChild(registry.with(c, () => Deferred.await(release)))
+    yield* Effect.yieldNow
+    const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust(250)
+    yield* Deferred.succeed(release, undefined)
+    yield* TestClock.adjust(250)
+    yield* Fiber.join(ending)
+    yield* Fiber.join(using)
+    expect([...files.held]).toEqual([])
+  })
 
-  it.effect("does not wait longer than its budget, and closes what is idle by then", () =>
-    Effect.gen(function* () {
-      const files = new Files()
-      const scope = yield* Scope.make()
-      const registry = yield* Scope.provide(registryOf(files, 4), scope)
-      const using = yield* Effect.forkChild(registry.with(a, () => Effect.never))
-      yield* Effect.yieldNow
-      yield* registry.with(b, Effect.succeed)
-      const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
-      yield* TestClock.adjust(4_999)
-      expect(ending.pollUnsafe()).toBeUndefined()
-      yield* TestClock.adjust(1)
-      yield* Fiber.join(ending)
-      expect([...files.held]).toEqual(["a"])
-      yield* Fiber.interrupt(using)
-    })
-  )
+  it.effect("does not wait longer than its budget, and closes what is idle by then", function* () {
+    const files = new Files()
+    const scope = yield* Scope.make()
+    const registry = yield* Scope.provide(registryOf(files, 4), scope)
+    const using = yield* Effect.forkChild(registry.with(a, () => Effect.never))
+    yield* Effect.yieldNow
+    yield* registry.with(b, Effect.succeed)
+    const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    yield* TestClock.adjust(4_999)
+    expect(ending.pollUnsafe()).toBeUndefined()
+    yield* TestClock.adjust(1)
+    yield* Fiber.join(ending)
+    expect([...files.held]).toEqual(["a"])
+    yield* Fiber.interrupt(using)
+  })
 })
 
 type Move =

@@ -1,5 +1,5 @@
 /** From a valid request to records: which expiry counts, which key identifies, which id is taken. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { CreateMemories, DirectMemory } from "@muniment/domain/Memory"
@@ -7,6 +7,7 @@ import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { MemoryIds } from "@muniment/server/memories/MemoryIds"
 import { prepareMemories } from "@muniment/server/memories/MemoryPreparation"
 import { namespaceKey } from "../../support/EngineFixtures.ts"
+import { it } from "../../support/it.ts"
 
 const now = 1_700_000_000_000
 const hour = 3_600_000
@@ -56,84 +57,67 @@ describe("the expiry of a memory", () => {
   for (const [ttl, expiresAt, requestTtl, requestExpiresAt, expected] of cases) {
     const own = `ttl ${ttl ?? "-"}, expiresAt ${expiresAt ?? "-"}`
     const given = `ttl ${requestTtl ?? "-"}, expiresAt ${requestExpiresAt ?? "-"}`
-    it.effect(`with ${own} in a request with ${given} is ${expected ?? "none"}`, () =>
-      Effect.gen(function* () {
-        const { record, setsExpiry } = yield* prepare(
-          { ...(ttl !== undefined && { ttl }), ...(expiresAt !== undefined && { expiresAt }) },
-          {
-            ...(requestTtl !== undefined && { ttl: requestTtl }),
-            ...(requestExpiresAt !== undefined && { expiresAt: requestExpiresAt })
-          }
-        )
-        expect(record.expiresAt).toBe(expected)
-        expect(setsExpiry).toBe(expected !== undefined)
-      })
-    )
+    it.effect(`with ${own} in a request with ${given} is ${expected ?? "none"}`, function* () {
+      const { record, setsExpiry } = yield* prepare(
+        { ...(ttl !== undefined && { ttl }), ...(expiresAt !== undefined && { expiresAt }) },
+        {
+          ...(requestTtl !== undefined && { ttl: requestTtl }),
+          ...(requestExpiresAt !== undefined && { expiresAt: requestExpiresAt })
+        }
+      )
+      expect(record.expiresAt).toBe(expected)
+      expect(setsExpiry).toBe(expected !== undefined)
+    })
   }
 })
 
 describe("the id of a memory", () => {
-  it.effect("is taken from the request only for kinds without uniqueOn", () =>
-    Effect.gen(function* () {
-      const replaced = yield* prepare({ id: "mem_given" })
-      expect([replaced.record.id, replaced.isReplacement]).toEqual(["mem_given", true])
-      const unique = yield* prepare({ id: "mem_given" }, {}, schema({ uniqueOn: ["text"] }))
-      expect(unique.isReplacement).toBe(false)
-      expect(unique.record.id).not.toBe("mem_given")
-    })
-  )
+  it.effect("is taken from the request only for kinds without uniqueOn", function* () {
+    const replaced = yield* prepare({ id: "mem_given" })
+    expect([replaced.record.id, replaced.isReplacement]).toEqual(["mem_given", true])
+    const unique = yield* prepare({ id: "mem_given" }, {}, schema({ uniqueOn: ["text"] }))
+    expect(unique.isReplacement).toBe(false)
+    expect(unique.record.id).not.toBe("mem_given")
+  })
 })
 
 describe("the unique key", () => {
   const keyOf = (data: DirectMemory["data"], request: Partial<CreateMemories> = {}, uniqueOn = ["email", "kind"]) =>
     Effect.map(prepare({ data }, request, schema({ uniqueOn })), ({ record }) => record.uniqueKey)
 
-  it.effect("is equal for equal values, whatever else differs, and however they are written", () =>
-    Effect.gen(function* () {
-      const one = yield* keyOf({ email: { user: "a", host: "b" }, city: "Rome" }, { threadId: "t" })
-      expect(yield* keyOf({ city: "Paris", email: { host: "b", user: "a" } })).toBe(one)
-      expect(yield* keyOf({ email: { user: "a", host: "c" } })).not.toBe(one)
-    })
-  )
+  it.effect("is equal for equal values, whatever else differs, and however they are written", function* () {
+    const one = yield* keyOf({ email: { user: "a", host: "b" }, city: "Rome" }, { threadId: "t" })
+    expect(yield* keyOf({ city: "Paris", email: { host: "b", user: "a" } })).toBe(one)
+    expect(yield* keyOf({ email: { user: "a", host: "c" } })).not.toBe(one)
+  })
 
-  it.effect("keeps subjects apart, and a subject from none", () =>
-    Effect.gen(function* () {
-      const keys = new Set<string | undefined>()
-      for (const request of [{}, { subjectId: "s" }, { subjectId: "t" }])
-        keys.add(yield* keyOf({ email: "a" }, request))
-      expect(keys.size).toBe(3)
-    })
-  )
+  it.effect("keeps subjects apart, and a subject from none", function* () {
+    const keys = new Set<string | undefined>()
+    for (const request of [{}, { subjectId: "s" }, { subjectId: "t" }]) keys.add(yield* keyOf({ email: "a" }, request))
+    expect(keys.size).toBe(3)
+  })
 
-  it.effect("tells a value from another type, and null from the text null", () =>
-    Effect.gen(function* () {
-      const keys = new Set<string | undefined>()
-      for (const email of [1, "1", null, "null", [1], { 0: 1 }, true]) keys.add(yield* keyOf({ email }))
-      expect(keys.size).toBe(7)
-    })
-  )
+  it.effect("tells a value from another type, and null from the text null", function* () {
+    const keys = new Set<string | undefined>()
+    for (const email of [1, "1", null, "null", [1], { 0: 1 }, true]) keys.add(yield* keyOf({ email }))
+    expect(keys.size).toBe(7)
+  })
 
-  it.effect("of uniqueOn kind alone is one for all", () =>
-    Effect.gen(function* () {
-      expect(yield* keyOf({ text: "a" }, {}, ["kind"])).toBe(yield* keyOf({ text: "b" }, {}, ["kind"]))
-    })
-  )
+  it.effect("of uniqueOn kind alone is one for all", function* () {
+    expect(yield* keyOf({ text: "a" }, {}, ["kind"])).toBe(yield* keyOf({ text: "b" }, {}, ["kind"]))
+  })
 
-  it.effect("is none for kinds without uniqueOn", () =>
-    Effect.gen(function* () {
-      expect(yield* keyOf({ text: "a" }, {}, [])).toBeUndefined()
-    })
-  )
+  it.effect("is none for kinds without uniqueOn", function* () {
+    expect(yield* keyOf({ text: "a" }, {}, [])).toBeUndefined()
+  })
 })
 
 describe("the event time", () => {
-  it.effect("is the property that says when, in UTC, if it holds a time", () =>
-    Effect.gen(function* () {
-      const timeOf = (at: unknown) =>
-        Effect.map(prepare({ data: { at } as DirectMemory["data"] }), ({ record }) => record.when)
-      expect(yield* timeOf("2026-11-21")).toBe("2026-11-21T00:00:00.000Z")
-      expect(yield* timeOf("2026-11-21T12:00:00+02:00")).toBe("2026-11-21T10:00:00.000Z")
-      for (const none of ["soon", 5, null]) expect(yield* timeOf(none)).toBeUndefined()
-    })
-  )
+  it.effect("is the property that says when, in UTC, if it holds a time", function* () {
+    const timeOf = (at: unknown) =>
+      Effect.map(prepare({ data: { at } as DirectMemory["data"] }), ({ record }) => record.when)
+    expect(yield* timeOf("2026-11-21")).toBe("2026-11-21T00:00:00.000Z")
+    expect(yield* timeOf("2026-11-21T12:00:00+02:00")).toBe("2026-11-21T10:00:00.000Z")
+    for (const none of ["soon", 5, null]) expect(yield* timeOf(none)).toBeUndefined()
+  })
 })

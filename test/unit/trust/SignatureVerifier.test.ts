@@ -1,9 +1,10 @@
 /** The verifier: remembers what is valid, for that text alone, and lets the event loop breathe. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { ContractWallets } from "@muniment/trust/ContractWallets"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { evmWallet, otherEvmWallet, solWallet } from "../../support/TrustVectors.ts"
+import { it } from "../../support/it.ts"
 
 const { wallet } = evmWallet
 
@@ -26,19 +27,17 @@ describe("SignatureVerifier", () => {
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 
-  it.effect("asks a contract anew each time", () =>
-    Effect.gen(function* () {
-      const answers = [true, false]
-      const contracts = Layer.succeed(ContractWallets, {
-        isSignedBy: () => Effect.sync(() => answers.shift() === true)
-      })
-      yield* Effect.gen(function* () {
-        const { verify } = yield* SignatureVerifier
-        expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(true)
-        expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(false)
-      }).pipe(Effect.provide(SignatureVerifier.layer.pipe(Layer.provide(contracts))))
+  it.effect("asks a contract anew each time", function* () {
+    const answers = [true, false]
+    const contracts = Layer.succeed(ContractWallets, {
+      isSignedBy: () => Effect.sync(() => answers.shift() === true)
     })
-  )
+    yield* Effect.gen(function* () {
+      const { verify } = yield* SignatureVerifier
+      expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(true)
+      expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(false)
+    }).pipe(Effect.provide(SignatureVerifier.layer.pipe(Layer.provide(contracts))))
+  })
 
   it.live("lets the event loop turn between verifications, however many wait", () =>
     Effect.gen(function* () {

@@ -63,12 +63,11 @@ describe("WalletRequest", () => {
   it.effect("counts for 120 seconds before and after its time, both ends included, and again inside", () =>
     Effect.gen(function* () {
       const headers = yield* signedBy()
-      const codeAt = (offsetMillis: number) =>
-        Effect.gen(function* () {
-          yield* TestClock.setTime(vectorTimeMillis + offsetMillis)
-          const outcome = yield* verifyWalletRequest({ ...request, headers })
-          return outcome._tag === "Refused" ? outcome.code : outcome.wallet.address
-        })
+      const codeAt = Effect.fnUntraced(function* (offsetMillis: number) {
+        yield* TestClock.setTime(vectorTimeMillis + offsetMillis)
+        const outcome = yield* verifyWalletRequest({ ...request, headers })
+        return outcome._tag === "Refused" ? outcome.code : outcome.wallet.address
+      })
       const { address } = evmWallet.wallet
       expect(yield* codeAt(-Limits.signatureWindowMillis - 1)).toBe("timestamp_out_of_range")
       expect(yield* codeAt(-Limits.signatureWindowMillis)).toBe(address)

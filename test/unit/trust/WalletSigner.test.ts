@@ -1,27 +1,26 @@
 /** Wallet keys as people have them on disk. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { base58 } from "@scure/base"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { InvalidWalletKey, walletSignerOf } from "@muniment/trust/WalletSigner"
 import { verifyWalletSignature } from "@muniment/trust/WalletSignature"
 import { evmWallet, solWallet } from "../../support/TrustVectors.ts"
+import { it } from "../../support/it.ts"
 
 const seed = new Uint8Array(32).fill(0x3e)
 const pair = Uint8Array.from([...seed, ...ed25519PublicKey(seed)])
 
 describe("WalletSigner", () => {
-  it.effect("reads hex for EVM, base58 and byte lists for Solana, and signs what verifies", () =>
-    Effect.gen(function* () {
-      const hex = "1c".repeat(32)
-      for (const text of [hex, `0x${hex}\n`, base58.encode(pair), JSON.stringify([...pair])]) {
-        const signer = walletSignerOf(text)
-        expect([evmWallet.wallet, solWallet.wallet]).toContainEqual(signer.wallet)
-        const signature = yield* Effect.promise(() => signer.sign("text"))
-        expect(yield* verifyWalletSignature({ wallet: signer.wallet, message: "text", signature })).toBe(true)
-      }
-    })
-  )
+  it.effect("reads hex for EVM, base58 and byte lists for Solana, and signs what verifies", function* () {
+    const hex = "1c".repeat(32)
+    for (const text of [hex, `0x${hex}\n`, base58.encode(pair), JSON.stringify([...pair])]) {
+      const signer = walletSignerOf(text)
+      expect([evmWallet.wallet, solWallet.wallet]).toContainEqual(signer.wallet)
+      const signature = yield* Effect.promise(() => signer.sign("text"))
+      expect(yield* verifyWalletSignature({ wallet: signer.wallet, message: "text", signature })).toBe(true)
+    }
+  })
 
   it("refuses what is no key, an address among it, without repeating it", () => {
     const wrongHalf = Uint8Array.from([...seed, ...new Uint8Array(32).fill(1)])

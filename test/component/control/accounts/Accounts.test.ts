@@ -1,10 +1,11 @@
 /** Accounts: unique names, stable over restarts, created once however many ask. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 describe("Accounts", () => {
   it.effect("creates on the free plan with an id of its own, unless told otherwise", () =>
@@ -44,15 +45,13 @@ describe("Accounts", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("keeps accounts over a restart", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const made = yield* Accounts.use((accounts) => accounts.create("alice")).pipe(
-        Effect.provide(controlLayerOf(directory))
-      )
-      expect(
-        yield* Accounts.use((accounts) => accounts.byId(made.id)).pipe(Effect.provide(controlLayerOf(directory)))
-      ).toEqual(made)
-    })
-  )
+  it.effect("keeps accounts over a restart", function* () {
+    const directory = temporaryDirectory()
+    const made = yield* Accounts.use((accounts) => accounts.create("alice")).pipe(
+      Effect.provide(controlLayerOf(directory))
+    )
+    expect(
+      yield* Accounts.use((accounts) => accounts.byId(made.id)).pipe(Effect.provide(controlLayerOf(directory)))
+    ).toEqual(made)
+  })
 })

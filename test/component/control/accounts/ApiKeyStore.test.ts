@@ -1,5 +1,5 @@
 /** Keys: shown once, stored as digests, revoked at once, last use written in the background. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { readdirSync, readFileSync } from "node:fs"
@@ -15,6 +15,7 @@ import { migrate } from "@muniment/sqlite/Migrate"
 import { hashApiKey } from "@muniment/trust/ApiKeys"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const alice = Accounts.use((accounts) => accounts.ensure("alice", "free"))
 const brought = "a-secret-that-the-operator-chose"
@@ -136,17 +137,15 @@ describe("creating keys", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("never writes the secret to the disk", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const { secret } = yield* Effect.gen(function* () {
-        return yield* (yield* ApiKeyStore).create(yield* alice, "laptop")
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-      const files = readdirSync(directory)
-      expect(files).toContain("control.db")
-      for (const file of files) expect(readFileSync(join(directory, file)).includes(secret.slice(4))).toBe(false)
-    })
-  )
+  it.effect("never writes the secret to the disk", function* () {
+    const directory = temporaryDirectory()
+    const { secret } = yield* Effect.gen(function* () {
+      return yield* (yield* ApiKeyStore).create(yield* alice, "laptop")
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+    const files = readdirSync(directory)
+    expect(files).toContain("control.db")
+    for (const file of files) expect(readFileSync(join(directory, file)).includes(secret.slice(4))).toBe(false)
+  })
 
   it.effect("takes a brought secret, gives the same key again, and refuses it to another account", () =>
     Effect.gen(function* () {
@@ -180,32 +179,30 @@ describe("creating keys", () => {
 })
 
 describe("revoking keys", () => {
-  it.effect("acts on the next call, for ever, and only on that key", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const [gone, kept] = yield* Effect.gen(function* () {
-        const keys = yield* ApiKeyStore
-        const account = yield* alice
-        const gone = yield* keys.create(account, "gone", brought)
-        const kept = yield* keys.create(account, "kept")
-        yield* TestClock.setTime(5_000)
-        expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ id: gone.record.id, revokedAt: 5_000 })
-        yield* TestClock.setTime(9_000)
-        expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ revokedAt: 5_000 })
-        expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
-        expect(yield* Effect.flip(keys.create(account, "again", brought))).toMatchObject({ code: "id_conflict" })
-        return [gone, kept] as const
-      }).pipe(Effect.provide(controlLayerOf(directory)))
+  it.effect("acts on the next call, for ever, and only on that key", function* () {
+    const directory = temporaryDirectory()
+    const [gone, kept] = yield* Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const account = yield* alice
+      const gone = yield* keys.create(account, "gone", brought)
+      const kept = yield* keys.create(account, "kept")
+      yield* TestClock.setTime(5_000)
+      expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ id: gone.record.id, revokedAt: 5_000 })
+      yield* TestClock.setTime(9_000)
+      expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ revokedAt: 5_000 })
+      expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
+      expect(yield* Effect.flip(keys.create(account, "again", brought))).toMatchObject({ code: "id_conflict" })
+      return [gone, kept] as const
+    }).pipe(Effect.provide(controlLayerOf(directory)))
 
-      yield* Effect.gen(function* () {
-        const keys = yield* ApiKeyStore
-        expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
-        expect(yield* keys.authenticate(kept.secret)).toMatchObject({ keyId: kept.record.id })
-        expect((yield* keys.list()).map(({ label }) => label)).toEqual(["gone", "kept"])
-        expect(yield* keys.list("nobody")).toEqual([])
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-    })
-  )
+    yield* Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
+      expect(yield* keys.authenticate(kept.secret)).toMatchObject({ keyId: kept.record.id })
+      expect((yield* keys.list()).map(({ label }) => label)).toEqual(["gone", "kept"])
+      expect(yield* keys.list("nobody")).toEqual([])
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+  })
 
   it.effect("answers 404 for a key that does not exist", () =>
     Effect.gen(function* () {
@@ -250,16 +247,14 @@ describe("last use", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("is written when the process ends", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        const keys = yield* ApiKeyStore
-        const { secret } = yield* keys.create(yield* alice, "laptop")
-        yield* TestClock.setTime(10_000)
-        yield* keys.authenticate(secret)
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-      expect(yield* stored.pipe(Effect.provide(controlLayerOf(directory)))).toBe(10_000)
-    })
-  )
+  it.effect("is written when the process ends", function* () {
+    const directory = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const { secret } = yield* keys.create(yield* alice, "laptop")
+      yield* TestClock.setTime(10_000)
+      yield* keys.authenticate(secret)
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+    expect(yield* stored.pipe(Effect.provide(controlLayerOf(directory)))).toBe(10_000)
+  })
 })

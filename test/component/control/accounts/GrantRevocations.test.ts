@@ -1,5 +1,5 @@
 /** Revoked grants: refused at once and after restarts, forgotten when the grant is dead anyway. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -7,6 +7,7 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { GrantRevocations, revocationsPerAccountMax } from "@muniment/control/accounts/GrantRevocations"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const nowSeconds = 1_800_000_000
 const atTime = (seconds: number) => TestClock.setTime(seconds * 1_000)
@@ -19,32 +20,30 @@ const rowCount = ControlDatabase.use(({ read, sql }) =>
 )
 
 describe("GrantRevocations", () => {
-  it.effect("refuses a revoked grant from then on, also after a restart, until the grant expires", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const isRevoked = GrantRevocations.use((revocations) =>
-        Effect.sync(() => ["a", "b", "c"].map(revocations.isRevoked))
-      )
-      yield* Effect.gen(function* () {
-        yield* account
-        const { revoke } = yield* GrantRevocations
-        yield* revoke("a", "acc_1", nowSeconds + 1)
-        yield* revoke("b", "acc_1", nowSeconds + 10)
-        yield* revoke("b", "acc_1", nowSeconds + 10)
-        expect(yield* isRevoked).toEqual([true, true, false])
-        expect(yield* rowCount).toBe(2)
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-      yield* isRevoked.pipe(
-        Effect.map((known) => expect(known).toEqual([true, true, false])),
-        Effect.provide(controlLayerOf(directory))
-      )
-      yield* atTime(nowSeconds + 1)
-      yield* isRevoked.pipe(
-        Effect.map((known) => expect(known).toEqual([false, true, false])),
-        Effect.provide(controlLayerOf(directory))
-      )
-    })
-  )
+  it.effect("refuses a revoked grant from then on, also after a restart, until the grant expires", function* () {
+    const directory = temporaryDirectory()
+    const isRevoked = GrantRevocations.use((revocations) =>
+      Effect.sync(() => ["a", "b", "c"].map(revocations.isRevoked))
+    )
+    yield* Effect.gen(function* () {
+      yield* account
+      const { revoke } = yield* GrantRevocations
+      yield* revoke("a", "acc_1", nowSeconds + 1)
+      yield* revoke("b", "acc_1", nowSeconds + 10)
+      yield* revoke("b", "acc_1", nowSeconds + 10)
+      expect(yield* isRevoked).toEqual([true, true, false])
+      expect(yield* rowCount).toBe(2)
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+    yield* isRevoked.pipe(
+      Effect.map((known) => expect(known).toEqual([true, true, false])),
+      Effect.provide(controlLayerOf(directory))
+    )
+    yield* atTime(nowSeconds + 1)
+    yield* isRevoked.pipe(
+      Effect.map((known) => expect(known).toEqual([false, true, false])),
+      Effect.provide(controlLayerOf(directory))
+    )
+  })
 
   it.effect("sweeps those of expired grants, in their very second, and no others", () =>
     Effect.gen(function* () {

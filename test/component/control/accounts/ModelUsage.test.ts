@@ -1,11 +1,12 @@
 /** What language models used, by account and UTC day: reserved before a call, settled after it. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { ModelSpend } from "@muniment/domain/ModelSpend"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const usageOf = (directory: string) =>
   ModelUsage.layer.pipe(Layer.provide(ControlDatabase.layer(directory)), Layer.fresh)
@@ -47,27 +48,25 @@ describe("ModelUsage", () => {
     }).pipe(Effect.provide(usageOf(temporaryDirectory())))
   )
 
-  it.effect("keeps a share of all accounts together within a bound of its own, over restarts", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* TestClock.setTime(noon)
-      const share = { name: "consolidation", tokensPerDay: 100 }
-      yield* Effect.gen(function* () {
-        const usage = yield* ModelUsage
-        const hold = yield* usage.reserve("a", amount(60, 40), { share })
-        expect(yield* usage.reserve("b", amount(1), { share })).toBeUndefined()
-        expect(yield* usage.reserve("b", amount(1), {})).toBeDefined()
-        yield* usage.settle(hold!, amount(20, 10))
-      }).pipe(Effect.provide(usageOf(directory)))
-      yield* Effect.gen(function* () {
-        const usage = yield* ModelUsage
-        expect(yield* usage.reserve("b", amount(71), { share })).toBeUndefined()
-        expect(yield* usage.reserve("b", amount(70), { share })).toBeDefined()
-        yield* TestClock.setTime(noon + dayMillis)
-        expect(yield* usage.reserve("b", amount(100), { share })).toBeDefined()
-      }).pipe(Effect.provide(usageOf(directory)))
-    })
-  )
+  it.effect("keeps a share of all accounts together within a bound of its own, over restarts", function* () {
+    const directory = temporaryDirectory()
+    yield* TestClock.setTime(noon)
+    const share = { name: "consolidation", tokensPerDay: 100 }
+    yield* Effect.gen(function* () {
+      const usage = yield* ModelUsage
+      const hold = yield* usage.reserve("a", amount(60, 40), { share })
+      expect(yield* usage.reserve("b", amount(1), { share })).toBeUndefined()
+      expect(yield* usage.reserve("b", amount(1), {})).toBeDefined()
+      yield* usage.settle(hold!, amount(20, 10))
+    }).pipe(Effect.provide(usageOf(directory)))
+    yield* Effect.gen(function* () {
+      const usage = yield* ModelUsage
+      expect(yield* usage.reserve("b", amount(71), { share })).toBeUndefined()
+      expect(yield* usage.reserve("b", amount(70), { share })).toBeDefined()
+      yield* TestClock.setTime(noon + dayMillis)
+      expect(yield* usage.reserve("b", amount(100), { share })).toBeDefined()
+    }).pipe(Effect.provide(usageOf(directory)))
+  })
 
   it.effect("opens a new budget at midnight UTC, and settles on the day of the estimate", () =>
     Effect.gen(function* () {
@@ -84,18 +83,16 @@ describe("ModelUsage", () => {
     }).pipe(Effect.provide(usageOf(temporaryDirectory())))
   )
 
-  it.effect("keeps what was counted over a restart, also of calls that were never settled", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* TestClock.setTime(noon)
-      yield* ModelUsage.use((usage) => usage.reserve("a", amount(80), {})).pipe(Effect.provide(usageOf(directory)))
-      yield* Effect.gen(function* () {
-        const usage = yield* ModelUsage
-        expect(yield* usage.reserve("a", amount(21), { tokensPerDay: 100 })).toBeUndefined()
-        expect(yield* usage.reserve("a", amount(20), { tokensPerDay: 100 })).toBeDefined()
-      }).pipe(Effect.provide(usageOf(directory)))
-    })
-  )
+  it.effect("keeps what was counted over a restart, also of calls that were never settled", function* () {
+    const directory = temporaryDirectory()
+    yield* TestClock.setTime(noon)
+    yield* ModelUsage.use((usage) => usage.reserve("a", amount(80), {})).pipe(Effect.provide(usageOf(directory)))
+    yield* Effect.gen(function* () {
+      const usage = yield* ModelUsage
+      expect(yield* usage.reserve("a", amount(21), { tokensPerDay: 100 })).toBeUndefined()
+      expect(yield* usage.reserve("a", amount(20), { tokensPerDay: 100 })).toBeDefined()
+    }).pipe(Effect.provide(usageOf(directory)))
+  })
 
   it.effect("never lets calls at once pass the bound together", () =>
     Effect.gen(function* () {

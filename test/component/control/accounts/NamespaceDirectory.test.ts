@@ -1,5 +1,5 @@
 /** The directory: one tag per namespace for ever, created once, aliases followed, collisions stepped over. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
@@ -9,6 +9,7 @@ import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/Nam
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const alice = Effect.map(
   Accounts.use((accounts) => accounts.ensure("alice", "free")),
@@ -93,60 +94,56 @@ describe("NamespaceDirectory", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("is the same after a restart, aliases included", () =>
-    Effect.gen(function* () {
-      const path = temporaryDirectory()
-      const before = yield* Effect.gen(function* () {
-        const directory = yield* NamespaceDirectory
-        const account = yield* alice
-        for (const agentId of ["b", "a"]) yield* directory.ensure(account, agentId)
-        yield* directory.addAlias(foreignTag, directory.find(account, "a")!.tag)
-        return directory.all()
-      }).pipe(Effect.provide(controlLayerOf(path)))
-      yield* Effect.gen(function* () {
-        const directory = yield* NamespaceDirectory
-        expect(directory.all()).toEqual(before)
-        expect(directory.byTag(foreignTag)).toEqual(before[1])
-      }).pipe(Effect.provide(controlLayerOf(path)))
-    })
-  )
+  it.effect("is the same after a restart, aliases included", function* () {
+    const path = temporaryDirectory()
+    const before = yield* Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      const account = yield* alice
+      for (const agentId of ["b", "a"]) yield* directory.ensure(account, agentId)
+      yield* directory.addAlias(foreignTag, directory.find(account, "a")!.tag)
+      return directory.all()
+    }).pipe(Effect.provide(controlLayerOf(path)))
+    yield* Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      expect(directory.all()).toEqual(before)
+      expect(directory.byTag(foreignTag)).toEqual(before[1])
+    }).pipe(Effect.provide(controlLayerOf(path)))
+  })
 
-  it.effect("keeps the tag and the aliases of a retired agent for it alone, also after a restart", () =>
-    Effect.gen(function* () {
-      const path = temporaryDirectory()
-      const { account, tag } = yield* Effect.gen(function* () {
-        const directory = yield* NamespaceDirectory
-        const owner = yield* alice
-        const { tag } = yield* directory.ensure(owner, "agent")
-        yield* directory.ensure(owner, "other")
-        yield* directory.addAlias(foreignTag, tag)
-        yield* directory.retire(tag)
-        yield* directory.retire("0".repeat(12))
-        for (const named of [directory.find(owner, "agent"), directory.byTag(tag), directory.byTag(foreignTag)])
-          expect(named).toBeUndefined()
-        expect(directory.list(owner).map(({ agentId }) => agentId)).toEqual(["other"])
-        return { account: owner, tag }
-      }).pipe(Effect.provide(controlLayerOf(path)))
-      yield* Effect.gen(function* () {
-        const directory = yield* NamespaceDirectory
-        expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other"])
-        expect(directory.byTag(foreignTag)).toBeUndefined()
-        const { tag: other } = directory.find(account, "other")!
-        for (const taken of [foreignTag, tag])
-          expect(yield* Effect.flip(directory.addAlias(taken, other))).toMatchObject({ code: "id_conflict" })
-        yield* TestClock.adjust(1)
-        const back = yield* directory.ensure(account, "agent")
-        expect(back.tag).toBe(tag)
-        expect([directory.byTag(tag), directory.byTag(foreignTag)]).toEqual([back, back])
-        yield* directory.addAlias(foreignTag, tag)
-      }).pipe(Effect.provide(controlLayerOf(path)))
-      yield* Effect.gen(function* () {
-        const directory = yield* NamespaceDirectory
-        expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other", "agent"])
-        expect(directory.byTag(foreignTag)?.tag).toBe(tag)
-      }).pipe(Effect.provide(controlLayerOf(path)))
-    })
-  )
+  it.effect("keeps the tag and the aliases of a retired agent for it alone, also after a restart", function* () {
+    const path = temporaryDirectory()
+    const { account, tag } = yield* Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      const owner = yield* alice
+      const { tag } = yield* directory.ensure(owner, "agent")
+      yield* directory.ensure(owner, "other")
+      yield* directory.addAlias(foreignTag, tag)
+      yield* directory.retire(tag)
+      yield* directory.retire("0".repeat(12))
+      for (const named of [directory.find(owner, "agent"), directory.byTag(tag), directory.byTag(foreignTag)])
+        expect(named).toBeUndefined()
+      expect(directory.list(owner).map(({ agentId }) => agentId)).toEqual(["other"])
+      return { account: owner, tag }
+    }).pipe(Effect.provide(controlLayerOf(path)))
+    yield* Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other"])
+      expect(directory.byTag(foreignTag)).toBeUndefined()
+      const { tag: other } = directory.find(account, "other")!
+      for (const taken of [foreignTag, tag])
+        expect(yield* Effect.flip(directory.addAlias(taken, other))).toMatchObject({ code: "id_conflict" })
+      yield* TestClock.adjust(1)
+      const back = yield* directory.ensure(account, "agent")
+      expect(back.tag).toBe(tag)
+      expect([directory.byTag(tag), directory.byTag(foreignTag)]).toEqual([back, back])
+      yield* directory.addAlias(foreignTag, tag)
+    }).pipe(Effect.provide(controlLayerOf(path)))
+    yield* Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other", "agent"])
+      expect(directory.byTag(foreignTag)?.tag).toBe(tag)
+    }).pipe(Effect.provide(controlLayerOf(path)))
+  })
 
   it.effect("gives a retired agent's place to another, and its tag to none whose digits are the same", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** Registered schemas: unique in their account, listed by name, cleared and removed. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { cpSync, readdirSync, readFileSync } from "node:fs"
@@ -10,6 +10,7 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const contact = { name: "contact", description: "A person", uniqueOn: ["email"], schema: '{"type":"object"}' }
 const accountOf = (name: string) =>
@@ -117,50 +118,46 @@ describe("SchemaRegistry", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("keeps schemas over a restart", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const register = Effect.gen(function* () {
-        const account = yield* accountOf("alice")
-        return [account, yield* (yield* SchemaRegistry).register(account, contact)] as const
-      })
-      const [account, registered] = yield* register.pipe(Effect.provide(controlLayerOf(directory)))
-      const after = SchemaRegistry.use((registry) => registry.list(account))
-      expect(yield* after.pipe(Effect.provide(controlLayerOf(directory)))).toEqual([registered])
+  it.effect("keeps schemas over a restart", function* () {
+    const directory = temporaryDirectory()
+    const register = Effect.gen(function* () {
+      const account = yield* accountOf("alice")
+      return [account, yield* (yield* SchemaRegistry).register(account, contact)] as const
     })
-  )
+    const [account, registered] = yield* register.pipe(Effect.provide(controlLayerOf(directory)))
+    const after = SchemaRegistry.use((registry) => registry.list(account))
+    expect(yield* after.pipe(Effect.provide(controlLayerOf(directory)))).toEqual([registered])
+  })
 
   it.effect(
     "leaves no deleted or replaced text in the files once the database has settled, also not one of an earlier process",
-    () =>
-      Effect.gen(function* () {
-        const [directory, killed] = [temporaryDirectory(), temporaryDirectory()]
-        const textOf = (word: string) => `{"type":"object","title":"${word}"}`
-        const filesWith = (word: string) =>
-          readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(word))
-        yield* Effect.gen(function* () {
-          const registry = yield* SchemaRegistry
-          const account = yield* accountOf("alice")
-          yield* registry.register(account, { ...contact, schema: textOf("zanzibar") })
-          yield* registry.update(account, "contact", { schema: textOf("maputo") })
-          expect(filesWith("zanzibar")).not.toEqual([])
-          yield* (yield* ControlDatabase).settle
-          expect([filesWith("zanzibar"), filesWith("maputo")]).toEqual([[], ["control.db"]])
-          yield* registry.remove(account, "contact")
-          yield* (yield* ControlDatabase).settle
-          expect(filesWith("maputo")).toEqual([])
-          yield* registry.register(account, { ...contact, schema: textOf("luanda") })
-          yield* registry.remove(account, "contact")
-          cpSync(directory, killed, { recursive: true })
-        }).pipe(Effect.provide(controlLayerOf(directory)))
+    function* () {
+      const [directory, killed] = [temporaryDirectory(), temporaryDirectory()]
+      const textOf = (word: string) => `{"type":"object","title":"${word}"}`
+      const filesWith = (word: string) =>
+        readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(word))
+      yield* Effect.gen(function* () {
+        const registry = yield* SchemaRegistry
+        const account = yield* accountOf("alice")
+        yield* registry.register(account, { ...contact, schema: textOf("zanzibar") })
+        yield* registry.update(account, "contact", { schema: textOf("maputo") })
+        expect(filesWith("zanzibar")).not.toEqual([])
+        yield* (yield* ControlDatabase).settle
+        expect([filesWith("zanzibar"), filesWith("maputo")]).toEqual([[], ["control.db"]])
+        yield* registry.remove(account, "contact")
+        yield* (yield* ControlDatabase).settle
+        expect(filesWith("maputo")).toEqual([])
+        yield* registry.register(account, { ...contact, schema: textOf("luanda") })
+        yield* registry.remove(account, "contact")
+        cpSync(directory, killed, { recursive: true })
+      }).pipe(Effect.provide(controlLayerOf(directory)))
 
-        const filesThere = () =>
-          readdirSync(killed).filter((name) => readFileSync(join(killed, name)).includes("luanda"))
-        expect(filesThere()).not.toEqual([])
-        yield* Effect.gen(function* () {
-          yield* (yield* ControlDatabase).settle
-          expect(filesThere()).toEqual([])
-        }).pipe(Effect.provide(controlLayerOf(killed)))
-      })
+      const filesThere = () => readdirSync(killed).filter((name) => readFileSync(join(killed, name)).includes("luanda"))
+      expect(filesThere()).not.toEqual([])
+      yield* Effect.gen(function* () {
+        yield* (yield* ControlDatabase).settle
+        expect(filesThere()).toEqual([])
+      }).pipe(Effect.provide(controlLayerOf(killed)))
+    }
   )
 })

@@ -1,5 +1,5 @@
 /** Wallets: the first signature makes one account, an operator may link others, nothing moves by itself. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -8,6 +8,7 @@ import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const evm: WalletAddress = { family: "evm", address: `0x${"ab".repeat(20)}` }
 const sol: WalletAddress = { family: "sol", address: "9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin" }
@@ -54,26 +55,24 @@ describe("Wallets", () => {
       }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("opens the account that the operator linked, also after a restart", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const account = yield* Effect.gen(function* () {
-        const wallets = yield* Wallets
-        const account = yield* Accounts.use((accounts) => accounts.create("alice", { plan: "pro" }))
-        yield* wallets.link(evm, account.id)
-        yield* TestClock.adjust("1 second")
-        yield* wallets.link(sol, account.id)
-        yield* wallets.link(evm, account.id)
-        return account
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-      yield* Effect.gen(function* () {
-        const wallets = yield* Wallets
-        expect(yield* wallets.ensureAccount(evm)).toEqual(account)
-        expect(yield* wallets.addressesOf(account.id)).toEqual([evm.address, sol.address])
-        expect(yield* Accounts.use((accounts) => accounts.list)).toHaveLength(1)
-      }).pipe(Effect.provide(controlLayerOf(directory)))
-    })
-  )
+  it.effect("opens the account that the operator linked, also after a restart", function* () {
+    const directory = temporaryDirectory()
+    const account = yield* Effect.gen(function* () {
+      const wallets = yield* Wallets
+      const account = yield* Accounts.use((accounts) => accounts.create("alice", { plan: "pro" }))
+      yield* wallets.link(evm, account.id)
+      yield* TestClock.adjust("1 second")
+      yield* wallets.link(sol, account.id)
+      yield* wallets.link(evm, account.id)
+      return account
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+    yield* Effect.gen(function* () {
+      const wallets = yield* Wallets
+      expect(yield* wallets.ensureAccount(evm)).toEqual(account)
+      expect(yield* wallets.addressesOf(account.id)).toEqual([evm.address, sol.address])
+      expect(yield* Accounts.use((accounts) => accounts.list)).toHaveLength(1)
+    }).pipe(Effect.provide(controlLayerOf(directory)))
+  })
 
   it.effect("refuses to link a wallet that opens another account, or to an account that is not there", () =>
     Effect.gen(function* () {

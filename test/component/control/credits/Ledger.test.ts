@@ -1,9 +1,8 @@
 /** Credits: what is held, charged, given back and granted; what survives a kill and what a full disk stops. */
-import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { StatementSync } from "node:sqlite"
-import { vi } from "vitest"
+import { describe, expect, vi } from "vitest"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { credits } from "@muniment/domain/Money"
@@ -14,6 +13,7 @@ import { checkLedger } from "@muniment/control/LedgerCheck"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const owner: Account = { id: "acc_2", name: "two", plan: "owner", createdAt: 0 }
@@ -83,31 +83,29 @@ describe("Ledger: an actual cost below what is held", () => {
     }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
   )
 
-  it.effect("is charged wholly or not at all when the process is killed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const charged = credits(1)
-      const images = yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        yield* ledger.purses(account)
-        yield* ledger.flush
-        const held = yield* ledger.reserve(read)
-        const underWay = crashImage(directory)
-        yield* ledger.settle(held, { operation: "actual", price: charged })
-        const settled = crashImage(directory)
-        yield* ledger.flush
-        return [underWay, settled, crashImage(directory)]
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-      const found: Array<number> = []
-      for (const image of images) {
-        yield* Effect.gen(function* () {
-          found.push((yield* (yield* Ledger).purses(account)).allowance)
-          yield* proof
-        }).pipe(Effect.provide(moneyLayerOf(image)))
-      }
-      expect(found).toEqual([allowance, allowance, allowance - charged])
-    })
-  )
+  it.effect("is charged wholly or not at all when the process is killed", function* () {
+    const directory = temporaryDirectory()
+    const charged = credits(1)
+    const images = yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* ledger.purses(account)
+      yield* ledger.flush
+      const held = yield* ledger.reserve(read)
+      const underWay = crashImage(directory)
+      yield* ledger.settle(held, { operation: "actual", price: charged })
+      const settled = crashImage(directory)
+      yield* ledger.flush
+      return [underWay, settled, crashImage(directory)]
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+    const found: Array<number> = []
+    for (const image of images) {
+      yield* Effect.gen(function* () {
+        found.push((yield* (yield* Ledger).purses(account)).allowance)
+        yield* proof
+      }).pipe(Effect.provide(moneyLayerOf(image)))
+    }
+    expect(found).toEqual([allowance, allowance, allowance - charged])
+  })
 })
 
 describe("Ledger: purses", () => {
@@ -229,23 +227,21 @@ describe("Ledger: months", () => {
     }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
   )
 
-  it.effect("grants a month once, also after restarts, and stays in it when the clock goes back", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* TestClock.setTime(Date.UTC(2026, 1, 1))
-      const spend = Effect.gen(function* () {
-        const ledger = yield* Ledger
-        yield* Effect.flatMap(ledger.reserve(read), ledger.settle)
-        return yield* ledger.purses(account)
-      })
-      yield* spend.pipe(Effect.provide(moneyLayerOf(directory)))
-      yield* TestClock.setTime(Date.UTC(2026, 0, 15))
-      expect(yield* spend.pipe(Effect.provide(moneyLayerOf(directory)))).toMatchObject({
-        allowance: allowance - credits(4)
-      })
-      yield* proof.pipe(Effect.provide(moneyLayerOf(directory)))
+  it.effect("grants a month once, also after restarts, and stays in it when the clock goes back", function* () {
+    const directory = temporaryDirectory()
+    yield* TestClock.setTime(Date.UTC(2026, 1, 1))
+    const spend = Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* Effect.flatMap(ledger.reserve(read), ledger.settle)
+      return yield* ledger.purses(account)
     })
-  )
+    yield* spend.pipe(Effect.provide(moneyLayerOf(directory)))
+    yield* TestClock.setTime(Date.UTC(2026, 0, 15))
+    expect(yield* spend.pipe(Effect.provide(moneyLayerOf(directory)))).toMatchObject({
+      allowance: allowance - credits(4)
+    })
+    yield* proof.pipe(Effect.provide(moneyLayerOf(directory)))
+  })
 
   it.effect("grants nothing when the allowance is none", () =>
     Effect.gen(function* () {
@@ -277,8 +273,9 @@ describe("Ledger: reads of one moment", () => {
 })
 
 describe("Ledger: the file", () => {
-  it.effect("has the charges of reads within the flush time, and at the end of the process at the latest", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "has the charges of reads within the flush time, and at the end of the process at the latest",
+    function* () {
       const directory = temporaryDirectory()
       const charges = (path: string) =>
         Ledger.use((ledger) => ledger.transactions(account.id, { limit: 10 })).pipe(
@@ -295,32 +292,30 @@ describe("Ledger: the file", () => {
         yield* Effect.flatMap(ledger.reserve(read), ledger.settle)
       }).pipe(Effect.provide(moneyLayerOf(directory)))
       expect(yield* charges(directory)).toBe(2)
-    })
+    }
   )
 
-  it.effect("finds the holds of writes again after a kill, and charges them when they happened", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const image = yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        yield* ledger.reserve(write)
-        yield* ledger.reserve({ ...write, durable: { token: "other", namespaces: ["ba9876543210"] } })
-        return crashImage(directory)
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        const [happened, lost] = yield* ledger.openReservations
-        expect(happened).toMatchObject({ accountId: account.id, operation: "createMemories", durable: write.durable })
-        expect(lost).toMatchObject({ durable: { token: "other", namespaces: ["ba9876543210"] } })
-        expect(yield* ledger.purses(account)).toMatchObject({ allowance: allowance - credits(10) })
-        expect(yield* ledger.settle(happened!)).toMatchObject({ charged: credits(5) })
-        yield* ledger.void(lost!)
-        expect(yield* ledger.openReservations).toEqual([])
-        expect(yield* ledger.purses(account)).toMatchObject({ allowance: allowance - credits(5) })
-        yield* proof
-      }).pipe(Effect.provide(moneyLayerOf(image)))
-    })
-  )
+  it.effect("finds the holds of writes again after a kill, and charges them when they happened", function* () {
+    const directory = temporaryDirectory()
+    const image = yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* ledger.reserve(write)
+      yield* ledger.reserve({ ...write, durable: { token: "other", namespaces: ["ba9876543210"] } })
+      return crashImage(directory)
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const [happened, lost] = yield* ledger.openReservations
+      expect(happened).toMatchObject({ accountId: account.id, operation: "createMemories", durable: write.durable })
+      expect(lost).toMatchObject({ durable: { token: "other", namespaces: ["ba9876543210"] } })
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance: allowance - credits(10) })
+      expect(yield* ledger.settle(happened!)).toMatchObject({ charged: credits(5) })
+      yield* ledger.void(lost!)
+      expect(yield* ledger.openReservations).toEqual([])
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance: allowance - credits(5) })
+      yield* proof
+    }).pipe(Effect.provide(moneyLayerOf(image)))
+  })
 
   it.effect("carries many writes that come together in few commits", () =>
     Effect.gen(function* () {
@@ -364,22 +359,20 @@ describe("Ledger: the file", () => {
     }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
   )
 
-  it.effect("goes on with the hold that a kill left when its request comes back", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const image = yield* Ledger.use((ledger) => ledger.reserve(write)).pipe(
-        Effect.map(() => crashImage(directory)),
-        Effect.provide(moneyLayerOf(directory))
-      )
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        const [left] = yield* ledger.openReservations
-        expect(yield* ledger.reserve(write)).toBe(left)
-        expect(yield* ledger.settle(left!)).toMatchObject({ charged: credits(5) })
-        expect(yield* Effect.flatMap(ledger.reserve(write), ledger.settle)).toMatchObject({ charged: 0 })
-      }).pipe(Effect.provide(moneyLayerOf(image)))
-    })
-  )
+  it.effect("goes on with the hold that a kill left when its request comes back", function* () {
+    const directory = temporaryDirectory()
+    const image = yield* Ledger.use((ledger) => ledger.reserve(write)).pipe(
+      Effect.map(() => crashImage(directory)),
+      Effect.provide(moneyLayerOf(directory))
+    )
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const [left] = yield* ledger.openReservations
+      expect(yield* ledger.reserve(write)).toBe(left)
+      expect(yield* ledger.settle(left!)).toMatchObject({ charged: credits(5) })
+      expect(yield* Effect.flatMap(ledger.reserve(write), ledger.settle)).toMatchObject({ charged: 0 })
+    }).pipe(Effect.provide(moneyLayerOf(image)))
+  })
 
   it.effect("sweeps settled reservations past their retention, and keeps open ones", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** Commits of control.db that failed and may have happened: what is repeated is charged once, and nothing is lost. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Cause, Effect, Exit, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { Unavailable } from "@muniment/domain/Errors"
@@ -15,6 +15,7 @@ import { controlUnavailable } from "@muniment/control/database/ControlFailure"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { moneyLayerOf, moneyOver } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const search = { account, operation: "search", price: credits(2) }
@@ -116,69 +117,65 @@ const sharedLog = () => {
 }
 
 describe("an owner of control.db whose change the shared log may not have", () => {
-  it.effect("answers 503 to that caller and to all who come later, and writes nothing more", () =>
-    Effect.gen(function* () {
-      const { logs, state } = sharedLog()
-      yield* Effect.gen(function* () {
-        const { read, sql, write } = yield* ControlDatabase
-        const add = (id: string) =>
-          write(sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`)
-        yield* add("first")
-        state.failsAfter = state.changes.length
-        expect(yield* Effect.exit(add("doubtful"))).toEqual(Exit.fail(controlUnavailable()))
-        state.failsAfter = Infinity
-        // The same key again is no defect of a unique constraint.
-        for (const id of ["doubtful", "later"])
-          expect(yield* Effect.exit(add(id))).toEqual(Exit.fail(controlUnavailable()))
-        const looked = yield* Effect.exit(read(sql`SELECT 1`))
-        expect(Exit.isFailure(looked) && Cause.squash(looked.cause)).toBeInstanceOf(Unavailable)
-        expect(state.changes).toHaveLength(2)
-      }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory(), logs)))
-    })
-  )
+  it.effect("answers 503 to that caller and to all who come later, and writes nothing more", function* () {
+    const { logs, state } = sharedLog()
+    yield* Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      const add = (id: string) =>
+        write(sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`)
+      yield* add("first")
+      state.failsAfter = state.changes.length
+      expect(yield* Effect.exit(add("doubtful"))).toEqual(Exit.fail(controlUnavailable()))
+      state.failsAfter = Infinity
+      // The same key again is no defect of a unique constraint.
+      for (const id of ["doubtful", "later"])
+        expect(yield* Effect.exit(add(id))).toEqual(Exit.fail(controlUnavailable()))
+      const looked = yield* Effect.exit(read(sql`SELECT 1`))
+      expect(Exit.isFailure(looked) && Cause.squash(looked.cause)).toBeInstanceOf(Unavailable)
+      expect(state.changes).toHaveLength(2)
+    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory(), logs)))
+  })
 
-  it.effect("leaves the charges of its reads to the next one, which takes them up once", () =>
-    Effect.gen(function* () {
-      const { logs, state } = sharedLog()
-      const left: Array<{ readonly id: string; readonly charges: ReadonlyArray<NewTransfer> }> = []
-      const owners = {
-        leave: (charges: ReadonlyArray<NewTransfer>) => Effect.sync(() => void left.push({ id: "1", charges })),
-        left: Effect.sync(() => [...left]),
-        // Its outcome was unknown: the next owner finds them again.
-        forget: () => Effect.void,
-        lateMillis: 0
-      }
-      const money = (directory: string, earlier: typeof owners | undefined, changes?: ChangeLog) =>
-        moneyOver(ControlDatabase.layer(directory, changes), credits(10)).pipe(
-          Layer.provide(Layer.succeed(EarlierOwners, earlier))
-        )
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        for (let calls = 0; calls < 3; calls++) yield* ledger.settle(yield* ledger.reserve(search))
-        state.failsAfter = state.changes.length
-        yield* Effect.exit(ledger.flush)
-        yield* ledger.settle(yield* ledger.reserve(search))
-      }).pipe(Effect.provide(money(temporaryDirectory(), owners, logs)), Effect.scoped)
-      expect(left[0]!.charges.map(({ amount, calls = 1 }) => [amount, calls])).toEqual([
-        [credits(6), 3],
-        [credits(2), 1]
-      ])
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        const { purseAt, queue } = yield* Books
-        const books = { purseAt, flush: queue.flush }
-        const database = yield* ControlDatabase
-        for (let times = 0; times < 3; times++) yield* takeUp(owners, books, database)
-        expect(yield* ledger.purses(account)).toMatchObject({ allowance: credits(2) })
-        expect((yield* checkLedger).problems).toEqual([])
-        // What others have spent meanwhile is not taken from them again.
-        left.push({ id: "2", charges: [{ ...left[0]!.charges[0]!, key: "charge:late:allowance" }] })
-        yield* takeUp(owners, books, database)
-        expect(yield* ledger.purses(account)).toMatchObject({ allowance: 0, balance: 0 })
-        const lost = (yield* ledger.balances).find(({ name }) => name === "expense:uncollected")
-        expect(lost).toMatchObject({ debits: credits(4), credits: 0 })
-        expect((yield* checkLedger).problems).toEqual([])
-      }).pipe(Effect.provide(money(temporaryDirectory(), undefined)), Effect.scoped)
-    })
-  )
+  it.effect("leaves the charges of its reads to the next one, which takes them up once", function* () {
+    const { logs, state } = sharedLog()
+    const left: Array<{ readonly id: string; readonly charges: ReadonlyArray<NewTransfer> }> = []
+    const owners = {
+      leave: (charges: ReadonlyArray<NewTransfer>) => Effect.sync(() => void left.push({ id: "1", charges })),
+      left: Effect.sync(() => [...left]),
+      // Its outcome was unknown: the next owner finds them again.
+      forget: () => Effect.void,
+      lateMillis: 0
+    }
+    const money = (directory: string, earlier: typeof owners | undefined, changes?: ChangeLog) =>
+      moneyOver(ControlDatabase.layer(directory, changes), credits(10)).pipe(
+        Layer.provide(Layer.succeed(EarlierOwners, earlier))
+      )
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      for (let calls = 0; calls < 3; calls++) yield* ledger.settle(yield* ledger.reserve(search))
+      state.failsAfter = state.changes.length
+      yield* Effect.exit(ledger.flush)
+      yield* ledger.settle(yield* ledger.reserve(search))
+    }).pipe(Effect.provide(money(temporaryDirectory(), owners, logs)), Effect.scoped)
+    expect(left[0]!.charges.map(({ amount, calls = 1 }) => [amount, calls])).toEqual([
+      [credits(6), 3],
+      [credits(2), 1]
+    ])
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const { purseAt, queue } = yield* Books
+      const books = { purseAt, flush: queue.flush }
+      const database = yield* ControlDatabase
+      for (let times = 0; times < 3; times++) yield* takeUp(owners, books, database)
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance: credits(2) })
+      expect((yield* checkLedger).problems).toEqual([])
+      // What others have spent meanwhile is not taken from them again.
+      left.push({ id: "2", charges: [{ ...left[0]!.charges[0]!, key: "charge:late:allowance" }] })
+      yield* takeUp(owners, books, database)
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance: 0, balance: 0 })
+      const lost = (yield* ledger.balances).find(({ name }) => name === "expense:uncollected")
+      expect(lost).toMatchObject({ debits: credits(4), credits: 0 })
+      expect((yield* checkLedger).problems).toEqual([])
+    }).pipe(Effect.provide(money(temporaryDirectory(), undefined)), Effect.scoped)
+  })
 })

@@ -1,5 +1,5 @@
 /** Changes of control.db in the commit log: numbers without gaps, behind the commit, followed by a copy. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import type { Account } from "@muniment/domain/Account"
@@ -18,6 +18,7 @@ import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { loggedControlOf, numberOf, rowsOf, syncedLog } from "../LoggedControl.ts"
 import { moneyOver } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const owner: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 
@@ -76,47 +77,43 @@ describe("changes of control.db", () => {
     ).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
   )
 
-  it.live("make a copy of any moment the database again, with what triggers changed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        const copies = [crashImage(directory)]
-        for (let at = 0; at < 5; at++) {
-          yield* addAccount(`account ${at}`)
-          yield* ledger.adjust({ account: owner, amount: credits(10), key: `gift ${at}`, reason: "a gift" })
-          yield* ledger.settle(yield* ledger.reserve({ account: owner, operation: "search", price: credits(2) }))
-          yield* ledger.flush
-          copies.push(crashImage(directory))
-        }
-        const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
-        expect([changes[0]?.number, changes[0]?.changes, isGapless(changes)]).toEqual([1, "base", true])
-        const last = rowsOf(directory)
-        for (const copy of copies) {
-          expect(followChanges(join(copy, "control.db"), changes)).toBe(numberOf(directory))
-          expect(rowsOf(copy)).toEqual(last)
-        }
-      }).pipe(Effect.provide(moneyOver(loggedControlOf(directory))))
-    })
-  )
+  it.live("make a copy of any moment the database again, with what triggers changed", function* () {
+    const directory = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const copies = [crashImage(directory)]
+      for (let at = 0; at < 5; at++) {
+        yield* addAccount(`account ${at}`)
+        yield* ledger.adjust({ account: owner, amount: credits(10), key: `gift ${at}`, reason: "a gift" })
+        yield* ledger.settle(yield* ledger.reserve({ account: owner, operation: "search", price: credits(2) }))
+        yield* ledger.flush
+        copies.push(crashImage(directory))
+      }
+      const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
+      expect([changes[0]?.number, changes[0]?.changes, isGapless(changes)]).toEqual([1, "base", true])
+      const last = rowsOf(directory)
+      for (const copy of copies) {
+        expect(followChanges(join(copy, "control.db"), changes)).toBe(numberOf(directory))
+        expect(rowsOf(copy)).toEqual(last)
+      }
+    }).pipe(Effect.provide(moneyOver(loggedControlOf(directory))))
+  })
 
-  it.live("follow up to the moment that is wanted, and not over a gap or of other tables", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        const empty = crashImage(directory)
-        for (const name of ["a", "b", "c"]) yield* addAccount(name)
-        const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
-        const file = join(empty, "control.db")
-        expect(followChanges(file, changes.toSpliced(2, 1))).toBeUndefined()
-        expect(followChanges(file, changes.with(2, { ...changes[2]!, changes: "erased" }))).toBeUndefined()
-        expect(followChanges(file, changes.with(2, { ...changes[2]!, version: 1 }))).toBeUndefined()
-        expect(rowsOf(empty)["account"]).toEqual([])
-        expect(followChanges(file, changes.slice(0, 3))).toBe(3)
-        expect(rowsOf(empty)["account"]).toMatchObject([{ id: "a" }, { id: "b" }])
-      }).pipe(Effect.provide(loggedControlOf(directory)))
-    })
-  )
+  it.live("follow up to the moment that is wanted, and not over a gap or of other tables", function* () {
+    const directory = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      const empty = crashImage(directory)
+      for (const name of ["a", "b", "c"]) yield* addAccount(name)
+      const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
+      const file = join(empty, "control.db")
+      expect(followChanges(file, changes.toSpliced(2, 1))).toBeUndefined()
+      expect(followChanges(file, changes.with(2, { ...changes[2]!, changes: "erased" }))).toBeUndefined()
+      expect(followChanges(file, changes.with(2, { ...changes[2]!, version: 1 }))).toBeUndefined()
+      expect(rowsOf(empty)["account"]).toEqual([])
+      expect(followChanges(file, changes.slice(0, 3))).toBe(3)
+      expect(rowsOf(empty)["account"]).toMatchObject([{ id: "a" }, { id: "b" }])
+    }).pipe(Effect.provide(loggedControlOf(directory)))
+  })
 
   it.effect("have no number if they are undone, or if there are none", () => {
     const { logs, state } = memoryLog()

@@ -1,5 +1,5 @@
 /** Rot in control.db: a check names what its base and the commit log say otherwise, the next start makes it again. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,6 +7,7 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { openDatabases, unlockedFiles } from "../../../support/FileLocks.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { loggedControlOf, rowsOf, syncedLog } from "../LoggedControl.ts"
+import { it } from "../../../support/it.ts"
 
 const addAccount = (name: string) =>
   ControlDatabase.use(({ sql, write }) =>
@@ -36,37 +37,35 @@ describe("control.db with rot in a row", () => {
     ["from the log alone", Effect.void],
     ["from a base and the log", Effect.asVoid(check)],
     ["from a base behind an erasure", Effect.andThen(Effect.andThen(check, erase), Effect.asVoid(check))]
-  ] as const)("is named by a check and made again by the next start, %s", ([, prepare]) =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* run(directory, Effect.andThen(addAccount("narwhal"), prepare))
-      yield* run(directory, addAccount("walrus"))
-      const rows = rowsOf(directory)
-      rot(directory, "narwhal")
-      yield* run(
-        directory,
-        Effect.gen(function* () {
-          expect(yield* check).toEqual({
-            faults: ["table account: 1 rows are not as the commit log says"],
-            isCompared: true
-          })
-          const { comparison } = yield* ControlDatabase
-          expect(yield* comparison!.isDamaged).toBe(true)
-          yield* addAccount("seal")
+  ] as const)("is named by a check and made again by the next start, %s", function* ([, prepare]) {
+    const directory = temporaryDirectory()
+    yield* run(directory, Effect.andThen(addAccount("narwhal"), prepare))
+    yield* run(directory, addAccount("walrus"))
+    const rows = rowsOf(directory)
+    rot(directory, "narwhal")
+    yield* run(
+      directory,
+      Effect.gen(function* () {
+        expect(yield* check).toEqual({
+          faults: ["table account: 1 rows are not as the commit log says"],
+          isCompared: true
         })
-      )
-      yield* run(
-        directory,
-        Effect.gen(function* () {
-          expect(yield* check).toEqual({ faults: [], isCompared: true })
-          expect(rowsOf(directory)["account"]).toEqual([
-            ...rows["account"]!,
-            expect.objectContaining({ id: "seal", name: "seal" })
-          ])
-        })
-      )
-    })
-  )
+        const { comparison } = yield* ControlDatabase
+        expect(yield* comparison!.isDamaged).toBe(true)
+        yield* addAccount("seal")
+      })
+    )
+    yield* run(
+      directory,
+      Effect.gen(function* () {
+        expect(yield* check).toEqual({ faults: [], isCompared: true })
+        expect(rowsOf(directory)["account"]).toEqual([
+          ...rows["account"]!,
+          expect.objectContaining({ id: "seal", name: "seal" })
+        ])
+      })
+    )
+  })
 
   it.live.skipIf(!existsSync("/proc/locks"))("keeps its locks through a check and the making of a base (Linux)", () => {
     const directory = temporaryDirectory()
@@ -88,39 +87,35 @@ describe("control.db with rot in a row", () => {
     )
   })
 
-  it.live("has no base with what an erasure has removed", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* run(
-        directory,
-        Effect.gen(function* () {
-          yield* addAccount("narwhal")
-          yield* check
-          expect(readFileSync(join(directory, "control.db.base")).includes("narwhal")).toBe(true)
-          const { sql, write } = yield* ControlDatabase
-          yield* write(sql`DELETE FROM account WHERE id = 'narwhal'`)
-          yield* erase
-          expect(existsSync(join(directory, "control.db.base"))).toBe(false)
-          expect(yield* check).toEqual({ faults: [], isCompared: false })
-          expect(readFileSync(join(directory, "control.db.base")).includes("narwhal")).toBe(false)
-        })
-      )
-    })
-  )
+  it.live("has no base with what an erasure has removed", function* () {
+    const directory = temporaryDirectory()
+    yield* run(
+      directory,
+      Effect.gen(function* () {
+        yield* addAccount("narwhal")
+        yield* check
+        expect(readFileSync(join(directory, "control.db.base")).includes("narwhal")).toBe(true)
+        const { sql, write } = yield* ControlDatabase
+        yield* write(sql`DELETE FROM account WHERE id = 'narwhal'`)
+        yield* erase
+        expect(existsSync(join(directory, "control.db.base"))).toBe(false)
+        expect(yield* check).toEqual({ faults: [], isCompared: false })
+        expect(readFileSync(join(directory, "control.db.base")).includes("narwhal")).toBe(false)
+      })
+    )
+  })
 
-  it.live("is not mended by a base that is itself damaged, which is made anew", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* run(directory, Effect.andThen(addAccount("narwhal"), check))
-      const path = join(directory, "control.db.base")
-      const whole = readFileSync(path)
-      const bytes = Buffer.from(whole)
-      bytes[bytes.indexOf("narwhal")]! ^= 1
-      writeFileSync(path, bytes)
-      expect(yield* run(directory, check)).toEqual({ faults: [], isCompared: true })
-      expect(readFileSync(path).includes("narwhal")).toBe(true)
-    })
-  )
+  it.live("is not mended by a base that is itself damaged, which is made anew", function* () {
+    const directory = temporaryDirectory()
+    yield* run(directory, Effect.andThen(addAccount("narwhal"), check))
+    const path = join(directory, "control.db.base")
+    const whole = readFileSync(path)
+    const bytes = Buffer.from(whole)
+    bytes[bytes.indexOf("narwhal")]! ^= 1
+    writeFileSync(path, bytes)
+    expect(yield* run(directory, check)).toEqual({ faults: [], isCompared: true })
+    expect(readFileSync(path).includes("narwhal")).toBe(true)
+  })
 })
 
 describe("control.db whose pages are damaged", () => {
@@ -136,13 +131,11 @@ describe("control.db whose pages are damaged", () => {
     return { directory, rows }
   })
 
-  it.live("is made again by the start", () =>
-    Effect.gen(function* () {
-      const { directory, rows } = yield* damaged
-      yield* run(directory, Effect.void)
-      expect(rowsOf(directory)).toEqual(rows)
-    })
-  )
+  it.live("is made again by the start", function* () {
+    const { directory, rows } = yield* damaged
+    yield* run(directory, Effect.void)
+    expect(rowsOf(directory)).toEqual(rows)
+  })
 
   it.live.each([
     ["the name of a column has changed", (bytes: Buffer) => bytes.indexOf("id ", bytes.indexOf("TABLE refund "))],
@@ -151,42 +144,36 @@ describe("control.db whose pages are damaged", () => {
     ["its header lets it only be read", () => 18],
     ["its version is that of a later release, and its tables are not", () => 63],
     ["its version is none that a release had", () => 60]
-  ] as const)("is made again where %s", ([, placeIn]) =>
-    Effect.gen(function* () {
-      const { directory, rows } = yield* damaged
-      yield* run(directory, Effect.void)
-      const path = join(directory, "control.db")
-      const bytes = readFileSync(path)
-      const at = placeIn(bytes)
-      const whole = bytes[at]
-      bytes[at]! ^= 1
-      writeFileSync(path, bytes)
-      yield* run(directory, Effect.void)
-      expect(rowsOf(directory)).toEqual(rows)
-      expect(readFileSync(path)[at]).toBe(whole)
-      yield* run(directory, addAccount("orca"))
-    })
-  )
+  ] as const)("is made again where %s", function* ([, placeIn]) {
+    const { directory, rows } = yield* damaged
+    yield* run(directory, Effect.void)
+    const path = join(directory, "control.db")
+    const bytes = readFileSync(path)
+    const at = placeIn(bytes)
+    const whole = bytes[at]
+    bytes[at]! ^= 1
+    writeFileSync(path, bytes)
+    yield* run(directory, Effect.void)
+    expect(rowsOf(directory)).toEqual(rows)
+    expect(readFileSync(path)[at]).toBe(whole)
+    yield* run(directory, addAccount("orca"))
+  })
 
-  it.live("is made again when it is gone", () =>
-    Effect.gen(function* () {
-      const { directory, rows } = yield* damaged
-      rmSync(join(directory, "control.db"))
-      yield* run(directory, Effect.void)
-      expect(rowsOf(directory)).toEqual(rows)
-    })
-  )
+  it.live("is made again when it is gone", function* () {
+    const { directory, rows } = yield* damaged
+    rmSync(join(directory, "control.db"))
+    yield* run(directory, Effect.void)
+    expect(rowsOf(directory)).toEqual(rows)
+  })
 
-  it.live("is refused with a sentence where neither base nor log has it", () =>
-    Effect.gen(function* () {
-      const { directory } = yield* damaged
-      rmSync(join(directory, "control.db.base"))
-      const refusals = [loggedControlOf(directory), Layer.fresh(ControlDatabase.layer(directory))]
-      for (const layer of refusals) {
-        const error = yield* Effect.flip(Effect.provide(ControlDatabase.use(Effect.succeed), layer))
-        expect(error._tag).toBe("ControlDatabaseDamaged")
-        expect(String(error)).toMatch(/control\.db is damaged \(.*restore it from a backup/)
-      }
-    })
-  )
+  it.live("is refused with a sentence where neither base nor log has it", function* () {
+    const { directory } = yield* damaged
+    rmSync(join(directory, "control.db.base"))
+    const refusals = [loggedControlOf(directory), Layer.fresh(ControlDatabase.layer(directory))]
+    for (const layer of refusals) {
+      const error = yield* Effect.flip(Effect.provide(ControlDatabase.use(Effect.succeed), layer))
+      expect(error._tag).toBe("ControlDatabaseDamaged")
+      expect(String(error)).toMatch(/control\.db is damaged \(.*restore it from a backup/)
+    }
+  })
 })

@@ -1,5 +1,5 @@
 /** control.db: made on the first start, kept over restarts, refused when it is newer, 507 when full. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -8,41 +8,38 @@ import { controlMigrations } from "@muniment/control/database/migrations/control
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const account = (sql: ControlDatabase["Service"]["sql"], id: string) =>
   sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`
 
 describe("ControlDatabase", () => {
-  it.effect("creates its directory for the owner alone, and a durable file", () =>
-    Effect.gen(function* () {
-      const directory = join(temporaryDirectory(), "data")
-      yield* Effect.gen(function* () {
-        const { read, sql } = yield* ControlDatabase
-        expect(yield* read(sql`PRAGMA synchronous`)).toEqual([{ synchronous: 2 }])
-        expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: controlMigrations.length }])
-      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
-      expect(existsSync(join(directory, "control.db"))).toBe(true)
-      expect(statSync(directory).mode & 0o777).toBe(0o700)
-    })
-  )
+  it.effect("creates its directory for the owner alone, and a durable file", function* () {
+    const directory = join(temporaryDirectory(), "data")
+    yield* Effect.gen(function* () {
+      const { read, sql } = yield* ControlDatabase
+      expect(yield* read(sql`PRAGMA synchronous`)).toEqual([{ synchronous: 2 }])
+      expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: controlMigrations.length }])
+    }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    expect(existsSync(join(directory, "control.db"))).toBe(true)
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+  })
 
-  it.effect("brings a file of the first release to this one, and keeps what is in it", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const filename = join(directory, "control.db")
-      const database = new Database({ filename })
-      migrate(database, controlMigrations.slice(0, 1), { snapshot: `${filename}.none` })
-      database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
-      database.close()
-      yield* Effect.gen(function* () {
-        const { read, sql } = yield* ControlDatabase
-        expect(yield* read(sql`SELECT name FROM account`)).toEqual([{ name: "alice" }])
-        expect(yield* read(sql`SELECT * FROM wallet`)).toEqual([])
-        expect(yield* read(sql`SELECT * FROM grant_revocation`)).toEqual([])
-      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
-      expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
-    })
-  )
+  it.effect("brings a file of the first release to this one, and keeps what is in it", function* () {
+    const directory = temporaryDirectory()
+    const filename = join(directory, "control.db")
+    const database = new Database({ filename })
+    migrate(database, controlMigrations.slice(0, 1), { snapshot: `${filename}.none` })
+    database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
+    database.close()
+    yield* Effect.gen(function* () {
+      const { read, sql } = yield* ControlDatabase
+      expect(yield* read(sql`SELECT name FROM account`)).toEqual([{ name: "alice" }])
+      expect(yield* read(sql`SELECT * FROM wallet`)).toEqual([])
+      expect(yield* read(sql`SELECT * FROM grant_revocation`)).toEqual([])
+    }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
+  })
 
   it.effect("takes the time of a credited payment's receipt from its deposit", () =>
     Effect.gen(function* () {
@@ -86,18 +83,16 @@ describe("ControlDatabase", () => {
     })
   )
 
-  it.effect("refuses a file of a later release and says which it knows", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const database = new Database({ filename: join(directory, "control.db") })
-      database.exec("PRAGMA user_version=99")
-      database.close()
-      const error = yield* Effect.flip(
-        ControlDatabase.use(Effect.succeed).pipe(Effect.provide(ControlDatabase.layer(directory)))
-      )
-      expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
-    })
-  )
+  it.effect("refuses a file of a later release and says which it knows", function* () {
+    const directory = temporaryDirectory()
+    const database = new Database({ filename: join(directory, "control.db") })
+    database.exec("PRAGMA user_version=99")
+    database.close()
+    const error = yield* Effect.flip(
+      ControlDatabase.use(Effect.succeed).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    )
+    expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
+  })
 
   it.effect("answers a write on a full disk with 507, undoes it, and still reads", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** A start whose control.db lacks what the commit log has, or the other way round; erasure in both. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,6 +12,7 @@ import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { copyControl, loggedControlOf, loggedImage, numberOf, rowsOf, syncedLog } from "../LoggedControl.ts"
 import { moneyOver } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const owner: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 
@@ -36,122 +37,111 @@ const changesOf = (directory: string) =>
   Effect.flatMap(syncedLog(directory), (log) => log.ledgerBehind(0)).pipe(Effect.provide(loggedControlOf(directory)))
 
 describe("a control.db that lacks what the log has", () => {
-  it.live("gets it at the start, when it is an older copy: books in balance, and it goes on from there", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const older = yield* runOf(directory, "before")
-      const money = moneyOver(loggedControlOf(directory))
-      yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
-        for (let at = 0; at < 5; at++) {
-          yield* ledger.adjust({ account: owner, amount: credits(10), key: `gift ${at}`, reason: "a gift" })
-          yield* ledger.settle(yield* ledger.reserve({ account: owner, operation: "search", price: credits(2) }))
-        }
-      }).pipe(Effect.provide(money))
-      const rows = rowsOf(directory)
-      copyControl(older, directory)
-      expect(rowsOf(directory)).not.toEqual(rows)
-      yield* Effect.gen(function* () {
-        expect(rowsOf(directory)).toEqual(rows)
-        expect((yield* checkLedger).problems).toEqual([])
-        yield* addAccount("behind")
-      }).pipe(Effect.provide(money))
-      const numbers = (yield* changesOf(directory)).map(({ number }) => number)
-      expect(numbers).toEqual(numbers.map((_, at) => at + 1))
-    })
-  )
-
-  it.live("gets it after a bit has flipped anywhere in SQLite's own log", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const killed = yield* runOf(directory, "a", "b", "c", "d", "e")
-      const rows = rowsOf(killed)
-      const wal = readFileSync(join(killed, "control.db-wal"))
-      for (let at = 3; at < wal.length; at += Math.ceil(wal.length / 12)) {
-        const flipped = Buffer.from(wal)
-        flipped[at]! ^= 4
-        const image = loggedImage(killed)
-        writeFileSync(join(image, "control.db-wal"), flipped)
-        yield* start(image)
-        expect(rowsOf(image)).toEqual(rows)
+  it.live("gets it at the start, when it is an older copy: books in balance, and it goes on from there", function* () {
+    const directory = temporaryDirectory()
+    const older = yield* runOf(directory, "before")
+    const money = moneyOver(loggedControlOf(directory))
+    yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      for (let at = 0; at < 5; at++) {
+        yield* ledger.adjust({ account: owner, amount: credits(10), key: `gift ${at}`, reason: "a gift" })
+        yield* ledger.settle(yield* ledger.reserve({ account: owner, operation: "search", price: credits(2) }))
       }
-    })
-  )
+    }).pipe(Effect.provide(money))
+    const rows = rowsOf(directory)
+    copyControl(older, directory)
+    expect(rowsOf(directory)).not.toEqual(rows)
+    yield* Effect.gen(function* () {
+      expect(rowsOf(directory)).toEqual(rows)
+      expect((yield* checkLedger).problems).toEqual([])
+      yield* addAccount("behind")
+    }).pipe(Effect.provide(money))
+    const numbers = (yield* changesOf(directory)).map(({ number }) => number)
+    expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+  })
 
-  it.live("is made again from nothing while the log has all", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const killed = yield* runOf(directory, "a", "b")
-      const rows = rowsOf(killed)
-      for (const name of ["control.db", "control.db-wal"]) rmSync(join(killed, name))
-      yield* start(killed)
-      expect(rowsOf(killed)).toEqual(rows)
-    })
-  )
+  it.live("gets it after a bit has flipped anywhere in SQLite's own log", function* () {
+    const directory = temporaryDirectory()
+    const killed = yield* runOf(directory, "a", "b", "c", "d", "e")
+    const rows = rowsOf(killed)
+    const wal = readFileSync(join(killed, "control.db-wal"))
+    for (let at = 3; at < wal.length; at += Math.ceil(wal.length / 12)) {
+      const flipped = Buffer.from(wal)
+      flipped[at]! ^= 4
+      const image = loggedImage(killed)
+      writeFileSync(join(image, "control.db-wal"), flipped)
+      yield* start(image)
+      expect(rowsOf(image)).toEqual(rows)
+    }
+  })
 
-  it.live("is refused, and stays as it is, if the log has not all of it", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const older = yield* runOf(directory, "a")
-      yield* Effect.gen(function* () {
-        const { noteErasure, settle, write } = yield* ControlDatabase
-        yield* addAccount("b")
-        yield* write(noteErasure)
-        yield* settle
-      }).pipe(Effect.provide(loggedControlOf(directory)))
-      const newest = numberOf(directory)
-      copyControl(older, directory)
-      const found = numberOf(older)
-      const error = yield* Effect.flip(start(directory))
-      expect(error).toMatchObject({ _tag: "ControlDatabaseBehind", found, logged: newest })
-      expect(String(error)).toContain(`ends with change ${found}`)
-      expect(accounts(directory)).toEqual(["a"])
-      rmSync(join(directory, "control.db"))
-      expect(yield* Effect.flip(start(directory))).toMatchObject({ _tag: "ControlDatabaseBehind", found: 0 })
-    })
-  )
+  it.live("is made again from nothing while the log has all", function* () {
+    const directory = temporaryDirectory()
+    const killed = yield* runOf(directory, "a", "b")
+    const rows = rowsOf(killed)
+    for (const name of ["control.db", "control.db-wal"]) rmSync(join(killed, name))
+    yield* start(killed)
+    expect(rowsOf(killed)).toEqual(rows)
+  })
+
+  it.live("is refused, and stays as it is, if the log has not all of it", function* () {
+    const directory = temporaryDirectory()
+    const older = yield* runOf(directory, "a")
+    yield* Effect.gen(function* () {
+      const { noteErasure, settle, write } = yield* ControlDatabase
+      yield* addAccount("b")
+      yield* write(noteErasure)
+      yield* settle
+    }).pipe(Effect.provide(loggedControlOf(directory)))
+    const newest = numberOf(directory)
+    copyControl(older, directory)
+    const found = numberOf(older)
+    const error = yield* Effect.flip(start(directory))
+    expect(error).toMatchObject({ _tag: "ControlDatabaseBehind", found, logged: newest })
+    expect(String(error)).toContain(`ends with change ${found}`)
+    expect(accounts(directory)).toEqual(["a"])
+    rmSync(join(directory, "control.db"))
+    expect(yield* Effect.flip(start(directory))).toMatchObject({ _tag: "ControlDatabaseBehind", found: 0 })
+  })
 })
 
 describe("a log that lacks what control.db has", () => {
   it.live(
     "gets it at the start, after a kill between the commit and the log's sync: no number twice, none left out",
-    () =>
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        const earlier = yield* runOf(directory, "a")
-        // Killed with b and c in control.db alone: the log is that of the earlier moment.
-        const later = yield* Effect.gen(function* () {
-          for (const name of ["b", "c"]) yield* addAccount(name)
-          return loggedImage(directory)
-        }).pipe(Effect.provide(loggedControlOf(directory)))
-        copyControl(later, earlier)
-        yield* runOf(earlier, "d")
-        const changes = yield* changesOf(earlier)
-        const numbers = changes.map(({ number }) => number)
-        expect(numbers).toEqual(numbers.map((_, at) => at + 1))
-        expect(changes.slice(1).every(({ changes: one }) => one instanceof Uint8Array)).toBe(true)
-        for (const name of ["control.db", "control.db-wal"]) rmSync(join(earlier, name), { force: true })
-        yield* start(earlier)
-        expect(accounts(earlier)).toEqual(["a", "b", "c", "d"])
-      })
+    function* () {
+      const directory = temporaryDirectory()
+      const earlier = yield* runOf(directory, "a")
+      // Killed with b and c in control.db alone: the log is that of the earlier moment.
+      const later = yield* Effect.gen(function* () {
+        for (const name of ["b", "c"]) yield* addAccount(name)
+        return loggedImage(directory)
+      }).pipe(Effect.provide(loggedControlOf(directory)))
+      copyControl(later, earlier)
+      yield* runOf(earlier, "d")
+      const changes = yield* changesOf(earlier)
+      const numbers = changes.map(({ number }) => number)
+      expect(numbers).toEqual(numbers.map((_, at) => at + 1))
+      expect(changes.slice(1).every(({ changes: one }) => one instanceof Uint8Array)).toBe(true)
+      for (const name of ["control.db", "control.db-wal"]) rmSync(join(earlier, name), { force: true })
+      yield* start(earlier)
+      expect(accounts(earlier)).toEqual(["a", "b", "c", "d"])
+    }
   )
 
-  it.live("gets a base after tables have changed, and after it was left", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* runOf(directory, "a")
-      yield* Effect.gen(function* () {
-        const { sql } = yield* ControlDatabase
-        // As if the tables were migrated between this start and the next.
-        yield* sql`UPDATE change_record SET version = version - 1`
-      }).pipe(Effect.provide(loggedControlOf(directory)))
-      yield* runOf(directory, "b")
-      expect((yield* changesOf(directory)).slice(-2)).toMatchObject([{ changes: "base" }, { number: 4 }])
-      rmSync(join(directory, logFolder), { recursive: true })
-      yield* runOf(directory, "c")
-      expect(yield* changesOf(directory)).toMatchObject([{ changes: "base", number: 4 }, { number: 5 }])
-    })
-  )
+  it.live("gets a base after tables have changed, and after it was left", function* () {
+    const directory = temporaryDirectory()
+    yield* runOf(directory, "a")
+    yield* Effect.gen(function* () {
+      const { sql } = yield* ControlDatabase
+      // As if the tables were migrated between this start and the next.
+      yield* sql`UPDATE change_record SET version = version - 1`
+    }).pipe(Effect.provide(loggedControlOf(directory)))
+    yield* runOf(directory, "b")
+    expect((yield* changesOf(directory)).slice(-2)).toMatchObject([{ changes: "base" }, { number: 4 }])
+    rmSync(join(directory, logFolder), { recursive: true })
+    yield* runOf(directory, "c")
+    expect(yield* changesOf(directory)).toMatchObject([{ changes: "base", number: 4 }, { number: 5 }])
+  })
 })
 
 describe("text that was removed from control.db", () => {
@@ -164,38 +154,34 @@ describe("text that was removed from control.db", () => {
   )
   const settle = ControlDatabase.use((control) => control.settle)
 
-  it.live("leaves both logs when the database settles; what is added later stays", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        yield* addAccount("zanzibar")
-        yield* remove
-        yield* syncedLog(directory)
-        expect(filesWith(directory, "zanzibar").some((name) => name.startsWith("log/"))).toBe(true)
-        yield* settle
-        expect(filesWith(directory, "zanzibar")).toEqual([])
-        yield* addAccount("maputo")
-        yield* settle
-        yield* syncedLog(directory)
-        expect(filesWith(directory, "maputo")).not.toEqual([])
-      }).pipe(Effect.provide(loggedControlOf(directory)))
-    })
-  )
+  it.live("leaves both logs when the database settles; what is added later stays", function* () {
+    const directory = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      yield* addAccount("zanzibar")
+      yield* remove
+      yield* syncedLog(directory)
+      expect(filesWith(directory, "zanzibar").some((name) => name.startsWith("log/"))).toBe(true)
+      yield* settle
+      expect(filesWith(directory, "zanzibar")).toEqual([])
+      yield* addAccount("maputo")
+      yield* settle
+      yield* syncedLog(directory)
+      expect(filesWith(directory, "maputo")).not.toEqual([])
+    }).pipe(Effect.provide(loggedControlOf(directory)))
+  })
 
-  it.live("leaves them after a kill too, by the next start's first round", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* runOf(directory, "zanzibar")
-      const killed = yield* Effect.gen(function* () {
-        yield* remove
-        yield* syncedLog(directory)
-        return loggedImage(directory)
-      }).pipe(Effect.provide(loggedControlOf(directory)))
-      expect(filesWith(killed, "zanzibar")).not.toEqual([])
-      yield* Effect.gen(function* () {
-        yield* settle
-        expect(filesWith(killed, "zanzibar")).toEqual([])
-      }).pipe(Effect.provide(loggedControlOf(killed)))
-    })
-  )
+  it.live("leaves them after a kill too, by the next start's first round", function* () {
+    const directory = temporaryDirectory()
+    yield* runOf(directory, "zanzibar")
+    const killed = yield* Effect.gen(function* () {
+      yield* remove
+      yield* syncedLog(directory)
+      return loggedImage(directory)
+    }).pipe(Effect.provide(loggedControlOf(directory)))
+    expect(filesWith(killed, "zanzibar")).not.toEqual([])
+    yield* Effect.gen(function* () {
+      yield* settle
+      expect(filesWith(killed, "zanzibar")).toEqual([])
+    }).pipe(Effect.provide(loggedControlOf(killed)))
+  })
 })

@@ -1,10 +1,11 @@
 /** What consolidations did, and how far agents were looked at: by ids and keys, over restarts. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type ConsolidationEntry, ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const dayMillis = 86_400_000
 
@@ -25,30 +26,28 @@ const entryOf = (number: number, at: number): ConsolidationEntry => ({
 })
 
 describe("ConsolidationLog", () => {
-  it.effect("keeps entries and what became of them over restarts, newest first", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const entries = [1, 2, 3].map((number) => entryOf(number, number))
-      yield* Effect.gen(function* () {
-        const log = yield* ConsolidationLog
-        for (const entry of entries) yield* log.begin(entry)
-        yield* log.drop("con_3")
-        yield* log.done("con_1")
-        yield* log.undone("con_2", 9)
-      }).pipe(Effect.provide(logOf(directory)))
-      yield* Effect.gen(function* () {
-        const log = yield* ConsolidationLog
-        const first = { ...entries[0], isDone: true, undoneAt: undefined }
-        const second = { ...entries[1], isDone: true, undoneAt: 9 }
-        expect(yield* log.list({ limit: 9 })).toEqual([second, first])
-        expect(yield* log.list({ account: "odd", limit: 9 })).toEqual([first])
-        expect(yield* log.list({ limit: 1 })).toEqual([second])
-        expect([yield* log.find("con_2"), yield* log.find("con_3")]).toEqual([second, undefined])
-        const { made, restored } = yield* log.historyOf("tag")
-        expect([made, restored]).toEqual([new Set(["new_1", "new_2"]), new Set(["old_2"])])
-      }).pipe(Effect.provide(logOf(directory)))
-    })
-  )
+  it.effect("keeps entries and what became of them over restarts, newest first", function* () {
+    const directory = temporaryDirectory()
+    const entries = [1, 2, 3].map((number) => entryOf(number, number))
+    yield* Effect.gen(function* () {
+      const log = yield* ConsolidationLog
+      for (const entry of entries) yield* log.begin(entry)
+      yield* log.drop("con_3")
+      yield* log.done("con_1")
+      yield* log.undone("con_2", 9)
+    }).pipe(Effect.provide(logOf(directory)))
+    yield* Effect.gen(function* () {
+      const log = yield* ConsolidationLog
+      const first = { ...entries[0], isDone: true, undoneAt: undefined }
+      const second = { ...entries[1], isDone: true, undoneAt: 9 }
+      expect(yield* log.list({ limit: 9 })).toEqual([second, first])
+      expect(yield* log.list({ account: "odd", limit: 9 })).toEqual([first])
+      expect(yield* log.list({ limit: 1 })).toEqual([second])
+      expect([yield* log.find("con_2"), yield* log.find("con_3")]).toEqual([second, undefined])
+      const { made, restored } = yield* log.historyOf("tag")
+      expect([made, restored]).toEqual([new Set(["new_1", "new_2"]), new Set(["old_2"])])
+    }).pipe(Effect.provide(logOf(directory)))
+  })
 
   it.effect("forgets entries of 90 days ago with the next one", () =>
     Effect.gen(function* () {

@@ -1,32 +1,31 @@
 /** The log of the daily job: which days are finished, and what each of them did. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { JobLog, storageJob } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const accounts: ReadonlyArray<Account> = ["a", "b"].map((id) => ({ id, name: id, plan: "free", createdAt: 0 }))
 
 describe("JobLog", () => {
-  it.effect("knows the last finished day of each job, over restarts, and never goes back", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        const jobs = yield* JobLog
-        expect(yield* jobs.lastDay(storageJob)).toBeUndefined()
-        yield* jobs.markDay(storageJob, "2026-01-02")
-        yield* jobs.markDay(storageJob, "2026-01-01")
-        yield* jobs.markDay("other", "2025-12-31")
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-      yield* Effect.gen(function* () {
-        const jobs = yield* JobLog
-        expect(yield* jobs.lastDay(storageJob)).toBe("2026-01-02")
-        expect(yield* jobs.lastDay("other")).toBe("2025-12-31")
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-    })
-  )
+  it.effect("knows the last finished day of each job, over restarts, and never goes back", function* () {
+    const directory = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      const jobs = yield* JobLog
+      expect(yield* jobs.lastDay(storageJob)).toBeUndefined()
+      yield* jobs.markDay(storageJob, "2026-01-02")
+      yield* jobs.markDay(storageJob, "2026-01-01")
+      yield* jobs.markDay("other", "2025-12-31")
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+    yield* Effect.gen(function* () {
+      const jobs = yield* JobLog
+      expect(yield* jobs.lastDay(storageJob)).toBe("2026-01-02")
+      expect(yield* jobs.lastDay("other")).toBe("2025-12-31")
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+  })
 
   it.effect("adds up the accounts of a day, newest day first", () =>
     Effect.gen(function* () {

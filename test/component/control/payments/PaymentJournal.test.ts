@@ -1,9 +1,8 @@
 /** The journal of payments: claimed once, journalled before sent, credited once; crashes at every statement. */
-import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { StatementSync } from "node:sqlite"
-import { vi } from "vitest"
+import { describe, expect, vi } from "vitest"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
 import { Ledger } from "@muniment/control/credits/Ledger"
@@ -12,6 +11,7 @@ import { type NewPayment, PaymentJournal } from "@muniment/control/payments/Paym
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const payment: NewPayment = {
@@ -224,57 +224,53 @@ describe("PaymentJournal: a kill between any two statements", () => {
       return [...images, crashImage(directory)]
     })
 
-  it.effect("of settling credits the payment once", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const images = yield* Effect.gen(function* () {
+  it.effect("of settling credits the payment once", function* () {
+    const directory = temporaryDirectory()
+    const images = yield* Effect.gen(function* () {
+      const journal = yield* PaymentJournal
+      yield* journal.claim(payment)
+      yield* journal.broadcasting(id, sent)
+      return yield* imagesDuring(directory, journal.settled(id, sent.hash))
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+    const found = yield* Effect.forEach(images, (image) =>
+      Effect.gen(function* () {
         const journal = yield* PaymentJournal
-        yield* journal.claim(payment)
-        yield* journal.broadcasting(id, sent)
-        return yield* imagesDuring(directory, journal.settled(id, sent.hash))
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-      const found = yield* Effect.forEach(images, (image) =>
-        Effect.gen(function* () {
-          const journal = yield* PaymentJournal
-          const before = { state: (yield* journal.find(id))!.state, balance: yield* balance }
-          yield* proof
-          yield* journal.settled(id, sent.hash)
-          expect(yield* balance).toBe(worth)
-          yield* proof
-          return before
-        }).pipe(Effect.provide(moneyLayerOf(image)))
-      )
-      const states = new Set(found.map(({ balance, state }) => `${state} ${balance}`))
-      expect(states).toEqual(new Set(["broadcasting 0", `settled ${worth}`]))
-      expect(images.length).toBeGreaterThan(6)
-    })
-  )
+        const before = { state: (yield* journal.find(id))!.state, balance: yield* balance }
+        yield* proof
+        yield* journal.settled(id, sent.hash)
+        expect(yield* balance).toBe(worth)
+        yield* proof
+        return before
+      }).pipe(Effect.provide(moneyLayerOf(image)))
+    )
+    const states = new Set(found.map(({ balance, state }) => `${state} ${balance}`))
+    expect(states).toEqual(new Set(["broadcasting 0", `settled ${worth}`]))
+    expect(images.length).toBeGreaterThan(6)
+  })
 
-  it.effect("of reversing takes the payment back once", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      const images = yield* Effect.gen(function* () {
-        const ledger = yield* Ledger
+  it.effect("of reversing takes the payment back once", function* () {
+    const directory = temporaryDirectory()
+    const images = yield* Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const journal = yield* PaymentJournal
+      yield* settledOnce
+      const call = yield* ledger.reserve({ account, operation: "createMemories", price: credits(1_100) })
+      yield* ledger.settle(call)
+      yield* ledger.flush
+      return yield* imagesDuring(directory, journal.reversed(id, "reorganised"))
+    }).pipe(Effect.provide(moneyLayerOf(directory)))
+    const found = yield* Effect.forEach(images, (image) =>
+      Effect.gen(function* () {
         const journal = yield* PaymentJournal
-        yield* settledOnce
-        const call = yield* ledger.reserve({ account, operation: "createMemories", price: credits(1_100) })
-        yield* ledger.settle(call)
-        yield* ledger.flush
-        return yield* imagesDuring(directory, journal.reversed(id, "reorganised"))
-      }).pipe(Effect.provide(moneyLayerOf(directory)))
-      const found = yield* Effect.forEach(images, (image) =>
-        Effect.gen(function* () {
-          const journal = yield* PaymentJournal
-          const before = { state: (yield* journal.find(id))!.state, balance: yield* balance }
-          yield* proof
-          yield* journal.reversed(id, "reorganised")
-          expect(yield* balance).toBe(0)
-          yield* proof
-          return before
-        }).pipe(Effect.provide(moneyLayerOf(image)))
-      )
-      const states = new Set(found.map(({ balance, state }) => `${state} ${balance}`))
-      expect(states).toEqual(new Set([`settled ${credits(400)}`, "reversed 0"]))
-    })
-  )
+        const before = { state: (yield* journal.find(id))!.state, balance: yield* balance }
+        yield* proof
+        yield* journal.reversed(id, "reorganised")
+        expect(yield* balance).toBe(0)
+        yield* proof
+        return before
+      }).pipe(Effect.provide(moneyLayerOf(image)))
+    )
+    const states = new Set(found.map(({ balance, state }) => `${state} ${balance}`))
+    expect(states).toEqual(new Set([`settled ${credits(400)}`, "reversed 0"]))
+  })
 })

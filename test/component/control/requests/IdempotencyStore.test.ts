@@ -1,11 +1,12 @@
 /** Idempotency keys: one does the work, the others replay, wait or are refused. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { idempotencyKeyOf, IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const key = idempotencyKeyOf("acc_1", "POST /memories", "client-key")
 
@@ -128,22 +129,20 @@ describe("IdempotencyStore", () => {
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
-  it.effect("keeps answers over a restart; what was at work is free again", () =>
-    Effect.gen(function* () {
-      const path = temporaryDirectory()
-      yield* Effect.gen(function* () {
-        const store = yield* IdempotencyStore
-        yield* store.claim(key, "body")
-        yield* store.complete(key, 200, "{}", "acc_1")
-        yield* store.claim("killed", "body")
-      }).pipe(Effect.provide(controlLayerOf(path)))
-      yield* Effect.gen(function* () {
-        const store = yield* IdempotencyStore
-        expect(yield* store.claim(key, "body")).toMatchObject({ _tag: "Replay" })
-        expect(yield* store.claim("killed", "body")).toEqual({ _tag: "Fresh" })
-      }).pipe(Effect.provide(controlLayerOf(path)))
-    })
-  )
+  it.effect("keeps answers over a restart; what was at work is free again", function* () {
+    const path = temporaryDirectory()
+    yield* Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      yield* store.claim(key, "body")
+      yield* store.complete(key, 200, "{}", "acc_1")
+      yield* store.claim("killed", "body")
+    }).pipe(Effect.provide(controlLayerOf(path)))
+    yield* Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      expect(yield* store.claim(key, "body")).toMatchObject({ _tag: "Replay" })
+      expect(yield* store.claim("killed", "body")).toEqual({ _tag: "Fresh" })
+    }).pipe(Effect.provide(controlLayerOf(path)))
+  })
 
   it.effect("dies on an answer without a claim", () =>
     Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** The outbox of webhooks: written with the books or not at all, due in the order of each payment, given up in the end. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Account } from "@muniment/domain/Account"
@@ -12,6 +12,7 @@ import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
+import { it } from "../../../support/it.ts"
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const paymentOf = (id: string): NewPayment => ({
@@ -82,8 +83,9 @@ describe("WebhookOutbox", () => {
     }).pipe(Effect.provide(outboxLayer(temporaryDirectory())))
   )
 
-  it.effect("is written with the books: a kill after the credit keeps both, a failure of either undoes both", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is written with the books: a kill after the credit keeps both, a failure of either undoes both",
+    function* () {
       const directory = temporaryDirectory()
       const image = yield* Effect.gen(function* () {
         yield* settle("one")
@@ -100,7 +102,7 @@ describe("WebhookOutbox", () => {
         expect(yield* dueTypes).toEqual(["payment.settled"])
         expect(yield* Ledger.use((ledger) => ledger.purses(account))).toMatchObject({ balance: credits(500) })
       }).pipe(Effect.provide(outboxLayer(image)))
-    })
+    }
   )
 
   it.effect("holds back what follows of a payment, and nothing of others", () =>

@@ -2,11 +2,10 @@
  * The commit log on a tiny disk that really gets full. Needs mount namespaces (Linux); where they are forbidden the set-up
  * fails and says so.
  */
-import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterEach, beforeEach, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, vi } from "vitest"
 import type { LogEntry } from "@muniment/engine/log/CommitLog"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
 import { scanLog } from "@muniment/engine/log/LogScan"
@@ -15,6 +14,7 @@ import { listSegments, segmentPath, sparePath } from "@muniment/engine/log/segme
 import { logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { editSegment } from "../../../support/HandMadeLog.ts"
 import { makeSmallDisk, type SmallDisk } from "../../../support/SmallDisk.ts"
+import { it } from "../../../support/it.ts"
 
 const segmentBytes = 65_536
 /** A spare is made where two segments fit. */
@@ -46,12 +46,11 @@ const withLog = <A, E>(use: (log: FileLog) => Effect.Effect<A, E>) =>
     })
   )
 
-const append = (log: FileLog, isErasure: boolean) =>
-  Effect.gen(function* () {
-    const entry = yield* log.append({ ...logCommit(1, seq, "x".repeat(1_000)), isErasure })
-    seq++
-    yield* log.whenSynced(entry.ordinal)
-  })
+const append = Effect.fnUntraced(function* (log: FileLog, isErasure: boolean) {
+  const entry = yield* log.append({ ...logCommit(1, seq, "x".repeat(1_000)), isErasure })
+  seq++
+  yield* log.whenSynced(entry.ordinal)
+})
 
 /** Commits until the log is full. */
 const fillUp = (log: FileLog) =>
@@ -70,56 +69,50 @@ const untilSpare = Effect.promise(() => vi.waitUntil(() => existsSync(sparePath(
 const change = (places: SegmentPlaces) => Effect.callback<void>((resume) => places.onChange(() => resume(Effect.void)))
 
 describe("a full disk", () => {
-  it.live("leaves a whole segment to what erases", () =>
-    Effect.gen(function* () {
+  it.live("leaves a whole segment to what erases", function* () {
+    yield* withLog((log) =>
+      Effect.gen(function* () {
+        yield* append(log, false)
+        leave(littleBytes)
+        yield* fillUp(log)
+        expect(log.status.isFull).toBe(true)
+        yield* erasures(log, 50)
+        expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
+        expect(log.isCurrent()).toBe(true)
+      })
+    )
+    verify()
+  })
+
+  it.live("lets one start after another go on, in the segment that was the last one", function* () {
+    yield* withLog((log) => append(log, false))
+    leave(littleBytes)
+    yield* withLog(fillUp)
+    for (let starts = 0; starts < 6; starts++) {
       yield* withLog((log) =>
         Effect.gen(function* () {
-          yield* append(log, false)
-          leave(littleBytes)
-          yield* fillUp(log)
-          expect(log.status.isFull).toBe(true)
-          yield* erasures(log, 50)
+          yield* erasures(log, 5)
           expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-          expect(log.isCurrent()).toBe(true)
         })
       )
       verify()
-    })
-  )
+    }
+    expect(existsSync(sparePath(directory))).toBe(false)
+    expect(disk.freeBytes()).toBeGreaterThanOrEqual(segmentBytes)
+  })
 
-  it.live("lets one start after another go on, in the segment that was the last one", () =>
-    Effect.gen(function* () {
-      yield* withLog((log) => append(log, false))
-      leave(littleBytes)
-      yield* withLog(fillUp)
-      for (let starts = 0; starts < 6; starts++) {
-        yield* withLog((log) =>
-          Effect.gen(function* () {
-            yield* erasures(log, 5)
-            expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-          })
-        )
-        verify()
-      }
-      expect(existsSync(sparePath(directory))).toBe(false)
-      expect(disk.freeBytes()).toBeGreaterThanOrEqual(segmentBytes)
-    })
-  )
-
-  it.live("continues behind a torn tail only once it is overwritten", () =>
-    Effect.gen(function* () {
-      yield* withLog((log) => append(log, false))
-      leave(littleBytes)
-      yield* withLog((log) => Effect.andThen(fillUp(log), erasures(log, 1)))
-      const segments = listSegments(directory)
-      const torn = scanLog(directory).end!
-      editSegment(directory, torn.segment, (bytes) => void bytes.write("torn text", torn.offset + 64))
-      yield* withLog((log) => erasures(log, 1))
-      expect(listSegments(directory)).toEqual(segments)
-      expect(readFileSync(segmentPath(directory, torn.segment)).includes("torn text")).toBe(false)
-      verify()
-    })
-  )
+  it.live("continues behind a torn tail only once it is overwritten", function* () {
+    yield* withLog((log) => append(log, false))
+    leave(littleBytes)
+    yield* withLog((log) => Effect.andThen(fillUp(log), erasures(log, 1)))
+    const segments = listSegments(directory)
+    const torn = scanLog(directory).end!
+    editSegment(directory, torn.segment, (bytes) => void bytes.write("torn text", torn.offset + 64))
+    yield* withLog((log) => erasures(log, 1))
+    expect(listSegments(directory)).toEqual(segments)
+    expect(readFileSync(segmentPath(directory, torn.segment)).includes("torn text")).toBe(false)
+    verify()
+  })
 
   it.live("takes commits again with the first one after room has returned", () =>
     withLog((log) =>
@@ -136,30 +129,28 @@ describe("a full disk", () => {
     )
   )
 
-  it.live("gives up its spare as long as erasures have room in the current segment", () =>
-    Effect.gen(function* () {
-      yield* withLog((log) =>
-        Effect.gen(function* () {
-          yield* append(log, false)
-          yield* untilSpare
-          yield* append(log, false)
-          leave(segmentBytes / 2)
-          const before = disk.freeBytes()
-          expect(yield* log.giveUpSpare).toBe(true)
-          expect(disk.freeBytes()).toBeGreaterThanOrEqual(before + segmentBytes)
-          expect(yield* log.giveUpSpare).toBe(false)
-          expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-          yield* erasures(log, 30)
-          makeRoom()
-          for (let left = 48 - seq; left > 0; left--) yield* append(log, false)
-          yield* untilSpare
-          yield* append(log, false)
-          expect(yield* log.giveUpSpare).toBe(false)
-        })
-      )
-      verify()
-    })
-  )
+  it.live("gives up its spare as long as erasures have room in the current segment", function* () {
+    yield* withLog((log) =>
+      Effect.gen(function* () {
+        yield* append(log, false)
+        yield* untilSpare
+        yield* append(log, false)
+        leave(segmentBytes / 2)
+        const before = disk.freeBytes()
+        expect(yield* log.giveUpSpare).toBe(true)
+        expect(disk.freeBytes()).toBeGreaterThanOrEqual(before + segmentBytes)
+        expect(yield* log.giveUpSpare).toBe(false)
+        expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
+        yield* erasures(log, 30)
+        makeRoom()
+        for (let left = 48 - seq; left > 0; left--) yield* append(log, false)
+        yield* untilSpare
+        yield* append(log, false)
+        expect(yield* log.giveUpSpare).toBe(false)
+      })
+    )
+    verify()
+  })
 
   it.live("keeps no segment only for repairs", () =>
     withLog((log) =>
@@ -201,51 +192,44 @@ describe("a removal of a namespace that finds no room", () => {
 })
 
 describe("a spare segment", () => {
-  it.live("that is half made takes no room after the next start", () =>
-    Effect.gen(function* () {
-      writeFileSync(`${sparePath(directory)}.writing`, Buffer.alloc(disk.freeBytes() - segmentBytes))
-      yield* withLog((log) => append(log, false))
-      expect(existsSync(`${sparePath(directory)}.writing`)).toBe(false)
-    })
-  )
+  it.live("that is half made takes no room after the next start", function* () {
+    writeFileSync(`${sparePath(directory)}.writing`, Buffer.alloc(disk.freeBytes() - segmentBytes))
+    yield* withLog((log) => append(log, false))
+    expect(existsSync(`${sparePath(directory)}.writing`)).toBe(false)
+  })
 
-  it.live("of another size is made anew", () =>
-    Effect.gen(function* () {
-      writeFileSync(sparePath(directory), Buffer.alloc(100))
-      yield* withLog((log) => append(log, false))
-      expect(readFileSync(segmentPath(directory, 1))).toHaveLength(segmentBytes)
-    })
-  )
+  it.live("of another size is made anew", function* () {
+    writeFileSync(sparePath(directory), Buffer.alloc(100))
+    yield* withLog((log) => append(log, false))
+    expect(readFileSync(segmentPath(directory, 1))).toHaveLength(segmentBytes)
+  })
 
-  it.live("that a record of unsure size took is made anew", () =>
-    Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
-      yield* change(places)
-      // The log thread takes it also for a record that turns out to be no larger than a segment.
-      rmSync(sparePath(directory))
-      places.begun()
-      yield* places.settled
-      expect(existsSync(sparePath(directory))).toBe(true)
-    })
-  )
+  it.live("that a record of unsure size took is made anew", function* () {
+    const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
+    yield* change(places)
+    // The log thread takes it also for a record that turns out to be no larger than a segment.
+    rmSync(sparePath(directory))
+    places.begun()
+    yield* places.settled
+    expect(existsSync(sparePath(directory))).toBe(true)
+  })
 
-  it.live("is waited for by a record that may be larger than a segment, and is often enough", () =>
-    Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
-      yield* change(places)
-      expect(places.roomFor(64, false)).toBe("free")
-      places.place(64)
-      expect(places.roomFor(2 * segmentBytes, false)).toBe("wait")
-      rmSync(sparePath(directory))
-      places.begun()
-      yield* change(places)
-      expect(places.roomFor(2 * segmentBytes, false)).toBe("free")
-      yield* places.settled
-    })
-  )
+  it.live("is waited for by a record that may be larger than a segment, and is often enough", function* () {
+    const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
+    yield* change(places)
+    expect(places.roomFor(64, false)).toBe("free")
+    places.place(64)
+    expect(places.roomFor(2 * segmentBytes, false)).toBe("wait")
+    rmSync(sparePath(directory))
+    places.begun()
+    yield* change(places)
+    expect(places.roomFor(2 * segmentBytes, false)).toBe("free")
+    yield* places.settled
+  })
 
-  it.live("that is not there yet is waited for by commits before they take what erasures would need without it", () =>
-    Effect.gen(function* () {
+  it.live(
+    "that is not there yet is waited for by commits before they take what erasures would need without it",
+    function* () {
       const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
       yield* change(places)
       for (; places.roomFor(1_024, false) === "free"; seq++) places.place(1_024)
@@ -259,7 +243,7 @@ describe("a spare segment", () => {
       expect(erasures).toBe(16)
       expect(seq).toBe(48)
       yield* places.settled
-    })
+    }
   )
 
   it.live("is made although the first record of the segment before it wants no sync", () =>
@@ -284,40 +268,36 @@ describe("a spare segment", () => {
     )
   )
 
-  it.live("that cannot be made although there seems to be room leaves the current one to what erases", () =>
-    Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
-      yield* change(places)
-      expect(places.roomFor(64, false)).toBe("free")
-      places.place(64)
-      rmSync(sparePath(directory))
-      mkdirSync(`${sparePath(directory)}.writing`)
-      places.begun()
-      yield* change(places)
-      expect(places.shortage).toBeDefined()
-      expect(places.roomFor(64, false)).toBe("full")
-      // One that waited would be woken by an attempt that fails, and begin the next one, without end.
-      expect(places.roomFor(2 * segmentBytes, false)).toBe("full")
-      expect(places.roomFor(64, true)).toBe("free")
-      yield* change(places)
-      rmdirSync(`${sparePath(directory)}.writing`)
-      expect(places.roomFor(64, false)).toBe("full")
-      yield* change(places)
-      expect(places.roomFor(64, false)).toBe("free")
-      yield* places.settled
-    })
-  )
+  it.live("that cannot be made although there seems to be room leaves the current one to what erases", function* () {
+    const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
+    yield* change(places)
+    expect(places.roomFor(64, false)).toBe("free")
+    places.place(64)
+    rmSync(sparePath(directory))
+    mkdirSync(`${sparePath(directory)}.writing`)
+    places.begun()
+    yield* change(places)
+    expect(places.shortage).toBeDefined()
+    expect(places.roomFor(64, false)).toBe("full")
+    // One that waited would be woken by an attempt that fails, and begin the next one, without end.
+    expect(places.roomFor(2 * segmentBytes, false)).toBe("full")
+    expect(places.roomFor(64, true)).toBe("free")
+    yield* change(places)
+    rmdirSync(`${sparePath(directory)}.writing`)
+    expect(places.roomFor(64, false)).toBe("full")
+    yield* change(places)
+    expect(places.roomFor(64, false)).toBe("free")
+    yield* places.settled
+  })
 
-  it.live("is not needed by a record larger than a segment, for which the disk must have room", () =>
-    Effect.gen(function* () {
-      const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
-      yield* change(places)
-      expect(places.roomFor(2 ** 52, false)).toBe("full")
-      expect(places.roomFor(2 ** 52, true)).toBe("full")
-      expect(places.roomFor(2 * segmentBytes, false)).toBe("free")
-      places.place(2 * segmentBytes)
-      places.begun()
-      expect(places.roomFor(64, false)).toBe("free")
-    })
-  )
+  it.live("is not needed by a record larger than a segment, for which the disk must have room", function* () {
+    const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)
+    yield* change(places)
+    expect(places.roomFor(2 ** 52, false)).toBe("full")
+    expect(places.roomFor(2 ** 52, true)).toBe("full")
+    expect(places.roomFor(2 * segmentBytes, false)).toBe("free")
+    places.place(2 * segmentBytes)
+    places.begun()
+    expect(places.roomFor(64, false)).toBe("free")
+  })
 })

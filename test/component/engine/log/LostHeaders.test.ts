@@ -2,7 +2,7 @@
  * Headers of the commit log that are lost before a mark has listed whose the records are: the record behind each says so,
  * and every other namespace keeps what it has.
  */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect } from "effect"
 import { cpSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,6 +14,7 @@ import { logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { editSegment, writeSegment } from "../../../support/HandMadeLog.ts"
 import { chosenSeed, SeededRandom } from "../../../support/SeededRandom.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const numbers = [1, 2, 3, 4, 5, 6, 7, 8]
 /** Never wrote to this log: its file ended before it. */
@@ -74,48 +75,44 @@ const spoil = (bytes: Buffer, offset: number, random: SeededRandom | undefined):
   else bytes[offset + random.between(0, headerBytes - 1)]! ^= 1 << random.between(0, 7)
 }
 
-it.effect("cost the namespace whose record it was, whatever is lost of one", () =>
-  Effect.gen(function* () {
-    const seed = chosenSeed()
-    const random = new SeededRandom(seed)
-    const directory = yield* killedLog
-    const records = recordsIn(directory)
-    const segments = new Set(records.map(({ segment }) => segment))
-    expect(segments.size).toBeGreaterThan(3)
-    // Of each segment the first two and some others; the last group of all looks torn.
-    const chosen = [...segments].flatMap((segment) => {
-      const own = records.filter((one) => one.segment === segment && one.ordinal < records.at(-20)!.ordinal)
-      return [...own.slice(0, 2), ...own.slice(2).filter(() => random.next() < 0.05)]
-    })
-    for (const { offset, ordinal, segment, tag } of chosen) {
-      for (const way of [random, undefined]) {
-        const whole = readFileSync(segmentPath(directory, segment))
-        editSegment(directory, segment, (bytes) => spoil(bytes, offset, way))
-        const told = `seed ${seed}, record ${ordinal} of ${tag}`
-        expect(refused(scanLog(directory)), told).toEqual(tag === processTag ? [] : [tag])
-        editSegment(directory, segment, (bytes) => whole.copy(bytes))
-      }
-    }
+it.effect("cost the namespace whose record it was, whatever is lost of one", function* () {
+  const seed = chosenSeed()
+  const random = new SeededRandom(seed)
+  const directory = yield* killedLog
+  const records = recordsIn(directory)
+  const segments = new Set(records.map(({ segment }) => segment))
+  expect(segments.size).toBeGreaterThan(3)
+  // Of each segment the first two and some others; the last group of all looks torn.
+  const chosen = [...segments].flatMap((segment) => {
+    const own = records.filter((one) => one.segment === segment && one.ordinal < records.at(-20)!.ordinal)
+    return [...own.slice(0, 2), ...own.slice(2).filter(() => random.next() < 0.05)]
   })
-)
+  for (const { offset, ordinal, segment, tag } of chosen) {
+    for (const way of [random, undefined]) {
+      const whole = readFileSync(segmentPath(directory, segment))
+      editSegment(directory, segment, (bytes) => spoil(bytes, offset, way))
+      const told = `seed ${seed}, record ${ordinal} of ${tag}`
+      expect(refused(scanLog(directory)), told).toEqual(tag === processTag ? [] : [tag])
+      editSegment(directory, segment, (bytes) => whole.copy(bytes))
+    }
+  }
+})
 
-it.effect("in a row with a flipped bit each cost their own namespaces", () =>
-  Effect.gen(function* () {
-    const seed = chosenSeed()
-    const random = new SeededRandom(seed)
-    const directory = yield* killedLog
-    const records = recordsIn(directory)
-    for (const run of [2, 3, 5]) {
-      const from = random.between(1, records.length - 40)
-      const lost = records.slice(from, from + run)
-      const before = lost.map(({ segment }) => [segment, readFileSync(segmentPath(directory, segment))] as const)
-      for (const { offset, segment } of lost) editSegment(directory, segment, (bytes) => spoil(bytes, offset, random))
-      const owners = new Set(lost.map(({ tag }) => tag).filter((tag) => tag !== processTag))
-      expect(new Set(refused(scanLog(directory))), `seed ${seed}, ${run} from ${from}`).toEqual(owners)
-      for (const [segment, whole] of before) editSegment(directory, segment, (bytes) => whole.copy(bytes))
-    }
-  })
-)
+it.effect("in a row with a flipped bit each cost their own namespaces", function* () {
+  const seed = chosenSeed()
+  const random = new SeededRandom(seed)
+  const directory = yield* killedLog
+  const records = recordsIn(directory)
+  for (const run of [2, 3, 5]) {
+    const from = random.between(1, records.length - 40)
+    const lost = records.slice(from, from + run)
+    const before = lost.map(({ segment }) => [segment, readFileSync(segmentPath(directory, segment))] as const)
+    for (const { offset, segment } of lost) editSegment(directory, segment, (bytes) => spoil(bytes, offset, random))
+    const owners = new Set(lost.map(({ tag }) => tag).filter((tag) => tag !== processTag))
+    expect(new Set(refused(scanLog(directory))), `seed ${seed}, ${run} from ${from}`).toEqual(owners)
+    for (const [segment, whole] of before) editSegment(directory, segment, (bytes) => whole.copy(bytes))
+  }
+})
 
 it("in a log of an earlier release cost all whose files end before, unless a mark says whose it was", () => {
   const directory = temporaryDirectory()

@@ -1,10 +1,11 @@
 /** What a server can do, found out by short requests: formats of a schema, thinking, speed; and how each fault is told. */
 import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Redacted } from "effect"
 import { serverAbilities } from "@muniment/models/llm/ServerAbilities"
 import { type ModelRequest, type ModelServer, modelServer, type Refused } from "../../../support/ModelServer.ts"
 import { answer, type ModelFormat, type ModelReply, status, text } from "../../../support/ModelServerReplies.ts"
+import { it } from "../../../support/it.ts"
 
 const sky = { colour: "blue", suns: 1 }
 
@@ -32,15 +33,13 @@ const abilitiesOf = (prepare: (server: ModelServer) => void, format: ModelFormat
     return { abilities: yield* Effect.result(serverAbilities(config)), requests: server.requests }
   }).pipe(Effect.scoped, Effect.provide(layerNodeHttp))
 
-it.live("a schema at which a server fails without a word is left out", () =>
-  Effect.gen(function* () {
-    const { abilities } = yield* abilitiesOf((server) => {
-      server.otherwise = (request) =>
-        formatOf(request) === "json_schema" ? status(500) : answering(isSchemaTold)(request)
-    })
-    expect(abilities).toMatchObject({ _tag: "Success", success: { schemaBy: "json_object" } })
+it.live("a schema at which a server fails without a word is left out", function* () {
+  const { abilities } = yield* abilitiesOf((server) => {
+    server.otherwise = (request) =>
+      formatOf(request) === "json_schema" ? status(500) : answering(isSchemaTold)(request)
   })
-)
+  expect(abilities).toMatchObject({ _tag: "Success", success: { schemaBy: "json_object" } })
+})
 
 describe("a schema", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<Refused>, (request: ModelRequest) => boolean, string]> = [
@@ -60,22 +59,18 @@ describe("a schema", () => {
       "prompt"
     ]
   ]
-  it.live.each(cases)("%s", ([, refused, heeds, schemaBy]) =>
-    Effect.gen(function* () {
-      const { abilities } = yield* abilitiesOf((server) => {
-        for (const word of refused) server.refused.add(word)
-        server.otherwise = answering(heeds)
-      })
-      expect(abilities).toMatchObject({ _tag: "Success", success: { schemaBy } })
+  it.live.each(cases)("%s", function* ([, refused, heeds, schemaBy]) {
+    const { abilities } = yield* abilitiesOf((server) => {
+      for (const word of refused) server.refused.add(word)
+      server.otherwise = answering(heeds)
     })
-  )
+    expect(abilities).toMatchObject({ _tag: "Success", success: { schemaBy } })
+  })
 
-  it.live("is the input of a forced tool at Anthropic", () =>
-    Effect.gen(function* () {
-      const { abilities } = yield* abilitiesOf((server) => (server.otherwise = () => answer(sky)), "anthropic")
-      expect(abilities).toMatchObject({ success: { schemaBy: "json_schema", thinking: "none" } })
-    })
-  )
+  it.live("is the input of a forced tool at Anthropic", function* () {
+    const { abilities } = yield* abilitiesOf((server) => (server.otherwise = () => answer(sky)), "anthropic")
+    expect(abilities).toMatchObject({ success: { schemaBy: "json_schema", thinking: "none" } })
+  })
 })
 
 describe("thinking", () => {
@@ -87,42 +82,34 @@ describe("thinking", () => {
         isForm(request) ? answer(sky) : { kind: "text", text: "51", ...(thinks(request) && { thoughts: "Let me see" }) }
     })
 
-  it.live("can be switched off where the model thinks unless it is told not to", () =>
-    Effect.gen(function* () {
-      const { abilities } = yield* thinking((request) => !isTold(request))
-      expect(abilities).toMatchObject({ success: { thinking: "switched_off" } })
-    })
-  )
+  it.live("can be switched off where the model thinks unless it is told not to", function* () {
+    const { abilities } = yield* thinking((request) => !isTold(request))
+    expect(abilities).toMatchObject({ success: { thinking: "switched_off" } })
+  })
 
-  it.live("stays on where the model thinks all the same", () =>
-    Effect.gen(function* () {
-      expect((yield* thinking(() => true)).abilities).toMatchObject({ success: { thinking: "stays_on" } })
-    })
-  )
+  it.live("stays on where the model thinks all the same", function* () {
+    expect((yield* thinking(() => true)).abilities).toMatchObject({ success: { thinking: "stays_on" } })
+  })
 
-  it.live("is none where the model never does; an empty pair of tags is no thought", () =>
-    Effect.gen(function* () {
-      const { abilities } = yield* abilitiesOf((server) => {
-        server.otherwise = (request) => (isForm(request) ? answer(sky) : text("<think>\n\n</think>\n\n51"))
-      })
-      expect(abilities).toMatchObject({ success: { thinking: "none" } })
+  it.live("is none where the model never does; an empty pair of tags is no thought", function* () {
+    const { abilities } = yield* abilitiesOf((server) => {
+      server.otherwise = (request) => (isForm(request) ? answer(sky) : text("<think>\n\n</think>\n\n51"))
     })
-  )
+    expect(abilities).toMatchObject({ success: { thinking: "none" } })
+  })
 })
 
-it.live("speed is counted in tokens of an answer, as the server says", () =>
-  Effect.gen(function* () {
-    const { abilities } = yield* abilitiesOf((server) => {
-      server.otherwise = (request) =>
-        isForm(request)
-          ? answer(sky)
-          : { kind: "slow", millis: 200, then: { kind: "text", text: "one two", usage: { input: 20, output: 40 } } }
-    })
-    const speed = abilities._tag === "Success" ? abilities.success.tokensPerSecond : 0
-    expect(speed).toBeGreaterThan(0)
-    expect(speed).toBeLessThanOrEqual(200)
+it.live("speed is counted in tokens of an answer, as the server says", function* () {
+  const { abilities } = yield* abilitiesOf((server) => {
+    server.otherwise = (request) =>
+      isForm(request)
+        ? answer(sky)
+        : { kind: "slow", millis: 200, then: { kind: "text", text: "one two", usage: { input: 20, output: 40 } } }
   })
-)
+  const speed = abilities._tag === "Success" ? abilities.success.tokensPerSecond : 0
+  expect(speed).toBeGreaterThan(0)
+  expect(speed).toBeLessThanOrEqual(200)
+})
 
 const answerCutText = "the language model failed: the connection ended before the answer was complete"
 
@@ -159,12 +146,10 @@ describe("a server that cannot be used", () => {
     ["breaks its answers off", { kind: "cut", value: sky }, { reason: "unreachable", message: answerCutText }],
     ["never answers", { kind: "hang" }, { reason: "timeout" }]
   ]
-  it.live.each(faults)("%s", ([, reply, failure]) =>
-    Effect.gen(function* () {
-      const { abilities } = yield* abilitiesOf((server) => (server.otherwise = () => reply))
-      expect(abilities).toMatchObject({ _tag: "Failure", failure })
-    })
-  )
+  it.live.each(faults)("%s", function* ([, reply, failure]) {
+    const { abilities } = yield* abilitiesOf((server) => (server.otherwise = () => reply))
+    expect(abilities).toMatchObject({ _tag: "Failure", failure })
+  })
 
   it.live("refuses the connection", () =>
     Effect.gen(function* () {

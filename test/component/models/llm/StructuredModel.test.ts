@@ -1,9 +1,10 @@
 /** Answers of the configured language model, over real HTTP in the wire formats of both providers. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Schema } from "effect"
 import type { ModelRequest, Refused } from "../../../support/ModelServer.ts"
 import { answer, type ModelReply, status, text } from "../../../support/ModelServerReplies.ts"
 import { Facts, formats, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
+import { it } from "../../../support/it.ts"
 
 const wrong = { facts: [{ text: "likes tea", confidence: "high" }] }
 
@@ -315,28 +316,26 @@ describe("the dialect of an OpenAI-compatible server", () => {
     )
   )
 
-  it.live("leaves out what a server does not know about thinking, or takes the effort that it offers", () =>
-    Effect.gen(function* () {
-      const asked = (...refused: ReadonlyArray<Refused>) =>
-        withModel(format, {}, ({ model, server }) =>
-          Effect.gen(function* () {
-            for (const word of refused) server.refused.add(word)
-            server.otherwise = () => answer(tea)
-            yield* model.generate(request)
-            yield* model.generate(request)
-            return server.requests.map(({ body }) => [body["reasoning_effort"], "chat_template_kwargs" in body])
-          })
-        )
-      const first = ["none", true]
-      expect(yield* asked("chat_template_kwargs")).toEqual([first, ["none", false], ["none", false]])
-      expect(yield* asked("reasoning_effort")).toEqual([first, [undefined, true], [undefined, true]])
-      expect(yield* asked("no_effort")).toEqual([first, ["low", true], ["low", true]])
-      expect((yield* asked("no_effort", "chat_template_kwargs", "max_tokens", "temperature")).at(-1)).toEqual([
-        "low",
-        false
-      ])
-    })
-  )
+  it.live("leaves out what a server does not know about thinking, or takes the effort that it offers", function* () {
+    const asked = (...refused: ReadonlyArray<Refused>) =>
+      withModel(format, {}, ({ model, server }) =>
+        Effect.gen(function* () {
+          for (const word of refused) server.refused.add(word)
+          server.otherwise = () => answer(tea)
+          yield* model.generate(request)
+          yield* model.generate(request)
+          return server.requests.map(({ body }) => [body["reasoning_effort"], "chat_template_kwargs" in body])
+        })
+      )
+    const first = ["none", true]
+    expect(yield* asked("chat_template_kwargs")).toEqual([first, ["none", false], ["none", false]])
+    expect(yield* asked("reasoning_effort")).toEqual([first, [undefined, true], [undefined, true]])
+    expect(yield* asked("no_effort")).toEqual([first, ["low", true], ["low", true]])
+    expect((yield* asked("no_effort", "chat_template_kwargs", "max_tokens", "temperature")).at(-1)).toEqual([
+      "low",
+      false
+    ])
+  })
 
   it.live("keeps thinking off where only the format is refused, and gives it up where nothing is named", () =>
     withModel(format, {}, ({ model, server }) =>

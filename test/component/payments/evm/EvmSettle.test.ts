@@ -1,4 +1,3 @@
-import { it as effectIt } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem"
@@ -20,6 +19,7 @@ import {
   submitAs,
   viewOf
 } from "./EvmPayments.ts"
+import { it as effectIt } from "../../../support/it.ts"
 
 const why = isEvmChainAvailable() ? "" : " (skipped: anvil has no package for this platform)"
 const { admin, operator, payer } = evmAddresses
@@ -138,13 +138,11 @@ describe.skipIf(!isEvmChainAvailable())(`sign and broadcast${why}`, () => {
     expect(await outcome(chain.broadcast(claim, { hash: "0x", raw: "0x02ff" }))).toMatch(/^ChainUnavailable/)
   })
 
-  effectIt.effect("gives up on a silent node in time", () =>
-    Effect.gen(function* () {
-      const { chain, claim } = yield* Effect.promise(() => take(proxy.url))
-      proxy.failNext("eth_chainId", "hang")
-      const signing = yield* Effect.forkChild(Effect.flip(chain.sign(claim)))
-      yield* TestClock.adjust(Limits.chainCallTimeoutMillis)
-      expect(yield* Fiber.join(signing)).toMatchObject({ _tag: "ChainUnavailable", cause: "eth_chainId: timed out" })
-    })
-  )
+  effectIt.effect("gives up on a silent node in time", function* () {
+    const { chain, claim } = yield* Effect.promise(() => take(proxy.url))
+    proxy.failNext("eth_chainId", "hang")
+    const signing = yield* Effect.forkChild(Effect.flip(chain.sign(claim)))
+    yield* TestClock.adjust(Limits.chainCallTimeoutMillis)
+    expect(yield* Fiber.join(signing)).toMatchObject({ _tag: "ChainUnavailable", cause: "eth_chainId: timed out" })
+  })
 })

@@ -1,10 +1,11 @@
 /** Every state of a journalled payment against every answer of its chain: what becomes of it. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { alice, startProcess, units } from "./SettlementProcess.ts"
 import { away, invalid, never, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
+import { it } from "../../../support/it.ts"
 
 type From = "verified" | "broadcasting" | "settled"
 
@@ -202,71 +203,63 @@ const steps: ReadonlyArray<Step> = [
 
 describe("A payment that is carried on", () => {
   for (const { from, rounds = 1, script, sent = 0, step, to, when } of steps) {
-    it.effect(`from ${from} when ${when}: is ${to}`, () =>
-      Effect.gen(function* () {
-        const chain = new ScriptedChain()
-        const { balance, check, journal, settlement } = yield* startProcess([chain])
-        const id = chain.idOf("one")
-        const payload = { nonce: "one" }
-        yield* journal.claim({ id, account: alice.id, network: chain.network, payer: "payer", units, payload })
-        if (from !== "verified") yield* journal.broadcasting(id, { hash: "hash", raw: "raw" })
-        if (from === "settled") yield* journal.settled(id, "hash")
+    it.effect(`from ${from} when ${when}: is ${to}`, function* () {
+      const chain = new ScriptedChain()
+      const { balance, check, journal, settlement } = yield* startProcess([chain])
+      const id = chain.idOf("one")
+      const payload = { nonce: "one" }
+      yield* journal.claim({ id, account: alice.id, network: chain.network, payer: "payer", units, payload })
+      if (from !== "verified") yield* journal.broadcasting(id, { hash: "hash", raw: "raw" })
+      if (from === "settled") yield* journal.settled(id, "hash")
 
-        script(chain)
-        const payment = yield* Effect.fromNullishOr(yield* journal.find(id))
-        for (let round = 1; round < rounds; round++) {
-          expect(yield* settlement.carryOn(payment)).toEqual({ _tag: "Open" })
-        }
-        const done = yield* Effect.result(settlement.carryOn(payment))
-        const moved = yield* Effect.fromNullishOr(yield* journal.find(id))
-        expect(done._tag === "Success" ? done.success?._tag : done.failure._tag).toBe(step)
-        expect(moved.state).toBe(to)
-        expect(chain.sent).toHaveLength(sent)
-        expect(yield* balance(alice)).toBe(to === "settled" || to === "finalized" ? 0.1 : 0)
-        expect(yield* check).toMatchObject({ ok: true })
-      })
-    )
+      script(chain)
+      const payment = yield* Effect.fromNullishOr(yield* journal.find(id))
+      for (let round = 1; round < rounds; round++) {
+        expect(yield* settlement.carryOn(payment)).toEqual({ _tag: "Open" })
+      }
+      const done = yield* Effect.result(settlement.carryOn(payment))
+      const moved = yield* Effect.fromNullishOr(yield* journal.find(id))
+      expect(done._tag === "Success" ? done.success?._tag : done.failure._tag).toBe(step)
+      expect(moved.state).toBe(to)
+      expect(chain.sent).toHaveLength(sent)
+      expect(yield* balance(alice)).toBe(to === "settled" || to === "finalized" ? 0.1 : 0)
+      expect(yield* check).toMatchObject({ ok: true })
+    })
   }
 
-  it.effect("fails at once on a chain where nobody but us could have sent it", () =>
-    Effect.gen(function* () {
-      const chain = new ScriptedChain("solana-devnet")
-      const { journal, pay } = yield* startProcess([chain])
-      chain.onSign = () => gone
-      expect(yield* Effect.flip(pay("one"))).toMatchObject({ _tag: "PaymentInvalid" })
-      expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "failed" })
-    })
-  )
+  it.effect("fails at once on a chain where nobody but us could have sent it", function* () {
+    const chain = new ScriptedChain("solana-devnet")
+    const { journal, pay } = yield* startProcess([chain])
+    chain.onSign = () => gone
+    expect(yield* Effect.flip(pay("one"))).toMatchObject({ _tag: "PaymentInvalid" })
+    expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "failed" })
+  })
 
-  it.effect("is left to the run that is at it", () =>
-    Effect.gen(function* () {
-      const chain = new ScriptedChain()
-      const { journal, pay, settlement } = yield* startProcess([chain])
-      chain.onSign = () => Effect.never
-      yield* Effect.forkChild(pay("one"))
-      yield* TestClock.adjust(1)
-      const payment = yield* Effect.fromNullishOr(yield* journal.find(chain.idOf("one")))
-      expect(yield* settlement.carryOn(payment)).toBeUndefined()
-      expect(chain.count("verify")).toBe(1)
-    })
-  )
+  it.effect("is left to the run that is at it", function* () {
+    const chain = new ScriptedChain()
+    const { journal, pay, settlement } = yield* startProcess([chain])
+    chain.onSign = () => Effect.never
+    yield* Effect.forkChild(pay("one"))
+    yield* TestClock.adjust(1)
+    const payment = yield* Effect.fromNullishOr(yield* journal.find(chain.idOf("one")))
+    expect(yield* settlement.carryOn(payment)).toBeUndefined()
+    expect(chain.count("verify")).toBe(1)
+  })
 
-  it.effect("meanwhile makes a caller wait for the step, who then goes on himself", () =>
-    Effect.gen(function* () {
-      const chain = new ScriptedChain()
-      const { journal, pay, settlement } = yield* startProcess([chain])
-      const payload = { nonce: "one" }
-      const id = chain.idOf("one")
-      const claim = { id, account: alice.id, network: chain.network, payer: "payer", units, payload }
-      const { payment } = yield* journal.claim(claim)
-      chain.onVerify = () => Effect.delay(away, 100)
-      const step = yield* Effect.forkChild(Effect.exit(settlement.carryOn(payment)), { startImmediately: true })
-      const asked = yield* Effect.forkChild(pay("one"), { startImmediately: true })
-      chain.onVerify = () => Effect.void
-      yield* TestClock.adjust(100)
-      yield* Fiber.join(step)
-      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Settled" })
-      expect(chain.count("verify")).toBe(2)
-    })
-  )
+  it.effect("meanwhile makes a caller wait for the step, who then goes on himself", function* () {
+    const chain = new ScriptedChain()
+    const { journal, pay, settlement } = yield* startProcess([chain])
+    const payload = { nonce: "one" }
+    const id = chain.idOf("one")
+    const claim = { id, account: alice.id, network: chain.network, payer: "payer", units, payload }
+    const { payment } = yield* journal.claim(claim)
+    chain.onVerify = () => Effect.delay(away, 100)
+    const step = yield* Effect.forkChild(Effect.exit(settlement.carryOn(payment)), { startImmediately: true })
+    const asked = yield* Effect.forkChild(pay("one"), { startImmediately: true })
+    chain.onVerify = () => Effect.void
+    yield* TestClock.adjust(100)
+    yield* Fiber.join(step)
+    expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Settled" })
+    expect(chain.count("verify")).toBe(2)
+  })
 })

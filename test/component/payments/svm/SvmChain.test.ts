@@ -1,5 +1,5 @@
 /** Solana payments against the real runtime: stock clients, hostile circumstances, and what became of a payment. */
-import { afterEach, beforeEach, describe, expect, it } from "@effect/vitest"
+import { afterEach, beforeEach, describe, expect } from "vitest"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer, type Server } from "node:http"
@@ -29,6 +29,7 @@ import {
   transfer,
   units
 } from "../../../unit/payments/svm/SvmPayments.ts"
+import { it } from "../../../support/it.ts"
 
 const lamports = 1_000_000_000n
 const startUnits = 1_000_000n
@@ -130,64 +131,54 @@ describe("a deposit by Solana", () => {
     ["@x402/fetch 2.27, version 2", payAsV2],
     ["@x402/fetch 2.27, version 1", payAsV1OfV2]
   ] as const
-  it.effect.each(clients)("made by %s moves the money once", ([, pay]) =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      solana.resume()
-      const claim = yield* Effect.flatMap(pay(chain), chain.claim)
-      yield* chain.verify(claim, units)
-      const transaction = yield* chain.sign(claim)
-      expect(yield* received()).toBe(0n)
-      yield* chain.broadcast(claim, transaction)
-      yield* chain.broadcast(claim, transaction)
-      expect(yield* chain.look(claim, transaction, units)).toMatchObject({
-        _tag: "Paid",
-        hash: transaction.hash,
-        isFinal: false
-      })
-      expect(yield* received()).toBe(BigInt(units))
+  it.effect.each(clients)("made by %s moves the money once", function* ([, pay]) {
+    const chain = chainOf()
+    solana.resume()
+    const claim = yield* Effect.flatMap(pay(chain), chain.claim)
+    yield* chain.verify(claim, units)
+    const transaction = yield* chain.sign(claim)
+    expect(yield* received()).toBe(0n)
+    yield* chain.broadcast(claim, transaction)
+    yield* chain.broadcast(claim, transaction)
+    expect(yield* chain.look(claim, transaction, units)).toMatchObject({
+      _tag: "Paid",
+      hash: transaction.hash,
+      isFinal: false
     })
-  )
+    expect(yield* received()).toBe(BigInt(units))
+  })
 
-  it.effect("is the same transaction however often it is signed, also after a restart", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* signed(chain)
-      expect(yield* chain.sign(claim)).toEqual(transaction)
-      expect(yield* chainOf().sign(claim)).toEqual(transaction)
-    })
-  )
+  it.effect("is the same transaction however often it is signed, also after a restart", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* signed(chain)
+    expect(yield* chain.sign(claim)).toEqual(transaction)
+    expect(yield* chainOf().sign(claim)).toEqual(transaction)
+  })
 
-  it.effect("of a client without memo is one payment with its twin of the same blockhash", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const claims = yield* Effect.all([payAsV1(chain), payAsV1(chain)].map(Effect.flatMap(chain.claim)))
-      expect(claims[0]).toEqual(claims[1])
-    })
-  )
+  it.effect("of a client without memo is one payment with its twin of the same blockhash", function* () {
+    const chain = chainOf()
+    const claims = yield* Effect.all([payAsV1(chain), payAsV1(chain)].map(Effect.flatMap(chain.claim)))
+    expect(claims[0]).toEqual(claims[1])
+  })
 
-  it.effect("that landed before a crash could be journalled verifies still, and is sent in vain", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      const restarted = chainOf()
-      yield* restarted.verify(claim, units)
-      yield* restarted.broadcast(claim, transaction)
-      solana.tick()
-      expect(yield* received()).toBe(BigInt(units))
-    })
-  )
+  it.effect("that landed before a crash could be journalled verifies still, and is sent in vain", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    const restarted = chainOf()
+    yield* restarted.verify(claim, units)
+    yield* restarted.broadcast(claim, transaction)
+    solana.tick()
+    expect(yield* received()).toBe(BigInt(units))
+  })
 })
 
 describe("verify, on the chain", () => {
   const isRefused = (label: string, prepare: () => unknown, parts: PaymentParts | undefined, reason: string) =>
-    it.effect(`refuses ${label}`, () =>
-      Effect.gen(function* () {
-        yield* Effect.promise(async () => prepare())
-        expect(yield* refusal(chainOf(), parts)).toContain(reason)
-      })
-    )
+    it.effect(`refuses ${label}`, function* () {
+      yield* Effect.promise(async () => prepare())
+      expect(yield* refusal(chainOf(), parts)).toContain(reason)
+    })
   const fromStranger = [limit(), price(), transfer({ source: strangerHolding })]
 
   isRefused(
@@ -226,108 +217,90 @@ describe("verify, on the chain", () => {
     "the transaction would fail"
   )
 
-  it.effect("refuses a blockhash that has run out", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const claim = yield* claimed(chain)
-      solana.advance(151)
-      expect(yield* Effect.flip(chain.verify(claim, units))).toMatchObject({
-        _tag: "PaymentInvalid",
-        reason: expect.stringContaining("blockhash")
-      })
+  it.effect("refuses a blockhash that has run out", function* () {
+    const chain = chainOf()
+    const claim = yield* claimed(chain)
+    solana.advance(151)
+    expect(yield* Effect.flip(chain.verify(claim, units))).toMatchObject({
+      _tag: "PaymentInvalid",
+      reason: expect.stringContaining("blockhash")
     })
-  )
+  })
 
-  it.effect("takes a missing token account of ours for the operator's fault, and says so", () =>
-    Effect.gen(function* () {
-      const chain = chainOf({ payTo: stranger.address })
-      const instructions = [limit(), price(), transfer({ destination: strangerHolding })]
-      expect(yield* refusal(chain, { instructions })).toBe(
-        "ChainUnavailable: getMultipleAccounts: the recipient has no token account for USDC"
-      )
-    })
-  )
+  it.effect("takes a missing token account of ours for the operator's fault, and says so", function* () {
+    const chain = chainOf({ payTo: stranger.address })
+    const instructions = [limit(), price(), transfer({ destination: strangerHolding })]
+    expect(yield* refusal(chain, { instructions })).toBe(
+      "ChainUnavailable: getMultipleAccounts: the recipient has no token account for USDC"
+    )
+  })
 
-  it.effect("does not blame the payer for an operator without lamports", () =>
-    Effect.gen(function* () {
-      const poor = stranger
-      const chain = chainOf({ operatorKey: Redacted.make(poor.keyText) })
-      expect(yield* refusal(chain, { feePayer: poor.address })).toContain("ChainUnavailable: simulateTransaction")
-    })
-  )
+  it.effect("does not blame the payer for an operator without lamports", function* () {
+    const poor = stranger
+    const chain = chainOf({ operatorKey: Redacted.make(poor.keyText) })
+    expect(yield* refusal(chain, { feePayer: poor.address })).toContain("ChainUnavailable: simulateTransaction")
+  })
 })
 
 describe("a node that fails", () => {
-  it.effect("is never the payment's fault, whichever call it fails", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const claim = yield* claimed(chain)
-      for (const method of ["getGenesisHash", "isBlockhashValid", "getMultipleAccounts", "simulateTransaction"]) {
-        for (const kind of ["refuse", "http-500", "drop-response"] as const) {
-          faults.failNext(method, kind)
-          const error = yield* Effect.flip(chain.verify(claim, units))
-          expect([method, kind, error._tag]).toEqual([method, kind, "ChainUnavailable"])
-          expect(JSON.stringify(error)).not.toContain(faults.url)
-        }
+  it.effect("is never the payment's fault, whichever call it fails", function* () {
+    const chain = chainOf()
+    const claim = yield* claimed(chain)
+    for (const method of ["getGenesisHash", "isBlockhashValid", "getMultipleAccounts", "simulateTransaction"]) {
+      for (const kind of ["refuse", "http-500", "drop-response"] as const) {
+        faults.failNext(method, kind)
+        const error = yield* Effect.flip(chain.verify(claim, units))
+        expect([method, kind, error._tag]).toEqual([method, kind, "ChainUnavailable"])
+        expect(JSON.stringify(error)).not.toContain(faults.url)
       }
-      yield* chain.verify(claim, units)
-    })
-  )
+    }
+    yield* chain.verify(claim, units)
+  })
 
-  it.effect("may fail to say its block height without consequence", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const claim = yield* claimed(chain)
-      faults.failNext("getEpochInfo", "http-500")
-      yield* chain.verify(claim, units)
-    })
-  )
+  it.effect("may fail to say its block height without consequence", function* () {
+    const chain = chainOf()
+    const claim = yield* claimed(chain)
+    faults.failNext("getEpochInfo", "http-500")
+    yield* chain.verify(claim, units)
+  })
 
-  it.effect("leaves it open whether a transaction was sent; the chain tells later", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* signed(chain)
-      faults.failNext("sendTransaction", "drop-response")
-      expect(yield* Effect.flip(chain.broadcast(claim, transaction))).toBeInstanceOf(ChainUnavailable)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
-      faults.down()
-      expect(yield* Effect.flip(chain.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
-    })
-  )
+  it.effect("leaves it open whether a transaction was sent; the chain tells later", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* signed(chain)
+    faults.failNext("sendTransaction", "drop-response")
+    expect(yield* Effect.flip(chain.broadcast(claim, transaction))).toBeInstanceOf(ChainUnavailable)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
+    faults.down()
+    expect(yield* Effect.flip(chain.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
+  })
 
-  it.effect("of another cluster is told by its genesis", () =>
-    Effect.gen(function* () {
-      const mainnet = chainOf({ network: "solana" })
-      const destination = requirement(mainnet).payTo
-      expect(destination).toBe(payTo.address)
-      const error = yield* Effect.flip(mainnet.look(yield* claimed(mainnet), { hash: "1".repeat(64), raw: "" }, units))
-      expect(error.cause).toBe("getGenesisHash: the node does not serve solana")
-    })
-  )
+  it.effect("of another cluster is told by its genesis", function* () {
+    const mainnet = chainOf({ network: "solana" })
+    const destination = requirement(mainnet).payTo
+    expect(destination).toBe(payTo.address)
+    const error = yield* Effect.flip(mainnet.look(yield* claimed(mainnet), { hash: "1".repeat(64), raw: "" }, units))
+    expect(error.cause).toBe("getGenesisHash: the node does not serve solana")
+  })
 
-  it.effect("and does not answer is given up after five seconds", () =>
-    Effect.gen(function* () {
-      const { url, asked, server } = yield* Effect.promise(silentNode)
-      const chain = chainOf({ rpcUrl: url })
-      const claim = yield* claimed(chain)
-      const fiber = yield* Effect.forkChild(Effect.flip(chain.verify(claim, units)))
-      yield* Effect.promise(() => asked)
-      yield* TestClock.adjust(Limits.chainCallTimeoutMillis)
-      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "ChainUnavailable" })
-      server.closeAllConnections()
-      server.close()
-    })
-  )
+  it.effect("and does not answer is given up after five seconds", function* () {
+    const { url, asked, server } = yield* Effect.promise(silentNode)
+    const chain = chainOf({ rpcUrl: url })
+    const claim = yield* claimed(chain)
+    const fiber = yield* Effect.forkChild(Effect.flip(chain.verify(claim, units)))
+    yield* Effect.promise(() => asked)
+    yield* TestClock.adjust(Limits.chainCallTimeoutMillis)
+    expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "ChainUnavailable" })
+    server.closeAllConnections()
+    server.close()
+  })
 
-  it.effect("is not asked with its key in what an error shows", () =>
-    Effect.gen(function* () {
-      const chain = chainOf({ rpcUrl: "http://127.0.0.1:1/?api-key=s3cret" })
-      const error = yield* Effect.flip(Effect.flatMap(claimed(chain), (claim) => chain.verify(claim, units)))
-      expect(String(error) + JSON.stringify(error)).not.toContain("s3cret")
-      expect(JSON.stringify(error)).toContain("unreadable answer")
-    })
-  )
+  it.effect("is not asked with its key in what an error shows", function* () {
+    const chain = chainOf({ rpcUrl: "http://127.0.0.1:1/?api-key=s3cret" })
+    const error = yield* Effect.flip(Effect.flatMap(claimed(chain), (claim) => chain.verify(claim, units)))
+    expect(String(error) + JSON.stringify(error)).not.toContain("s3cret")
+    expect(JSON.stringify(error)).toContain("unreadable answer")
+  })
 })
 
 const silentNode = async (): Promise<{ url: string; asked: Promise<void>; server: Server }> => {
@@ -340,32 +313,29 @@ const silentNode = async (): Promise<{ url: string; asked: Promise<void>; server
 }
 
 describe("look", () => {
-  it.effect("asks to send again what the chain does not know, as long as it may land", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* signed(chain)
-      for (const slots of [0, 150, 31]) {
-        solana.advance(slots)
-        expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
-      }
-    })
-  )
+  it.effect("asks to send again what the chain does not know, as long as it may land", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* signed(chain)
+    for (const slots of [0, 150, 31]) {
+      solana.advance(slots)
+      expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
+    }
+  })
 
-  it.effect("says never once the blockhash has run out for certain", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* signed(chain)
-      solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
-      yield* chain.broadcast(claim, transaction)
-      solana.tick()
-      expect(yield* received()).toBe(0n)
-    })
-  )
+  it.effect("says never once the blockhash has run out for certain", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* signed(chain)
+    solana.advance(slotsOfVerified)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(never)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(never)
+    yield* chain.broadcast(claim, transaction)
+    solana.tick()
+    expect(yield* received()).toBe(0n)
+  })
 
-  it.effect("takes a while longer for never after a restart, as it cannot know when the payment was made", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "takes a while longer for never after a restart, as it cannot know when the payment was made",
+    function* () {
       const { claim, transaction } = yield* signed(chainOf())
       solana.advance(slotsOfVerified)
       const restarted = chainOf()
@@ -374,126 +344,109 @@ describe("look", () => {
       expect(yield* restarted.look(claim, transaction, units)).toEqual(next("resend"))
       solana.advance(slotsOfRestarted - slotsOfVerified)
       expect(yield* restarted.look(claim, transaction, units)).toEqual(never)
-    })
+    }
   )
 
-  it.effect("says never of nothing while the node is behind its cluster", () =>
-    Effect.gen(function* () {
-      const { claim, transaction } = yield* signed(chainOf())
-      const restarted = chainOf()
-      faults.failNext("getHealth", "http-500")
-      expect(yield* Effect.flip(restarted.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
-    })
-  )
+  it.effect("says never of nothing while the node is behind its cluster", function* () {
+    const { claim, transaction } = yield* signed(chainOf())
+    const restarted = chainOf()
+    faults.failNext("getHealth", "http-500")
+    expect(yield* Effect.flip(restarted.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
+  })
 
-  it.effect("waits for what is on its way into a block, then counts confirmations until it is final", () =>
-    Effect.gen(function* () {
-      yield* Effect.promise(() => slowToConfirm())
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
-    })
-  )
+  it.effect("waits for what is on its way into a block, then counts confirmations until it is final", function* () {
+    yield* Effect.promise(() => slowToConfirm())
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
+  })
 
-  it.effect("shows confirmations, at first one, then as many as blocks, at last that it is final", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      const paid = { _tag: "Paid", hash: transaction.hash, isFinal: false }
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual({ ...paid, confirmations: 1 })
-      solana.advance(5)
-      expect(yield* chain.look(claim, transaction, units)).toEqual({ ...paid, confirmations: 5 })
-      solana.advance(32)
-      const final = { ...paid, confirmations: 32, isFinal: true }
-      expect(yield* chain.look(claim, transaction, units)).toEqual(final)
-      solana.advance(1_000)
-      expect(yield* chainOf().look(claim, transaction, units)).toEqual(final)
-    })
-  )
+  it.effect("shows confirmations, at first one, then as many as blocks, at last that it is final", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    const paid = { _tag: "Paid", hash: transaction.hash, isFinal: false }
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toEqual({ ...paid, confirmations: 1 })
+    solana.advance(5)
+    expect(yield* chain.look(claim, transaction, units)).toEqual({ ...paid, confirmations: 5 })
+    solana.advance(32)
+    const final = { ...paid, confirmations: 32, isFinal: true }
+    expect(yield* chain.look(claim, transaction, units)).toEqual(final)
+    solana.advance(1_000)
+    expect(yield* chainOf().look(claim, transaction, units)).toEqual(final)
+  })
 
-  it.effect("waits for finality where the operator wants it", () =>
-    Effect.gen(function* () {
-      const chain = chainOf({ confirmations: "finalized" })
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
-      solana.advance(32)
-      expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid", isFinal: true })
-    })
-  )
+  it.effect("waits for finality where the operator wants it", function* () {
+    const chain = chainOf({ confirmations: "finalized" })
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
+    solana.advance(32)
+    expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid", isFinal: true })
+  })
 
-  it.effect("says never of what has landed and failed, once its blockhash has run out", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* signed(chain)
-      yield* Effect.promise(() => solana.setTokenBalance(payer.address, 1n))
-      yield* chain.broadcast(claim, transaction)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual({ ...next("wait"), isReverted: true })
-      solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
-    })
-  )
+  it.effect("says never of what has landed and failed, once its blockhash has run out", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* signed(chain)
+    yield* Effect.promise(() => solana.setTokenBalance(payer.address, 1n))
+    yield* chain.broadcast(claim, transaction)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toEqual({ ...next("wait"), isReverted: true })
+    solana.advance(slotsOfVerified)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(never)
+  })
 
-  it.effect("asks to send again what a reorganisation has undone, and it lands again", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
-      solana.reorg(transaction.hash as Signature)
-      expect(yield* received()).toBe(0n)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
-      yield* chain.broadcast(claim, transaction)
-      solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
-      expect(yield* received()).toBe(BigInt(units))
-    })
-  )
+  it.effect("asks to send again what a reorganisation has undone, and it lands again", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
+    solana.reorg(transaction.hash as Signature)
+    expect(yield* received()).toBe(0n)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
+    yield* chain.broadcast(claim, transaction)
+    solana.tick()
+    expect(yield* chain.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
+    expect(yield* received()).toBe(BigInt(units))
+  })
 
-  it.effect("says never of what a reorganisation has undone and nobody sent again in time", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      solana.reorg(transaction.hash as Signature)
-      solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
-    })
-  )
+  it.effect("says never of what a reorganisation has undone and nobody sent again in time", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    solana.reorg(transaction.hash as Signature)
+    solana.advance(slotsOfVerified)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(never)
+  })
 
-  it.effect("concludes nothing about a transaction whose signature is another's", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const one = yield* sent(chain)
-      const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
-      solana.tick()
-      const looked = chain.look(one.claim, { ...one.transaction, hash: other.transaction.hash }, units)
-      expect(yield* Effect.flip(looked)).toBeInstanceOf(ChainUnavailable)
-    })
-  )
+  it.effect("concludes nothing about a transaction whose signature is another's", function* () {
+    const chain = chainOf()
+    const one = yield* sent(chain)
+    const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
+    solana.tick()
+    const looked = chain.look(one.claim, { ...one.transaction, hash: other.transaction.hash }, units)
+    expect(yield* Effect.flip(looked)).toBeInstanceOf(ChainUnavailable)
+  })
 
-  it.effect("finds a transaction whose signature was not told among those of the payer", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const unnamed = { hash: "", raw: "" }
-      const { claim } = yield* signed(chain)
-      const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
-      solana.tick()
-      expect(yield* chain.look(claim, unnamed, units)).toEqual(next("resend"))
-      expect(yield* chain.look(other.claim, unnamed, units)).toMatchObject({
-        _tag: "Paid",
-        hash: other.transaction.hash
-      })
-      solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, unnamed, units)).toEqual(never)
+  it.effect("finds a transaction whose signature was not told among those of the payer", function* () {
+    const chain = chainOf()
+    const unnamed = { hash: "", raw: "" }
+    const { claim } = yield* signed(chain)
+    const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
+    solana.tick()
+    expect(yield* chain.look(claim, unnamed, units)).toEqual(next("resend"))
+    expect(yield* chain.look(other.claim, unnamed, units)).toMatchObject({
+      _tag: "Paid",
+      hash: other.transaction.hash
     })
-  )
+    solana.advance(slotsOfVerified)
+    expect(yield* chain.look(claim, unnamed, units)).toEqual(never)
+  })
 
-  it.effect("judges a payment by its own token account, whatever address and fee payer are configured by now", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "judges a payment by its own token account, whatever address and fee payer are configured by now",
+    function* () {
       const chain = chainOf()
       const moved = chainOf({ payTo: stranger.address })
       const { claim, transaction } = yield* signed(chain)
@@ -504,18 +457,16 @@ describe("look", () => {
       solana.tick()
       const successor = chainOf({ payTo: stranger.address, operatorKey: Redacted.make(stranger.keyText) })
       expect(yield* successor.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
-    })
+    }
   )
 
-  it.effect("credits nothing that the node's own balances contradict", () =>
-    Effect.gen(function* () {
-      const chain = chainOf()
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      const error = yield* Effect.flip(chain.look(claim, transaction, units + 1))
-      expect(error.cause).toBe("getTransaction: the transaction moved 500000 units, not 500001")
-    })
-  )
+  it.effect("credits nothing that the node's own balances contradict", function* () {
+    const chain = chainOf()
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    const error = yield* Effect.flip(chain.look(claim, transaction, units + 1))
+    expect(error.cause).toBe("getTransaction: the transaction moved 500000 units, not 500001")
+  })
 })
 
 /** The node as it is, but for what it says to one method. */
@@ -550,17 +501,15 @@ describe("a node that contradicts itself", () => {
       ({ context, value }) => ({ context: { ...context, slot: context.slot - 1 }, value })
     ]
   ]
-  it.effect.each(contradictions)("and %s fails no payment", ([, method, change]) =>
-    Effect.gen(function* () {
-      const { url, server } = yield* Effect.promise(() => nodeThatSays(method, change))
-      const chain = chainOf({ rpcUrl: url })
-      const { claim, transaction } = yield* signed(chain)
-      solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
-      server.closeAllConnections()
-      server.close()
-    })
-  )
+  it.effect.each(contradictions)("and %s fails no payment", function* ([, method, change]) {
+    const { url, server } = yield* Effect.promise(() => nodeThatSays(method, change))
+    const chain = chainOf({ rpcUrl: url })
+    const { claim, transaction } = yield* signed(chain)
+    solana.advance(slotsOfVerified)
+    expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
+    server.closeAllConnections()
+    server.close()
+  })
 })
 
 describe("a node that reports a payment as confirmed", () => {
@@ -568,17 +517,15 @@ describe("a node that reports a payment as confirmed", () => {
     ["has no transaction of it", () => null],
     ["does not say what it moved", (result) => ({ ...result, meta: null })]
   ]
-  it.effect.each(blind)("and %s has not shown that it is paid", ([, change]) =>
-    Effect.gen(function* () {
-      const { url, server } = yield* Effect.promise(() => nodeThatSays("getTransaction", change))
-      const chain = chainOf({ rpcUrl: url })
-      const { claim, transaction } = yield* sent(chain)
-      solana.tick()
-      expect(yield* Effect.flip(chain.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
-      server.closeAllConnections()
-      server.close()
-    })
-  )
+  it.effect.each(blind)("and %s has not shown that it is paid", function* ([, change]) {
+    const { url, server } = yield* Effect.promise(() => nodeThatSays("getTransaction", change))
+    const chain = chainOf({ rpcUrl: url })
+    const { claim, transaction } = yield* sent(chain)
+    solana.tick()
+    expect(yield* Effect.flip(chain.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
+    server.closeAllConnections()
+    server.close()
+  })
 })
 
 /** A chain on which nothing is confirmed for a minute. */

@@ -1,5 +1,5 @@
 /** Jobs and a clock that steps (contract: Plans and the daily job). */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Clock, Effect, References } from "effect"
 import { TestClock } from "effect/testing"
 import type { Account } from "@muniment/domain/Account"
@@ -23,6 +23,7 @@ import {
   storageWorld,
   store
 } from "./StorageWorld.ts"
+import { it } from "../../../support/it.ts"
 
 const run = StorageInsurance.use((insurance) => insurance.run())
 const accept = StorageInsurance.use((insurance) => insurance.run({ acceptClock: true }))
@@ -38,10 +39,9 @@ const fill = Effect.gen(function* () {
   return { rich, poor }
 })
 
-const standing = ({ poor, rich }: { readonly rich: Account; readonly poor: Account }) =>
-  Effect.gen(function* () {
-    return [yield* balanceOf(rich), yield* numbersOf(poor)]
-  })
+const standing = Effect.fnUntraced(function* ({ poor, rich }: { readonly rich: Account; readonly poor: Account }) {
+  return [yield* balanceOf(rich), yield* numbersOf(poor)]
+})
 
 describe("a start by a clock that has stepped", () => {
   for (const days of [40, 400, -40]) {
@@ -105,36 +105,34 @@ describe("a start by a clock that has stepped", () => {
 })
 
 describe("a clock that steps while the service runs", () => {
-  it.effect("is noticed by the next run, and by the job's own moment", () =>
-    Effect.gen(function* () {
-      let shift = 0
-      const clock = yield* Clock.Clock
-      const shifted: Clock.Clock = {
-        ...clock,
-        sleep: (duration) => clock.sleep(duration),
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + shift,
-        currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + shift)
-      }
-      yield* TestClock.setTime(noon)
-      const work = Effect.gen(function* () {
-        const accounts = yield* fill
-        yield* store(accounts.rich, [memory(2, noon, { expiresAt: noon + 10 * dayMillis })])
-        shift = 40 * dayMillis
-        expect(yield* Effect.flip(run)).toMatchObject({ code: "clock_step" })
-        yield* TestClock.setTime(moment(1))
-        expect(yield* standing(accounts)).toEqual([credits(1), [1]])
-        // Housekeeping runs every minute, and removes by the time seen last.
-        yield* TestClock.adjust(2 * 60_000)
-        shift = 0
-        expect(yield* numbersOf(accounts.rich)).toEqual([1, 2])
-        expect((yield* run).days.map(({ day }) => day)).toEqual([dayName(1)])
-      })
-      yield* Effect.provide(work, storageWorld(temporaryDirectory())).pipe(
-        Effect.provideService(Clock.Clock, shifted),
-        Effect.provideService(References.MinimumLogLevel, "None")
-      )
+  it.effect("is noticed by the next run, and by the job's own moment", function* () {
+    let shift = 0
+    const clock = yield* Clock.Clock
+    const shifted: Clock.Clock = {
+      ...clock,
+      sleep: (duration) => clock.sleep(duration),
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + shift,
+      currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + shift)
+    }
+    yield* TestClock.setTime(noon)
+    const work = Effect.gen(function* () {
+      const accounts = yield* fill
+      yield* store(accounts.rich, [memory(2, noon, { expiresAt: noon + 10 * dayMillis })])
+      shift = 40 * dayMillis
+      expect(yield* Effect.flip(run)).toMatchObject({ code: "clock_step" })
+      yield* TestClock.setTime(moment(1))
+      expect(yield* standing(accounts)).toEqual([credits(1), [1]])
+      // Housekeeping runs every minute, and removes by the time seen last.
+      yield* TestClock.adjust(2 * 60_000)
+      shift = 0
+      expect(yield* numbersOf(accounts.rich)).toEqual([1, 2])
+      expect((yield* run).days.map(({ day }) => day)).toEqual([dayName(1)])
     })
-  )
+    yield* Effect.provide(work, storageWorld(temporaryDirectory())).pipe(
+      Effect.provideService(Clock.Clock, shifted),
+      Effect.provideService(References.MinimumLogLevel, "None")
+    )
+  })
 })
 
 describe("thirty days of a clock that goes on", () => {

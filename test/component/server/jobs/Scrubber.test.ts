@@ -1,5 +1,5 @@
 /** The scrubber over a real store: what rots in a file is found although nobody reads it. */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -12,6 +12,7 @@ import { DataDirectory } from "@muniment/server/DataDirectory"
 import { Scrubber } from "@muniment/server/jobs/Scrubber"
 import { creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const keys = ["ann", "bob"].map((agent) => namespaceKey(agent))
 const [sound, rotten] = keys as [(typeof keys)[number], (typeof keys)[number]]
@@ -57,26 +58,24 @@ const untilRead = Effect.gen(function* () {
   }
 })
 
-it.effect("sets an agent with a rotten row aside, says which record, and serves the others", () =>
-  Effect.gen(function* () {
-    const path = temporaryDirectory()
-    mkdirSync(join(path, "namespaces"), { recursive: true })
-    yield* Effect.provide(fill, engineOf(path))
-    rot(join(path, `namespaces/${rotten.tag}.db`), "narwhal 2 of the bay")
-    yield* Effect.gen(function* () {
-      yield* untilRead
-      const file = `namespaces/${rotten.tag}.db`
-      const { damaged, files } = yield* (yield* Scrubber).note
-      expect(files).toBe(3)
-      expect(damaged).toMatchObject([{ file, isMended: false }])
-      expect(damaged[0]!.reason).toMatch(/^table memory, slot \d+: /)
-      const host = yield* NamespaceHost
-      expect((yield* host.status).quarantined).toMatchObject([{ file, reason: damaged[0]!.reason }])
-      const read = (key: typeof sound) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.rows)
-      expect(yield* read(sound)).toBe(3)
-      expect((yield* Effect.flip(read(rotten)))._tag).toBe("Unavailable")
-      const [event] = yield* (yield* AuditLog).list({ limit: 1 })
-      expect(event).toMatchObject({ action: "scrub.damage", subject: file, detail: { isMended: false } })
-    }).pipe(Effect.provide(world(path)))
-  })
-)
+it.effect("sets an agent with a rotten row aside, says which record, and serves the others", function* () {
+  const path = temporaryDirectory()
+  mkdirSync(join(path, "namespaces"), { recursive: true })
+  yield* Effect.provide(fill, engineOf(path))
+  rot(join(path, `namespaces/${rotten.tag}.db`), "narwhal 2 of the bay")
+  yield* Effect.gen(function* () {
+    yield* untilRead
+    const file = `namespaces/${rotten.tag}.db`
+    const { damaged, files } = yield* (yield* Scrubber).note
+    expect(files).toBe(3)
+    expect(damaged).toMatchObject([{ file, isMended: false }])
+    expect(damaged[0]!.reason).toMatch(/^table memory, slot \d+: /)
+    const host = yield* NamespaceHost
+    expect((yield* host.status).quarantined).toMatchObject([{ file, reason: damaged[0]!.reason }])
+    const read = (key: typeof sound) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.rows)
+    expect(yield* read(sound)).toBe(3)
+    expect((yield* Effect.flip(read(rotten)))._tag).toBe("Unavailable")
+    const [event] = yield* (yield* AuditLog).list({ limit: 1 })
+    expect(event).toMatchObject({ action: "scrub.damage", subject: file, detail: { isMended: false } })
+  }).pipe(Effect.provide(world(path)))
+})

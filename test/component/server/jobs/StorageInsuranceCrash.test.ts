@@ -45,23 +45,22 @@ describe("a crash anywhere in the job", () => {
   })
   const few = { ...plans, starter: { ...plans.starter, memoriesIncluded: 1 } }
   /** Everything that must not depend on crashes. */
-  const outcome = (accounts: ReadonlyArray<Account>) =>
-    Effect.gen(function* () {
-      yield* proof
-      return yield* Effect.forEach(accounts, (account) =>
-        Effect.gen(function* () {
-          const moves = yield* Ledger.use((ledger) => ledger.transactions(account.id, { limit: 100 }))
-          return {
-            balance: yield* balanceOf(account),
-            // The allowance is granted when somebody first asks for it, which is none of the job's affairs.
-            moves: moves
-              .filter(({ kind }) => kind !== "allowance")
-              .map(({ amount, kind, purse }) => ({ amount, kind, purse })),
-            memories: [yield* numbersOf(account), yield* numbersOf(account, "another agent")]
-          }
-        })
-      )
-    })
+  const outcome = Effect.fnUntraced(function* (accounts: ReadonlyArray<Account>) {
+    yield* proof
+    return yield* Effect.forEach(accounts, (account) =>
+      Effect.gen(function* () {
+        const moves = yield* Ledger.use((ledger) => ledger.transactions(account.id, { limit: 100 }))
+        return {
+          balance: yield* balanceOf(account),
+          // The allowance is granted when somebody first asks for it, which is none of the job's affairs.
+          moves: moves
+            .filter(({ kind }) => kind !== "allowance")
+            .map(({ amount, kind, purse }) => ({ amount, kind, purse })),
+          memories: [yield* numbersOf(account), yield* numbersOf(account, "another agent")]
+        }
+      })
+    )
+  })
   const rerunMillis = 60_000
 
   it.effect(

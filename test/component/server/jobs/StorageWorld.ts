@@ -149,24 +149,26 @@ export const namespaceOf = (account: Account, agentId = "agent") =>
 export const memory = (number: number, createdAt: number, fields: Partial<MemoryRecord> = {}) =>
   newMemory(memoryRecord(number, `zebra number ${number}`, { createdAt, ...fields }), axisVector(number))
 
-export const store = (account: Account, memories: ReadonlyArray<ReturnType<typeof memory>>, agentId = "agent") =>
-  Effect.gen(function* () {
-    const host = yield* NamespaceHost
-    const ofAgent = memories.map(({ record, ...memory }) => {
-      const { data, kind } = record
-      return { ...memory, record: { ...record, agentId, contentHash: contentHash({ agentId, data, kind }) } }
-    })
-    yield* host.ask(yield* namespaceOf(account, agentId), creating(ofAgent))
+export const store = Effect.fnUntraced(function* (
+  account: Account,
+  memories: ReadonlyArray<ReturnType<typeof memory>>,
+  agentId = "agent"
+) {
+  const host = yield* NamespaceHost
+  const ofAgent = memories.map(({ record, ...memory }) => {
+    const { data, kind } = record
+    return { ...memory, record: { ...record, agentId, contentHash: contentHash({ agentId, data, kind }) } }
   })
+  yield* host.ask(yield* namespaceOf(account, agentId), creating(ofAgent))
+})
 
 /** Numbers of the live memories of one agent, in order. */
-export const numbersOf = (account: Account, agentId = "agent") =>
-  Effect.gen(function* () {
-    const search = yield* MemorySearch
-    const key = yield* namespaceOf(account, agentId)
-    const { memories } = yield* search.list([key], { includeSuperseded: true }, { after: undefined, limit: 10_000 })
-    return memories.map(({ id }) => Number(id.slice(4))).toSorted((left, right) => left - right)
-  })
+export const numbersOf = Effect.fnUntraced(function* (account: Account, agentId = "agent") {
+  const search = yield* MemorySearch
+  const key = yield* namespaceOf(account, agentId)
+  const { memories } = yield* search.list([key], { includeSuperseded: true }, { after: undefined, limit: 10_000 })
+  return memories.map(({ id }) => Number(id.slice(4))).toSorted((left, right) => left - right)
+})
 
 export const balanceOf = (account: Account) =>
   Ledger.use((ledger) => Effect.map(ledger.purses(account), ({ balance }) => balance))

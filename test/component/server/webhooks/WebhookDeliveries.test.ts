@@ -1,5 +1,5 @@
 /** Delivery of webhooks to a real receiver: what counts as delivered, what is tried again, and how it is signed. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
@@ -16,6 +16,7 @@ import {
 } from "../../../support/WebhookReceiver.ts"
 import { moneyLayerOf } from "../../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../support/it.ts"
 
 const endpointOf = (url: string) => ({ url, secrets: webhookSecrets(webhookSecretText) ?? [] })
 
@@ -38,13 +39,12 @@ const settle = Effect.fnUntraced(function* (id: string) {
 })
 
 /** The clock of the service goes on, a second at a time, while the network takes its own time. */
-const until = (isSo: Effect.Effect<boolean, never, WebhookOutbox>) =>
-  Effect.gen(function* () {
-    while (!(yield* isSo)) {
-      yield* Effect.promise(() => new Promise((wake) => setTimeout(wake, 20)))
-      yield* TestClock.adjust("1 second")
-    }
-  })
+const until = Effect.fnUntraced(function* (isSo: Effect.Effect<boolean, never, WebhookOutbox>) {
+  while (!(yield* isSo)) {
+    yield* Effect.promise(() => new Promise((wake) => setTimeout(wake, 20)))
+    yield* TestClock.adjust("1 second")
+  }
+})
 
 const allDelivered = Effect.flatMap(WebhookOutbox, (outbox) =>
   Effect.map(outbox.counts, ({ pending }) => pending === 0)
@@ -140,13 +140,11 @@ describe("WebhookDeliveries", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is not there where half of it is configured", () =>
-    Effect.gen(function* () {
-      const url = Option.some("https://hooks.example.com/x")
-      const refused = yield* Effect.flip(webhookEndpoint({ url, secrets: Option.none() }))
-      expect(refused.message).toBe("MUNIMENT_WEBHOOK_URL: it needs MUNIMENT_WEBHOOK_SECRET")
-    })
-  )
+  it.effect("is not there where half of it is configured", function* () {
+    const url = Option.some("https://hooks.example.com/x")
+    const refused = yield* Effect.flip(webhookEndpoint({ url, secrets: Option.none() }))
+    expect(refused.message).toBe("MUNIMENT_WEBHOOK_URL: it needs MUNIMENT_WEBHOOK_SECRET")
+  })
 })
 
 const otherSecret = `whsec_${Buffer.alloc(24, 9).toString("base64")}`

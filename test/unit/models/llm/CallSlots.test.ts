@@ -1,9 +1,10 @@
 /** Turns at the model: how many at once, who waits, who is refused. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { makeCallSlots } from "@muniment/models/llm/CallSlots"
+import { it } from "../../../support/it.ts"
 
 const deadlineMillis = 60_000
 
@@ -75,53 +76,45 @@ const runAll = Effect.fnUntraced(function* (calls: ReadonlyArray<AnyCall>) {
 })
 
 describe("CallSlots", () => {
-  it.effect("gives the next turn to an account that had none, not to the one that asks most", () =>
-    Effect.gen(function* () {
-      const { call, ran } = makeSlots(1, 8)
-      for (const account of ["a", "a", "a", "a", "b"]) yield* call(account)
-      yield* TestClock.adjust(3_000)
-      expect(ran.indexOf("b")).toBeGreaterThanOrEqual(0)
-      expect(ran.indexOf("b")).toBeLessThan(3)
-    })
-  )
+  it.effect("gives the next turn to an account that had none, not to the one that asks most", function* () {
+    const { call, ran } = makeSlots(1, 8)
+    for (const account of ["a", "a", "a", "a", "b"]) yield* call(account)
+    yield* TestClock.adjust(3_000)
+    expect(ran.indexOf("b")).toBeGreaterThanOrEqual(0)
+    expect(ran.indexOf("b")).toBeLessThan(3)
+  })
 
-  it.effect("lets one who waits for an idle model go on when nobody is under way or waits", () =>
-    Effect.gen(function* () {
-      const { call, ran, untilIdle } = makeSlots(1, 8)
-      for (const account of ["a", "b"]) yield* call(account)
-      const idle = yield* Effect.forkChild(
-        Effect.andThen(
-          untilIdle,
-          Effect.sync(() => ran.push("idle"))
-        )
+  it.effect("lets one who waits for an idle model go on when nobody is under way or waits", function* () {
+    const { call, ran, untilIdle } = makeSlots(1, 8)
+    for (const account of ["a", "b"]) yield* call(account)
+    const idle = yield* Effect.forkChild(
+      Effect.andThen(
+        untilIdle,
+        Effect.sync(() => ran.push("idle"))
       )
-      yield* TestClock.adjust(1_900)
-      expect(ran).toEqual(["a", "b"])
-      yield* TestClock.adjust(400)
-      yield* Fiber.join(idle)
-      expect(ran).toEqual(["a", "b", "idle"])
-    })
-  )
+    )
+    yield* TestClock.adjust(1_900)
+    expect(ran).toEqual(["a", "b"])
+    yield* TestClock.adjust(400)
+    yield* Fiber.join(idle)
+    expect(ran).toEqual(["a", "b", "idle"])
+  })
 
-  it.effect("leaves half of the waiting places to other accounts", () =>
-    Effect.gen(function* () {
-      const { call } = makeSlots(1, 4)
-      const calls = yield* Effect.forEach(["a", "a", "a", "a", "b", "b", "b"], (account) => call(account))
-      yield* TestClock.adjust(30_000)
-      const tags = (yield* Effect.forEach(calls, Fiber.join)).map(({ _tag }) => _tag)
-      expect(tags).toEqual(["Success", "Success", "Success", "Failure", "Success", "Success", "Failure"])
-    })
-  )
+  it.effect("leaves half of the waiting places to other accounts", function* () {
+    const { call } = makeSlots(1, 4)
+    const calls = yield* Effect.forEach(["a", "a", "a", "a", "b", "b", "b"], (account) => call(account))
+    yield* TestClock.adjust(30_000)
+    const tags = (yield* Effect.forEach(calls, Fiber.join)).map(({ _tag }) => _tag)
+    expect(tags).toEqual(["Success", "Success", "Success", "Failure", "Success", "Success", "Failure"])
+  })
 
-  it.effect("refuses who got no turn by the deadline, and lets who got one end after it", () =>
-    Effect.gen(function* () {
-      const { call, ran } = makeSlots(1, 4)
-      const calls = [yield* call("a", 500), yield* call("b", 500)]
-      yield* TestClock.adjust(2_000)
-      expect((yield* Effect.forEach(calls, Fiber.join)).map(({ _tag }) => _tag)).toEqual(["Success", "Failure"])
-      expect(ran).toEqual(["a"])
-    })
-  )
+  it.effect("refuses who got no turn by the deadline, and lets who got one end after it", function* () {
+    const { call, ran } = makeSlots(1, 4)
+    const calls = [yield* call("a", 500), yield* call("b", 500)]
+    yield* TestClock.adjust(2_000)
+    expect((yield* Effect.forEach(calls, Fiber.join)).map(({ _tag }) => _tag)).toEqual(["Success", "Failure"])
+    expect(ran).toEqual(["a"])
+  })
 
   it("never runs more at once than it may, and gives every turn back, however calls end", () =>
     fc.assert(
@@ -131,16 +124,14 @@ describe("CallSlots", () => {
       { numRuns: 60 }
     ))
 
-  it.effect("gives the place of a caller that left to the next one", () =>
-    Effect.gen(function* () {
-      const { call, ran } = makeSlots(1, 0)
-      const first = yield* call("a")
-      expect((yield* Fiber.join(yield* call("b")))._tag).toBe("Failure")
-      yield* Fiber.interrupt(first)
-      const third = yield* call("c")
-      yield* TestClock.adjust(1_000)
-      expect((yield* Fiber.join(third))._tag).toBe("Success")
-      expect(ran).toEqual(["a", "c"])
-    })
-  )
+  it.effect("gives the place of a caller that left to the next one", function* () {
+    const { call, ran } = makeSlots(1, 0)
+    const first = yield* call("a")
+    expect((yield* Fiber.join(yield* call("b")))._tag).toBe("Failure")
+    yield* Fiber.interrupt(first)
+    const third = yield* call("c")
+    yield* TestClock.adjust(1_000)
+    expect((yield* Fiber.join(third))._tag).toBe("Success")
+    expect(ran).toEqual(["a", "c"])
+  })
 })

@@ -1,8 +1,9 @@
 /** The circuit breaker by itself, on a clock that the test moves. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "@muniment/models/llm/CircuitBreaker"
+import { it } from "../../../support/it.ts"
 
 const makeBreaker = () => {
   const states: Array<CircuitState> = []
@@ -23,80 +24,68 @@ const makeBreaker = () => {
 const down = Effect.fail("down")
 
 describe("CircuitBreaker", () => {
-  it.effect("opens at the third failure in a row, not at the third of all", () =>
-    Effect.gen(function* () {
-      const { outcome } = makeBreaker()
-      for (const call of [down, down, Effect.fail("wrong"), down, down, Effect.succeed("fine"), down, down]) {
-        yield* outcome(call)
-      }
-      expect(yield* outcome(down)).toBe("down")
-      expect(yield* outcome(Effect.succeed("fine"))).toBe("open:10000")
-    })
-  )
+  it.effect("opens at the third failure in a row, not at the third of all", function* () {
+    const { outcome } = makeBreaker()
+    for (const call of [down, down, Effect.fail("wrong"), down, down, Effect.succeed("fine"), down, down]) {
+      yield* outcome(call)
+    }
+    expect(yield* outcome(down)).toBe("down")
+    expect(yield* outcome(Effect.succeed("fine"))).toBe("open:10000")
+  })
 
-  it.effect("says how long it stays open, and lets one call probe after that", () =>
-    Effect.gen(function* () {
-      const { outcome, states, through } = makeBreaker()
-      for (const call of [down, down, down]) yield* outcome(call)
-      yield* TestClock.adjust(4_000)
-      expect(yield* outcome(down)).toBe("open:6000")
-      yield* TestClock.adjust(6_000)
-      const answer = yield* Deferred.make<string, string>()
-      const probe = yield* Effect.forkChild(through(Deferred.await(answer)), { startImmediately: true })
-      expect(yield* outcome(Effect.succeed("second"))).toBe("open:10000")
-      yield* Deferred.succeed(answer, "fine")
-      expect(yield* Fiber.join(probe)).toBe("fine")
-      expect(yield* outcome(Effect.succeed("third"))).toBe("third")
-      expect(states).toEqual(["open", "half-open", "closed"])
-    })
-  )
+  it.effect("says how long it stays open, and lets one call probe after that", function* () {
+    const { outcome, states, through } = makeBreaker()
+    for (const call of [down, down, down]) yield* outcome(call)
+    yield* TestClock.adjust(4_000)
+    expect(yield* outcome(down)).toBe("open:6000")
+    yield* TestClock.adjust(6_000)
+    const answer = yield* Deferred.make<string, string>()
+    const probe = yield* Effect.forkChild(through(Deferred.await(answer)), { startImmediately: true })
+    expect(yield* outcome(Effect.succeed("second"))).toBe("open:10000")
+    yield* Deferred.succeed(answer, "fine")
+    expect(yield* Fiber.join(probe)).toBe("fine")
+    expect(yield* outcome(Effect.succeed("third"))).toBe("third")
+    expect(states).toEqual(["open", "half-open", "closed"])
+  })
 
-  it.effect("tells by a look whether it refuses, without taking the place of the probe", () =>
-    Effect.gen(function* () {
-      const { check, outcome } = makeBreaker()
-      yield* check
-      for (const call of [down, down, down]) yield* outcome(call)
-      expect(yield* Effect.flip(check)).toBe("open:10000")
-      yield* TestClock.adjust(10_000)
-      yield* check
-      yield* check
-      expect(yield* outcome(Effect.succeed("probe"))).toBe("probe")
-    })
-  )
+  it.effect("tells by a look whether it refuses, without taking the place of the probe", function* () {
+    const { check, outcome } = makeBreaker()
+    yield* check
+    for (const call of [down, down, down]) yield* outcome(call)
+    expect(yield* Effect.flip(check)).toBe("open:10000")
+    yield* TestClock.adjust(10_000)
+    yield* check
+    yield* check
+    expect(yield* outcome(Effect.succeed("probe"))).toBe("probe")
+  })
 
-  it.effect("opens again for as long when the probe fails", () =>
-    Effect.gen(function* () {
-      const { outcome } = makeBreaker()
-      for (const call of [down, down, down]) yield* outcome(call)
-      yield* TestClock.adjust(10_000)
-      expect(yield* outcome(down)).toBe("down")
-      expect(yield* outcome(down)).toBe("open:10000")
-    })
-  )
+  it.effect("opens again for as long when the probe fails", function* () {
+    const { outcome } = makeBreaker()
+    for (const call of [down, down, down]) yield* outcome(call)
+    yield* TestClock.adjust(10_000)
+    expect(yield* outcome(down)).toBe("down")
+    expect(yield* outcome(down)).toBe("open:10000")
+  })
 
-  it.effect("gives the place of a probe that told nothing to the next call", () =>
-    Effect.gen(function* () {
-      const { outcome, through } = makeBreaker()
-      for (const call of [down, down, down]) yield* outcome(call)
-      yield* TestClock.adjust(10_000)
-      const probe = yield* Effect.forkChild(through(Effect.never), { startImmediately: true })
-      yield* Fiber.interrupt(probe)
-      expect(yield* outcome(Effect.fail("nothing"))).toBe("nothing")
-      expect(yield* outcome(Effect.succeed("fine"))).toBe("fine")
-    })
-  )
+  it.effect("gives the place of a probe that told nothing to the next call", function* () {
+    const { outcome, through } = makeBreaker()
+    for (const call of [down, down, down]) yield* outcome(call)
+    yield* TestClock.adjust(10_000)
+    const probe = yield* Effect.forkChild(through(Effect.never), { startImmediately: true })
+    yield* Fiber.interrupt(probe)
+    expect(yield* outcome(Effect.fail("nothing"))).toBe("nothing")
+    expect(yield* outcome(Effect.succeed("fine"))).toBe("fine")
+  })
 
-  it.effect("is not kept open by calls that were under way when it opened", () =>
-    Effect.gen(function* () {
-      const { outcome, through } = makeBreaker()
-      const late = yield* Deferred.make<string, string>()
-      const slow = yield* Effect.forkChild(Effect.exit(through(Deferred.await(late))), { startImmediately: true })
-      for (const call of [down, down, down]) yield* outcome(call)
-      yield* TestClock.adjust(9_000)
-      yield* Deferred.fail(late, "down")
-      yield* Fiber.join(slow)
-      yield* TestClock.adjust(1_000)
-      expect(yield* outcome(Effect.succeed("fine"))).toBe("fine")
-    })
-  )
+  it.effect("is not kept open by calls that were under way when it opened", function* () {
+    const { outcome, through } = makeBreaker()
+    const late = yield* Deferred.make<string, string>()
+    const slow = yield* Effect.forkChild(Effect.exit(through(Deferred.await(late))), { startImmediately: true })
+    for (const call of [down, down, down]) yield* outcome(call)
+    yield* TestClock.adjust(9_000)
+    yield* Deferred.fail(late, "down")
+    yield* Fiber.join(slow)
+    yield* TestClock.adjust(1_000)
+    expect(yield* outcome(Effect.succeed("fine"))).toBe("fine")
+  })
 })

@@ -1,4 +1,3 @@
-import { it as effectIt } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 import { decodeFunctionData, size } from "viem"
 import { describe, expect, it } from "vitest"
@@ -12,6 +11,7 @@ import {
   transferData
 } from "@muniment/payments/evm/EvmAuthorization"
 import { evmAddresses, evmKeys } from "../../../../scripts/devchains/Wallets.ts"
+import { it as effectIt } from "../../../support/it.ts"
 
 const chain = evmChain({
   network: "base",
@@ -145,29 +145,25 @@ describe("without a network", () => {
     })
   })
 
-  effectIt.effect("can neither verify, sign, send nor look", () =>
-    Effect.gen(function* () {
-      const claim = yield* chain.claim({ ...payload, authorization: { ...authorization, validBefore: "600" } })
-      const signed = { hash: `0x${"44".repeat(32)}`, raw: "0x02" }
-      const asked = yield* Effect.all(
-        [
-          chain.verify(claim, 5_000_000),
-          chain.sign(claim),
-          chain.broadcast(claim, signed),
-          chain.look(claim, signed, 5_000_000)
-        ].map(Effect.flip)
-      )
-      expect(asked.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 4 }, () => "ChainUnavailable"))
-    })
-  )
+  effectIt.effect("can neither verify, sign, send nor look", function* () {
+    const claim = yield* chain.claim({ ...payload, authorization: { ...authorization, validBefore: "600" } })
+    const signed = { hash: `0x${"44".repeat(32)}`, raw: "0x02" }
+    const asked = yield* Effect.all(
+      [
+        chain.verify(claim, 5_000_000),
+        chain.sign(claim),
+        chain.broadcast(claim, signed),
+        chain.look(claim, signed, 5_000_000)
+      ].map(Effect.flip)
+    )
+    expect(asked.map(({ _tag }) => _tag)).toEqual(Array.from({ length: 4 }, () => "ChainUnavailable"))
+  })
 
-  effectIt.effect("still refuses what breaks a rule on its face", () =>
-    Effect.gen(function* () {
-      const claim = yield* chain.claim(payload)
-      const error = yield* Effect.flip(chain.verify(claim, 4_000_000))
-      expect(error).toMatchObject({ _tag: "PaymentInvalid", reason: "authorization.value must be exactly 4000000" })
-    })
-  )
+  effectIt.effect("still refuses what breaks a rule on its face", function* () {
+    const claim = yield* chain.claim(payload)
+    const error = yield* Effect.flip(chain.verify(claim, 4_000_000))
+    expect(error).toMatchObject({ _tag: "PaymentInvalid", reason: "authorization.value must be exactly 4000000" })
+  })
 })
 
 describe("the operator's key", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Redacted } from "effect"
 import fc from "fast-check"
 import {
@@ -46,6 +46,7 @@ import {
   withBytes
 } from "./SvmPayments.ts"
 import { repetitions } from "../../../support/Repetitions.ts"
+import { it } from "../../../support/it.ts"
 
 const chain = svmChain({
   network: "solana-devnet",
@@ -265,11 +266,9 @@ const breaches: ReadonlyArray<readonly [string, PaymentParts, string]> = [
 ]
 
 describe("the rules of a payment on Solana", () => {
-  it.effect.each(breaches)("refuse %s", ([, parts, reason]) =>
-    Effect.gen(function* () {
-      expect(yield* reasonOf(parts)).toBe(reason)
-    })
-  )
+  it.effect.each(breaches)("refuse %s", function* ([, parts, reason]) {
+    expect(yield* reasonOf(parts)).toBe(reason)
+  })
 
   const accepted: ReadonlyArray<readonly [string, PaymentParts]> = [
     ["what a v2 client makes", {}],
@@ -292,74 +291,67 @@ describe("the rules of a payment on Solana", () => {
     )
   )
 
-  it.effect("refuse an address lookup table", () =>
-    Effect.gen(function* () {
-      const table = stranger.address
-      const message = pipe(
-        createTransactionMessage({ version: 0 }),
-        (empty) => setTransactionMessageFeePayer(operator.address, empty),
-        (paid) =>
-          setTransactionMessageLifetimeUsingBlockhash({ blockhash: someBlockhash, lastValidBlockHeight: 0n }, paid),
-        (timed) =>
-          appendTransactionMessageInstructions(
-            [...stock, { ...memo("x"), accounts: [{ address: strangerHolding, role: AccountRole.READONLY }] }],
-            timed
-          ),
-        (full) => compressTransactionMessageUsingAddressLookupTables(full, { [table]: [strangerHolding] })
-      )
-      const signed = yield* Effect.promise(() =>
-        partiallySignTransaction([payer.signer.keyPair], compileTransaction(message))
-      )
-      const error = yield* Effect.flip(verify({ transaction: getBase64EncodedWireTransaction(signed) }))
-      expect(error).toMatchObject({ _tag: "PaymentInvalid", reason: "address lookup tables are not accepted" })
-    })
-  )
+  it.effect("refuse an address lookup table", function* () {
+    const table = stranger.address
+    const message = pipe(
+      createTransactionMessage({ version: 0 }),
+      (empty) => setTransactionMessageFeePayer(operator.address, empty),
+      (paid) =>
+        setTransactionMessageLifetimeUsingBlockhash({ blockhash: someBlockhash, lastValidBlockHeight: 0n }, paid),
+      (timed) =>
+        appendTransactionMessageInstructions(
+          [...stock, { ...memo("x"), accounts: [{ address: strangerHolding, role: AccountRole.READONLY }] }],
+          timed
+        ),
+      (full) => compressTransactionMessageUsingAddressLookupTables(full, { [table]: [strangerHolding] })
+    )
+    const signed = yield* Effect.promise(() =>
+      partiallySignTransaction([payer.signer.keyPair], compileTransaction(message))
+    )
+    const error = yield* Effect.flip(verify({ transaction: getBase64EncodedWireTransaction(signed) }))
+    expect(error).toMatchObject({ _tag: "PaymentInvalid", reason: "address lookup tables are not accepted" })
+  })
 
-  it.effect("refuse a signature of another message", () =>
-    Effect.gen(function* () {
-      const [one, other] = yield* Effect.promise(() =>
-        Promise.all([paymentOf(), paymentOf({ instructions: [...stock, memo("two")] })])
+  it.effect("refuse a signature of another message", function* () {
+    const [one, other] = yield* Effect.promise(() =>
+      Promise.all([paymentOf(), paymentOf({ instructions: [...stock, memo("two")] })])
+    )
+    const signatures = bytesOf(other.transaction).slice(0, signaturesBytes)
+    const error = yield* Effect.flip(
+      verify(
+        withBytes(one, (bytes) => {
+          bytes.set(signatures)
+          return bytes
+        })
       )
-      const signatures = bytesOf(other.transaction).slice(0, signaturesBytes)
-      const error = yield* Effect.flip(
-        verify(
-          withBytes(one, (bytes) => {
-            bytes.set(signatures)
-            return bytes
-          })
-        )
-      )
-      expect(error).toMatchObject({ reason: "a signature is missing or not valid" })
-    })
-  )
+    )
+    expect(error).toMatchObject({ reason: "a signature is missing or not valid" })
+  })
 
-  it.effect("refuse every payment of which one bit has changed, but in the fee payer's slot", () =>
-    Effect.gen(function* () {
-      const payment = yield* Effect.promise(() => paymentOf())
-      const bytes = bytesOf(payment.transaction)
-      const changes = fc.sample(
-        fc.tuple(fc.integer({ min: 65, max: bytes.length - 1 }), fc.integer({ min: 0, max: 7 })),
-        { numRuns: repetitions(300), seed: 402 }
-      )
-      for (const [at, bit] of changes) {
-        const changed = withBytes(payment, (copy) => copy.with(at, copy[at]! ^ (1 << bit)))
-        expect(yield* Effect.flip(verify(changed))).toBeInstanceOf(PaymentInvalid)
-      }
-    })
-  )
+  it.effect("refuse every payment of which one bit has changed, but in the fee payer's slot", function* () {
+    const payment = yield* Effect.promise(() => paymentOf())
+    const bytes = bytesOf(payment.transaction)
+    const changes = fc.sample(
+      fc.tuple(fc.integer({ min: 65, max: bytes.length - 1 }), fc.integer({ min: 0, max: 7 })),
+      { numRuns: repetitions(300), seed: 402 }
+    )
+    for (const [at, bit] of changes) {
+      const changed = withBytes(payment, (copy) => copy.with(at, copy[at]! ^ (1 << bit)))
+      expect(yield* Effect.flip(verify(changed))).toBeInstanceOf(PaymentInvalid)
+    }
+  })
 
-  it.effect("leave a payment that keeps them to the network", () =>
-    Effect.gen(function* () {
-      const claim = yield* Effect.flatMap(
-        Effect.promise(() => paymentOf()),
-        chain.claim
-      )
-      expect(yield* Effect.flip(chain.verify(claim, units))).toBeInstanceOf(ChainUnavailable)
-    })
-  )
+  it.effect("leave a payment that keeps them to the network", function* () {
+    const claim = yield* Effect.flatMap(
+      Effect.promise(() => paymentOf()),
+      chain.claim
+    )
+    expect(yield* Effect.flip(chain.verify(claim, units))).toBeInstanceOf(ChainUnavailable)
+  })
 
-  it.effect("keep the operator from signing what breaks them; amount and receiver were compared before the claim", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "keep the operator from signing what breaks them; amount and receiver were compared before the claim",
+    function* () {
       for (const [, parts, reason] of breaches.filter(
         ([, , why]) => !/^the (amount|destination|recipient)/.test(why)
       )) {
@@ -369,7 +361,7 @@ describe("the rules of a payment on Solana", () => {
         )
         expect(yield* Effect.flip(chain.sign(claim))).toMatchObject({ _tag: "PaymentInvalid", reason })
       }
-    })
+    }
   )
 })
 
@@ -377,31 +369,27 @@ describe("the rules of a payment on Solana", () => {
 const signaturesBytes = 129
 
 describe("a claim", () => {
-  it.effect("is named by its message, whoever has signed it", () =>
-    Effect.gen(function* () {
-      const claims = yield* Effect.all(
-        [[payer.signer], [payer.signer, operator.signer], []].map((signers) =>
-          Effect.flatMap(
-            Effect.promise(() => paymentOf({ signers })),
-            chain.claim
-          )
+  it.effect("is named by its message, whoever has signed it", function* () {
+    const claims = yield* Effect.all(
+      [[payer.signer], [payer.signer, operator.signer], []].map((signers) =>
+        Effect.flatMap(
+          Effect.promise(() => paymentOf({ signers })),
+          chain.claim
         )
       )
-      expect(new Set(claims.map(({ id }) => id)).size).toBe(1)
-      expect(claims[0]).toMatchObject({ network: "solana-devnet", payer: payer.address })
-      expect(claims[0]?.id).toMatch(/^svm:devnet:[0-9a-f]{64}$/)
-    })
-  )
+    )
+    expect(new Set(claims.map(({ id }) => id)).size).toBe(1)
+    expect(claims[0]).toMatchObject({ network: "solana-devnet", payer: payer.address })
+    expect(claims[0]?.id).toMatch(/^svm:devnet:[0-9a-f]{64}$/)
+  })
 
-  it.effect("can be claimed again from its own payload", () =>
-    Effect.gen(function* () {
-      const claim = yield* Effect.flatMap(
-        Effect.promise(() => paymentOf()),
-        chain.claim
-      )
-      expect(yield* chain.claim(JSON.parse(JSON.stringify(claim.payload)))).toEqual(claim)
-    })
-  )
+  it.effect("can be claimed again from its own payload", function* () {
+    const claim = yield* Effect.flatMap(
+      Effect.promise(() => paymentOf()),
+      chain.claim
+    )
+    expect(yield* chain.claim(JSON.parse(JSON.stringify(claim.payload)))).toEqual(claim)
+  })
 
   const unreadable: ReadonlyArray<readonly [string, (transaction: string) => unknown, string]> = [
     ["nothing", () => undefined, "the payload holds no transaction"],
@@ -421,24 +409,20 @@ describe("a claim", () => {
       "the transaction could not be decoded"
     ]
   ]
-  it.effect.each(unreadable)("is not made of %s", ([, spoil, reason]) =>
-    Effect.gen(function* () {
-      const { transaction } = yield* Effect.promise(() => paymentOf())
-      expect(yield* Effect.flip(chain.claim(spoil(transaction)))).toMatchObject({ _tag: "PaymentInvalid", reason })
-    })
-  )
+  it.effect.each(unreadable)("is not made of %s", function* ([, spoil, reason]) {
+    const { transaction } = yield* Effect.promise(() => paymentOf())
+    expect(yield* Effect.flip(chain.claim(spoil(transaction)))).toMatchObject({ _tag: "PaymentInvalid", reason })
+  })
 
-  it.effect("needs a transfer of the Token program", () =>
-    Effect.gen(function* () {
-      const ofToken2022 = { ...transfer(), programAddress: token2022 }
-      const instructions = [limit(), price(), ofToken2022, memo("x")]
-      const error = yield* Effect.flatMap(
-        Effect.promise(() => paymentOf({ instructions })),
-        chain.claim
-      ).pipe(Effect.flip)
-      expect(error.reason).toBe("the transaction contains no TransferChecked of the Token program")
-    })
-  )
+  it.effect("needs a transfer of the Token program", function* () {
+    const ofToken2022 = { ...transfer(), programAddress: token2022 }
+    const instructions = [limit(), price(), ofToken2022, memo("x")]
+    const error = yield* Effect.flatMap(
+      Effect.promise(() => paymentOf({ instructions })),
+      chain.claim
+    ).pipe(Effect.flip)
+    expect(error.reason).toBe("the transaction contains no TransferChecked of the Token program")
+  })
 })
 
 describe("svmChain", () => {
@@ -467,26 +451,24 @@ describe("svmChain", () => {
     expect(() => svmChain({ ...options, payTo: "nowhere", operatorKey: undefined })).toThrow()
   })
 
-  it.effect("without a key signs nothing", () =>
-    Effect.gen(function* () {
-      const keyless = svmChain({
-        network: "solana-devnet",
-        payTo: payTo.address,
-        rpcUrl: undefined,
-        operatorKey: undefined,
-        feePayer: operator.address,
-        confirmations: "confirmed"
-      })
-      const claim = yield* Effect.flatMap(
-        Effect.promise(() => paymentOf()),
-        keyless.claim
-      )
-      yield* keyless.verifyOffline(claim, units)
-      const signed = { hash: "1", raw: "" }
-      for (const call of [keyless.verify(claim, units), keyless.sign(claim), keyless.broadcast(claim, signed)]) {
-        expect(yield* Effect.flip(call)).toBeInstanceOf(ChainUnavailable)
-      }
-      expect(yield* Effect.flip(keyless.look(claim, signed, units))).toBeInstanceOf(ChainUnavailable)
+  it.effect("without a key signs nothing", function* () {
+    const keyless = svmChain({
+      network: "solana-devnet",
+      payTo: payTo.address,
+      rpcUrl: undefined,
+      operatorKey: undefined,
+      feePayer: operator.address,
+      confirmations: "confirmed"
     })
-  )
+    const claim = yield* Effect.flatMap(
+      Effect.promise(() => paymentOf()),
+      keyless.claim
+    )
+    yield* keyless.verifyOffline(claim, units)
+    const signed = { hash: "1", raw: "" }
+    for (const call of [keyless.verify(claim, units), keyless.sign(claim), keyless.broadcast(claim, signed)]) {
+      expect(yield* Effect.flip(call)).toBeInstanceOf(ChainUnavailable)
+    }
+    expect(yield* Effect.flip(keyless.look(claim, signed, units))).toBeInstanceOf(ChainUnavailable)
+  })
 })

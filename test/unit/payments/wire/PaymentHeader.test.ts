@@ -1,9 +1,10 @@
 /** Headers that carry a payment: what is read of them, and what is refused without harm. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { encodePaymentSignatureHeader } from "@x402/core/http"
 import { Limits } from "@muniment/domain/Limits"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
+import { it } from "../../../support/it.ts"
 
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64")
 const v1 = { x402Version: 1, scheme: "exact", network: "base-sepolia", payload: { signature: "0x" } }
@@ -20,47 +21,39 @@ const v2 = { x402Version: 2, accepted, payload: { signature: "0x2" } }
 const paymentInvalid = (header: string) => Effect.flip(decodePayment({ "x-payment": header }))
 
 describe("A payment header", () => {
-  it.effect("of version 1 names its network, of version 2 by its CAIP-2 id", () =>
-    Effect.gen(function* () {
-      expect(yield* decodePayment({ "x-payment": base64(JSON.stringify(v1)) })).toEqual({
-        version: 1,
-        network: "base-sepolia",
-        payload: { signature: "0x" }
-      })
-      expect(yield* decodePayment({ "payment-signature": encodePaymentSignatureHeader(v2) })).toEqual({
-        version: 2,
-        network: "base-sepolia",
-        payload: { signature: "0x2" }
-      })
+  it.effect("of version 1 names its network, of version 2 by its CAIP-2 id", function* () {
+    expect(yield* decodePayment({ "x-payment": base64(JSON.stringify(v1)) })).toEqual({
+      version: 1,
+      network: "base-sepolia",
+      payload: { signature: "0x" }
     })
-  )
-
-  it.effect("may be missing", () =>
-    Effect.gen(function* () {
-      expect(yield* decodePayment({})).toBeUndefined()
+    expect(yield* decodePayment({ "payment-signature": encodePaymentSignatureHeader(v2) })).toEqual({
+      version: 2,
+      network: "base-sepolia",
+      payload: { signature: "0x2" }
     })
-  )
+  })
 
-  it.effect("of version 2 wins where both came", () =>
-    Effect.gen(function* () {
-      const headers = {
-        "x-payment": base64(JSON.stringify(v1)),
-        "payment-signature": base64(JSON.stringify(v2))
+  it.effect("may be missing", function* () {
+    expect(yield* decodePayment({})).toBeUndefined()
+  })
+
+  it.effect("of version 2 wins where both came", function* () {
+    const headers = {
+      "x-payment": base64(JSON.stringify(v1)),
+      "payment-signature": base64(JSON.stringify(v2))
+    }
+    expect(yield* decodePayment(headers)).toMatchObject({ version: 2 })
+  })
+
+  it.effect("may be URL-safe Base64, with or without padding", function* () {
+    for (const filler of ["?", "?>", "?>~"]) {
+      const text = JSON.stringify({ ...v1, payload: { filler: `${filler}ÿÿ` } })
+      for (const header of [base64(text), base64(text).replace(/=/g, ""), Buffer.from(text).toString("base64url")]) {
+        expect(yield* decodePayment({ "x-payment": header })).toMatchObject({ network: "base-sepolia" })
       }
-      expect(yield* decodePayment(headers)).toMatchObject({ version: 2 })
-    })
-  )
-
-  it.effect("may be URL-safe Base64, with or without padding", () =>
-    Effect.gen(function* () {
-      for (const filler of ["?", "?>", "?>~"]) {
-        const text = JSON.stringify({ ...v1, payload: { filler: `${filler}ÿÿ` } })
-        for (const header of [base64(text), base64(text).replace(/=/g, ""), Buffer.from(text).toString("base64url")]) {
-          expect(yield* decodePayment({ "x-payment": header })).toMatchObject({ network: "base-sepolia" })
-        }
-      }
-    })
-  )
+    }
+  })
 
   const refused: ReadonlyArray<readonly [string, string, RegExp]> = [
     ["is empty", "", /Base64/],
@@ -91,30 +84,24 @@ describe("A payment header", () => {
     ["accepts nothing", base64(JSON.stringify({ ...v2, accepted: null })), /scheme/]
   ]
   for (const [what, header, reason] of refused) {
-    it.effect(`is refused where it ${what}`, () =>
-      Effect.gen(function* () {
-        expect(yield* paymentInvalid(header)).toMatchObject({
-          _tag: "PaymentInvalid",
-          reason: expect.stringMatching(reason)
-        })
+    it.effect(`is refused where it ${what}`, function* () {
+      expect(yield* paymentInvalid(header)).toMatchObject({
+        _tag: "PaymentInvalid",
+        reason: expect.stringMatching(reason)
       })
-    )
+    })
   }
 
-  it.effect("comes back in a refusal by no more than a short printable name", () =>
-    Effect.gen(function* () {
-      const network = `\u001b[31m<script>${"x".repeat(500)}`
-      const { reason } = yield* paymentInvalid(base64(JSON.stringify({ ...v1, network })))
-      expect(reason.length).toBeLessThan(120)
-      expect(reason).toMatch(/^[\x20-\x7e]+$/)
-    })
-  )
+  it.effect("comes back in a refusal by no more than a short printable name", function* () {
+    const network = `\u001b[31m<script>${"x".repeat(500)}`
+    const { reason } = yield* paymentInvalid(base64(JSON.stringify({ ...v1, network })))
+    expect(reason.length).toBeLessThan(120)
+    expect(reason).toMatch(/^[\x20-\x7e]+$/)
+  })
 
-  it.effect("pollutes no prototype", () =>
-    Effect.gen(function* () {
-      const payload = JSON.parse('{"constructor":{"prototype":{"polluted":true}}}') as unknown
-      yield* decodePayment({ "x-payment": base64(JSON.stringify({ ...v1, payload })) })
-      expect("polluted" in {}).toBe(false)
-    })
-  )
+  it.effect("pollutes no prototype", function* () {
+    const payload = JSON.parse('{"constructor":{"prototype":{"polluted":true}}}') as unknown
+    yield* decodePayment({ "x-payment": base64(JSON.stringify({ ...v1, payload })) })
+    expect("polluted" in {}).toBe(false)
+  })
 })

@@ -2,7 +2,7 @@
  * The unmodified clients of both protocol versions against our 402 answer: they must understand it, sign
  * what it asks for, and read the confirmation; we must read what they send.
  */
-import { assert, describe, expect, it } from "@effect/vitest"
+import { assert, describe, expect } from "vitest"
 import {
   decodeSignedOffers,
   extractOffersFromPaymentRequired,
@@ -38,6 +38,7 @@ import {
 import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../../../scripts/devchains/Wallets.ts"
+import { it } from "../../../support/it.ts"
 
 const units = 100_000
 const payer = privateKeyToAccount(evmKeys.payer)
@@ -113,49 +114,44 @@ describe.each([
   const chains = services[environment]
   const chain = chains[1]
 
-  const expectPayment = (version: 1 | 2, retry: Headers | undefined) =>
-    Effect.gen(function* () {
-      const wire = yield* paymentOf(retry ?? new Headers())
-      expect(wire).toMatchObject({ version, network })
-      const claim = yield* chain.claim(wire?.payload)
-      expect(claim.payer).toBe(payer.address)
-      expect(claim.payload).toMatchObject({ authorization: { to: evmAddresses.payTo, value: String(units) } })
-    })
+  const expectPayment = Effect.fnUntraced(function* (version: 1 | 2, retry: Headers | undefined) {
+    const wire = yield* paymentOf(retry ?? new Headers())
+    expect(wire).toMatchObject({ version, network })
+    const claim = yield* chain.claim(wire?.payload)
+    expect(claim.payer).toBe(payer.address)
+    expect(claim.payload).toMatchObject({ authorization: { to: evmAddresses.payTo, value: String(units) } })
+  })
 
-  it.effect("the client of version 1 pays what the body asks for", () =>
-    Effect.gen(function* () {
-      const { answer, retries } = serviceOf(chains, network)
-      const paying = wrapV1(answer, payer)
-      const answered = yield* Effect.promise(() => paying(url, { method: "POST" }))
-      expect(answered.status).toBe(200)
-      yield* expectPayment(1, retries[0])
-      expect(decodeXPaymentResponse(answered.headers.get("x-payment-response") ?? "")).toEqual({
-        success: true,
-        transaction: "0xhash",
-        network,
-        payer: payer.address
-      })
+  it.effect("the client of version 1 pays what the body asks for", function* () {
+    const { answer, retries } = serviceOf(chains, network)
+    const paying = wrapV1(answer, payer)
+    const answered = yield* Effect.promise(() => paying(url, { method: "POST" }))
+    expect(answered.status).toBe(200)
+    yield* expectPayment(1, retries[0])
+    expect(decodeXPaymentResponse(answered.headers.get("x-payment-response") ?? "")).toEqual({
+      success: true,
+      transaction: "0xhash",
+      network,
+      payer: payer.address
     })
-  )
+  })
 
-  it.effect("the client of version 2 pays what the header asks for", () =>
-    Effect.gen(function* () {
-      const { answer, receipt, retries } = serviceOf(chains, network)
-      const { caip2 } = paymentNetworks[network]
-      const client = x402Client.fromConfig({ schemes: [{ network: caip2, client: new ExactEvmScheme(payer) }] })
-      const paying = wrapV2(answer, client)
-      const answered = yield* Effect.promise(() => paying(url, { method: "POST" }))
-      expect(answered.status).toBe(200)
-      yield* expectPayment(2, retries[0])
-      expect(decodePaymentResponseHeader(answered.headers.get("payment-response") ?? "")).toEqual({
-        success: true,
-        transaction: "0xhash",
-        network: caip2,
-        payer: payer.address,
-        extensions: receiptExtension(receipt)
-      })
+  it.effect("the client of version 2 pays what the header asks for", function* () {
+    const { answer, receipt, retries } = serviceOf(chains, network)
+    const { caip2 } = paymentNetworks[network]
+    const client = x402Client.fromConfig({ schemes: [{ network: caip2, client: new ExactEvmScheme(payer) }] })
+    const paying = wrapV2(answer, client)
+    const answered = yield* Effect.promise(() => paying(url, { method: "POST" }))
+    expect(answered.status).toBe(200)
+    yield* expectPayment(2, retries[0])
+    expect(decodePaymentResponseHeader(answered.headers.get("payment-response") ?? "")).toEqual({
+      success: true,
+      transaction: "0xhash",
+      network: caip2,
+      payer: payer.address,
+      extensions: receiptExtension(receipt)
     })
-  )
+  })
 
   it("the extension's own client finds what was offered, by whom, and the receipt of it", async () => {
     const { accepts, answer } = serviceOf(chains, network)

@@ -1,7 +1,8 @@
 /** Addresses of the database that nodes can use, and those that they refuse before they start. */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect, Option, Redacted } from "effect"
 import { clusterSettings } from "@muniment/server/cluster/ClusterSettings"
+import { it } from "../../../support/it.ts"
 
 const settings = (databaseUrl: string) =>
   clusterSettings({
@@ -16,18 +17,16 @@ const settings = (databaseUrl: string) =>
 
 it.effect.each(["postgres://muniment@db/muniment", "postgresql://muniment:secret@db:5433/muniment?sslmode=require"])(
   "takes %s",
-  (url) =>
-    Effect.gen(function* () {
-      expect(Redacted.value((yield* settings(url))!.databaseUrl)).toBe(url)
-    })
+  function* (url) {
+    expect(Redacted.value((yield* settings(url))!.databaseUrl)).toBe(url)
+  }
 )
 
 it.effect.each(["mysql://db/muniment", "postgres://muniment@", "postgres://muniment@db1:5432,db2:5432/muniment"])(
   "refuses %s, and does not repeat it",
-  (url) =>
-    Effect.gen(function* () {
-      const { message } = yield* Effect.flip(settings(url))
-      expect(message).toContain("MUNIMENT_DATABASE_URL")
-      expect(message).not.toContain(url)
-    })
+  function* (url) {
+    const { message } = yield* Effect.flip(settings(url))
+    expect(message).toContain("MUNIMENT_DATABASE_URL")
+    expect(message).not.toContain(url)
+  }
 )

@@ -1,7 +1,7 @@
 /** Calls of accounts kept over restarts: bounded by days and rows, found by filters, forgotten with their account. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
@@ -10,6 +10,7 @@ import { RequestFile, type RequestFilter } from "@muniment/server/operator/reque
 import { makeRequestHistory } from "@muniment/server/operator/requests/RequestHistory"
 import { Database } from "@muniment/sqlite/Database"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../../support/it.ts"
 
 const start = Date.UTC(2026, 10, 25, 12, 0, 0)
 const day = 86_400_000
@@ -24,14 +25,13 @@ const entry = (at: number, account = "a", status = 200) => ({
   caller: `key of ${account}`
 })
 const requestsFile = () => join(temporaryDirectory(), "requests.db")
-const opened = (path: string | undefined, days = 30) =>
-  Effect.gen(function* () {
-    const pending = new PendingRequests()
-    const history = yield* makeRequestHistory(pending, path, days)
-    const times = (filter: Partial<RequestFilter> = {}) =>
-      Effect.map(history.list({ limit: 100, ...filter }), (found) => found.map(({ at }) => at))
-    return { pending, history, times }
-  })
+const opened = Effect.fnUntraced(function* (path: string | undefined, days = 30) {
+  const pending = new PendingRequests()
+  const history = yield* makeRequestHistory(pending, path, days)
+  const times = (filter: Partial<RequestFilter> = {}) =>
+    Effect.map(history.list({ limit: 100, ...filter }), (found) => found.map(({ at }) => at))
+  return { pending, history, times }
+})
 
 describe("calls of accounts", () => {
   it("of a file of an earlier release are kept, with deletions, agents and codes from then on", () => {
@@ -52,56 +52,50 @@ describe("calls of accounts", () => {
     file.close()
   })
 
-  it.effect("are listed newest first, at once and after a restart, and go on before an id", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const path = requestsFile()
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const { history, pending } = yield* opened(path)
-          for (let at = start; at < start + 5; at++) pending.add(entry(at))
-          const found = yield* history.list({ limit: 2 })
-          expect(found).toEqual([
-            { id: 5, ...entry(start + 4), millis: 1.2 },
-            { id: 4, ...entry(start + 3), millis: 1.2 }
-          ])
-          pending.add(entry(start + 5))
-        })
-      )
-      const { times } = yield* opened(path)
-      expect(yield* times({ before: 4 })).toEqual([start + 2, start + 1, start])
-      expect(yield* times({ limit: 1 })).toEqual([start + 5])
-    })
-  )
+  it.effect("are listed newest first, at once and after a restart, and go on before an id", function* () {
+    yield* TestClock.setTime(start)
+    const path = requestsFile()
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const { history, pending } = yield* opened(path)
+        for (let at = start; at < start + 5; at++) pending.add(entry(at))
+        const found = yield* history.list({ limit: 2 })
+        expect(found).toEqual([
+          { id: 5, ...entry(start + 4), millis: 1.2 },
+          { id: 4, ...entry(start + 3), millis: 1.2 }
+        ])
+        pending.add(entry(start + 5))
+      })
+    )
+    const { times } = yield* opened(path)
+    expect(yield* times({ before: 4 })).toEqual([start + 2, start + 1, start])
+    expect(yield* times({ limit: 1 })).toEqual([start + 5])
+  })
 
-  it.effect("are found by account, caller, operation or its group, outcome and time", () =>
-    Effect.gen(function* () {
-      const { pending, times } = yield* opened(undefined, 0)
-      pending.add(entry(0))
-      pending.add(entry(1, "b", 403))
-      pending.add(entry(2, "b"))
-      expect(yield* times({ account: "b" })).toEqual([2, 1])
-      expect(yield* times({ caller: "key of a" })).toEqual([0])
-      expect(yield* times({ operation: "memories" })).toEqual([2, 0])
-      expect(yield* times({ operation: "memoriesOther.list" })).toEqual([1])
-      expect(yield* times({ isRefused: true })).toEqual([1])
-      expect(yield* times({ isRefused: false, account: "b" })).toEqual([2])
-      expect(yield* times({ from: 1, until: 2 })).toEqual([1])
-    })
-  )
+  it.effect("are found by account, caller, operation or its group, outcome and time", function* () {
+    const { pending, times } = yield* opened(undefined, 0)
+    pending.add(entry(0))
+    pending.add(entry(1, "b", 403))
+    pending.add(entry(2, "b"))
+    expect(yield* times({ account: "b" })).toEqual([2, 1])
+    expect(yield* times({ caller: "key of a" })).toEqual([0])
+    expect(yield* times({ operation: "memories" })).toEqual([2, 0])
+    expect(yield* times({ operation: "memoriesOther.list" })).toEqual([1])
+    expect(yield* times({ isRefused: true })).toEqual([1])
+    expect(yield* times({ isRefused: false, account: "b" })).toEqual([2])
+    expect(yield* times({ from: 1, until: 2 })).toEqual([1])
+  })
 
-  it.effect("go after their days, while newer ones stay", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const { pending, times } = yield* opened(requestsFile(), 2)
-      for (const age of [3, 2.5, 1, 0]) pending.add(entry(start - age * day))
-      expect(yield* times()).toHaveLength(4)
-      yield* TestClock.adjust(Limits.requestFlushMillis)
-      expect(yield* times()).toEqual([start, start - day])
-      yield* TestClock.adjust("1 days")
-      expect(yield* times()).toEqual([start])
-    })
-  )
+  it.effect("go after their days, while newer ones stay", function* () {
+    yield* TestClock.setTime(start)
+    const { pending, times } = yield* opened(requestsFile(), 2)
+    for (const age of [3, 2.5, 1, 0]) pending.add(entry(start - age * day))
+    expect(yield* times()).toHaveLength(4)
+    yield* TestClock.adjust(Limits.requestFlushMillis)
+    expect(yield* times()).toEqual([start, start - day])
+    yield* TestClock.adjust("1 days")
+    expect(yield* times()).toEqual([start])
+  })
 
   it("are the newest ones where there are more than fit", () => {
     const file = new RequestFile(undefined, 3)
@@ -117,33 +111,29 @@ describe("calls of accounts", () => {
     expect(pending.take()[0]?.at).toBe(Limits.requestsSliceMax)
   })
 
-  it.effect("leave the disk with their account", () =>
-    Effect.gen(function* () {
-      const path = requestsFile()
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const { history, pending, times } = yield* opened(path)
-          pending.add(entry(1, "erasable"))
-          pending.add(entry(2, "unknown-later"))
-          pending.add(entry(3, "kept"))
-          yield* history.forget("erasable")
-          yield* history.keepOnly((account) => account === "kept")
-          expect(yield* times()).toEqual([3])
-        })
-      )
-      const bytes = readFileSync(path, "latin1")
-      expect(bytes).toContain("kept")
-      for (const account of ["erasable", "unknown-later"]) expect(bytes).not.toContain(account)
-    })
-  )
+  it.effect("leave the disk with their account", function* () {
+    const path = requestsFile()
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const { history, pending, times } = yield* opened(path)
+        pending.add(entry(1, "erasable"))
+        pending.add(entry(2, "unknown-later"))
+        pending.add(entry(3, "kept"))
+        yield* history.forget("erasable")
+        yield* history.keepOnly((account) => account === "kept")
+        expect(yield* times()).toEqual([3])
+      })
+    )
+    const bytes = readFileSync(path, "latin1")
+    expect(bytes).toContain("kept")
+    for (const account of ["erasable", "unknown-later"]) expect(bytes).not.toContain(account)
+  })
 
-  it.effect("begin anew in a file that is damaged", () =>
-    Effect.gen(function* () {
-      const path = requestsFile()
-      writeFileSync(path, "no database at all, but long enough to have a header of one ".repeat(20))
-      const { pending, times } = yield* opened(path)
-      pending.add(entry(7))
-      expect(yield* times()).toEqual([7])
-    })
-  )
+  it.effect("begin anew in a file that is damaged", function* () {
+    const path = requestsFile()
+    writeFileSync(path, "no database at all, but long enough to have a header of one ".repeat(20))
+    const { pending, times } = yield* opened(path)
+    pending.add(entry(7))
+    expect(yield* times()).toEqual([7])
+  })
 })

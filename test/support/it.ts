@@ -1,0 +1,48 @@
+/**
+ * Vitest's `it` with bodies of Effect: `it.effect("name", function* () { ... })`. Each body has a scope that ends with
+ * the test; `effect` runs on the test's clock, `live` on the real one.
+ */
+import { it as methods, type Vitest } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { it as plain, type TestAPI, type TestContext, type TestOptions } from "vitest"
+
+/** What a test does: an effect, or the steps of one. */
+export type Steps<R = never> =
+  | Effect.Effect<unknown, unknown, R>
+  | Generator<Effect.Effect<unknown, unknown, R>, unknown, never>
+
+export const effectOf = <R>(steps: Steps<R>): Effect.Effect<unknown, unknown, R> =>
+  Effect.isEffect(steps) ? steps : Effect.gen(() => steps)
+
+type Register<R, Args extends Array<unknown>, Body> = (
+  name: string,
+  body: (...args: Args) => Body,
+  options?: number | TestOptions
+) => R
+
+type Test<R, Args extends Array<unknown> = [TestContext]> = Register<void, Args, Steps<R>>
+
+interface Tester<R> extends Test<R> {
+  readonly each: <T>(cases: ReadonlyArray<T>) => Test<R, [T, TestContext]>
+  readonly runIf: (condition: unknown) => Test<R>
+  readonly skipIf: (condition: unknown) => Test<R>
+}
+
+const taking =
+  <R, Args extends Array<unknown>>(register: Register<void, Args, Effect.Effect<unknown, unknown, R>>): Test<R, Args> =>
+  (name, body, options) =>
+    register(name, (...args) => effectOf(body(...args)), options)
+
+const testerOf = <R>(tester: Vitest.Tester<R>): Tester<R> =>
+  Object.assign(taking<R, [TestContext]>(tester), {
+    each: <T>(cases: ReadonlyArray<T>) => taking<R, [T, TestContext]>(tester.each(cases)),
+    runIf: (condition: unknown) => taking<R, [TestContext]>(tester.runIf(condition)),
+    skipIf: (condition: unknown) => taking<R, [TestContext]>(tester.skipIf(condition))
+  })
+
+const testers = { effect: testerOf<Scope.Scope>(methods.effect), live: testerOf<Scope.Scope>(methods.live) }
+
+export const it: TestAPI & typeof testers = new Proxy(plain as TestAPI & typeof testers, {
+  get: (target, name, receiver) =>
+    Object.hasOwn(testers, name) ? Reflect.get(testers, name) : Reflect.get(target, name, receiver)
+})
