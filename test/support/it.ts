@@ -3,7 +3,7 @@
  * the test; `effect` runs on the test's clock, `live` on the real one.
  */
 import { it as methods, type Vitest } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect, Layer, type Scope } from "effect"
 import { it as plain, type TestAPI, type TestContext, type TestOptions } from "vitest"
 
 /** What a test does: an effect, or the steps of one. */
@@ -28,19 +28,30 @@ interface Tester<R> extends Test<R> {
   readonly skipIf: (condition: unknown) => Test<R>
 }
 
-const taking =
-  <R, Args extends Array<unknown>>(register: Register<void, Args, Effect.Effect<unknown, unknown, R>>): Test<R, Args> =>
-  (name, body, options) =>
-    register(name, (...args) => effectOf(body(...args)), options)
-
-const testerOf = <R>(tester: Vitest.Tester<R>): Tester<R> =>
-  Object.assign(taking<R, [TestContext]>(tester), {
-    each: <T>(cases: ReadonlyArray<T>) => taking<R, [T, TestContext]>(tester.each(cases)),
-    runIf: (condition: unknown) => taking<R, [TestContext]>(tester.runIf(condition)),
-    skipIf: (condition: unknown) => taking<R, [TestContext]>(tester.skipIf(condition))
+const testerOf = <R>(
+  tester: Vitest.Tester<Scope.Scope>,
+  layerOf: () => Layer.Layer<R, unknown>
+): Tester<R | Scope.Scope> => {
+  const taking =
+    <Args extends Array<unknown>>(
+      register: Register<void, Args, Effect.Effect<unknown, unknown, Scope.Scope>>
+    ): Test<R | Scope.Scope, Args> =>
+    (name, body, options) =>
+      register(name, (...args) => Effect.provide(Effect.scoped(effectOf(body(...args))), layerOf()), options)
+  return Object.assign(taking<[TestContext]>(tester), {
+    each: <T>(cases: ReadonlyArray<T>) => taking<[T, TestContext]>(tester.each(cases)),
+    runIf: (condition: unknown) => taking<[TestContext]>(tester.runIf(condition)),
+    skipIf: (condition: unknown) => taking<[TestContext]>(tester.skipIf(condition))
   })
+}
 
-const testers = { effect: testerOf<Scope.Scope>(methods.effect), live: testerOf<Scope.Scope>(methods.live) }
+/** Tests whose bodies have what the layer makes, anew for each of them. */
+export const itWith = <R>(layerOf: () => Layer.Layer<R, unknown>) => ({
+  effect: testerOf(methods.effect, layerOf),
+  live: testerOf(methods.live, layerOf)
+})
+
+const testers = itWith(() => Layer.empty)
 
 export const it: TestAPI & typeof testers = new Proxy(plain as TestAPI & typeof testers, {
   get: (target, name, receiver) =>

@@ -1,5 +1,5 @@
 /** The proof of the ledger: silent about what is right, and a sentence for each planted wrong. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
@@ -9,6 +9,9 @@ import { checkLedger, checkPageRows } from "@muniment/control/LedgerCheck"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { moneyLayerOf } from "./MoneyLayers.ts"
+import { itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => moneyLayerOf(temporaryDirectory()))
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const payment = { account: account.id, network: "base", payer: "0x", units: 500_000, payload: {} } as const
@@ -99,50 +102,44 @@ const wrongs: ReadonlyArray<readonly [string, string, RegExp]> = [
 ]
 
 describe("checkLedger", () => {
-  it.effect("finds nothing in a ledger that was only used, and tells what is in it", () =>
-    Effect.gen(function* () {
-      yield* lived
-      const report = yield* checkLedger
-      expect(report).toMatchObject({
-        ok: true,
-        problems: [],
-        accounts: 7,
-        transfers: 8,
-        payments: { verified: 0, broadcasting: 0, settled: 1, finalized: 0, failed: 0, reversed: 1 }
-      })
-      expect(report.balances).toContainEqual({ name: "income:storage", debits: 0, credits: 19_980 })
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("finds nothing in a ledger that was only used, and tells what is in it", function* () {
+    yield* lived
+    const report = yield* checkLedger
+    expect(report).toMatchObject({
+      ok: true,
+      problems: [],
+      accounts: 7,
+      transfers: 8,
+      payments: { verified: 0, broadcasting: 0, settled: 1, finalized: 0, failed: 0, reversed: 1 }
+    })
+    expect(report.balances).toContainEqual({ name: "income:storage", debits: 0, credits: 19_980 })
+  })
 
   for (const [name, wrong, sentence] of wrongs) {
-    it.effect(`finds ${name}`, () =>
-      Effect.gen(function* () {
-        const { sql } = yield* ControlDatabase
-        const ledger = yield* Ledger
-        yield* lived
-        yield* ledger.flush
-        for (const statement of wrong.split("; ")) yield* sql.unsafe(statement)
-        const report = yield* checkLedger
-        expect(report.ok).toBe(false)
-        expect(report.problems.join("\n")).toMatch(sentence)
-      }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-    )
-  }
-
-  it.effect("looks at every page, and counts the problems that it does not list", () =>
-    Effect.gen(function* () {
+    fresh.effect(`finds ${name}`, function* () {
       const { sql } = yield* ControlDatabase
       const ledger = yield* Ledger
-      yield* ledger.adjust({ account, amount: credits(1_000_000), key: "k", reason: "r" })
-      // Each of its own kind, or they were written as one.
-      const call = (n: number) =>
-        Effect.flatMap(ledger.reserve({ account, operation: `operation ${n}`, price: credits(2) }), ledger.settle)
-      for (let n = 0; n < checkPageRows + 200; n++) yield* call(n)
-      expect(yield* checkLedger).toMatchObject({ ok: true, transfers: checkPageRows + 202 })
-      yield* sql`INSERT INTO job_run SELECT 'storage', '2026-01-01', 'acc_' || id, 1, 1, 0, 0, 0, 0, 0 FROM transfer`
-      const { problems } = yield* checkLedger
-      expect(problems).toHaveLength(101)
-      expect(problems.at(-1)).toBe(`${checkPageRows + 102} more`)
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+      yield* lived
+      yield* ledger.flush
+      for (const statement of wrong.split("; ")) yield* sql.unsafe(statement)
+      const report = yield* checkLedger
+      expect(report.ok).toBe(false)
+      expect(report.problems.join("\n")).toMatch(sentence)
+    })
+  }
+
+  fresh.effect("looks at every page, and counts the problems that it does not list", function* () {
+    const { sql } = yield* ControlDatabase
+    const ledger = yield* Ledger
+    yield* ledger.adjust({ account, amount: credits(1_000_000), key: "k", reason: "r" })
+    // Each of its own kind, or they were written as one.
+    const call = (n: number) =>
+      Effect.flatMap(ledger.reserve({ account, operation: `operation ${n}`, price: credits(2) }), ledger.settle)
+    for (let n = 0; n < checkPageRows + 200; n++) yield* call(n)
+    expect(yield* checkLedger).toMatchObject({ ok: true, transfers: checkPageRows + 202 })
+    yield* sql`INSERT INTO job_run SELECT 'storage', '2026-01-01', 'acc_' || id, 1, 1, 0, 0, 0, 0, 0 FROM transfer`
+    const { problems } = yield* checkLedger
+    expect(problems).toHaveLength(101)
+    expect(problems.at(-1)).toBe(`${checkPageRows + 102} more`)
+  })
 })

@@ -1,5 +1,5 @@
 /** Commands that bring the room that their account has left (contract: Quotas), over a real file. */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect } from "effect"
 import { growthMax } from "@muniment/engine/namespace/commandGrowth"
 import type { GrowingCommand } from "@muniment/engine/namespace/commandGrowth"
@@ -16,6 +16,9 @@ import {
   replacementOf
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 
@@ -49,34 +52,30 @@ const patching = (ids: ReadonlyArray<string>, tags: ReadonlyArray<string>): Patc
   idempotency: undefined
 })
 
-it.effect("are refused when they need more, and a repetition or what is known needs none", () =>
-  Effect.gen(function* () {
-    const first = memoryRecord(1, "first")
-    const storing = creating([newMemory(first), newMemory(memoryRecord(2, "second"))], "once")
-    expect(yield* growthOf(storing)).toBe(growthMax(storing))
-    expect((yield* ask(storing, 0)).created).toHaveLength(2)
+fresh.effect("are refused when they need more, and a repetition or what is known needs none", function* () {
+  const first = memoryRecord(1, "first")
+  const storing = creating([newMemory(first), newMemory(memoryRecord(2, "second"))], "once")
+  expect(yield* growthOf(storing)).toBe(growthMax(storing))
+  expect((yield* ask(storing, 0)).created).toHaveLength(2)
 
-    const known: StoreMemories = {
-      ...creating([newMemory({ ...first, id: memoryRecord(3, "").id })]),
-      skipsDuplicates: true
-    }
-    expect((yield* ask(known, 0)).duplicates).toHaveLength(1)
+  const known: StoreMemories = {
+    ...creating([newMemory({ ...first, id: memoryRecord(3, "").id })]),
+    skipsDuplicates: true
+  }
+  expect((yield* ask(known, 0)).duplicates).toHaveLength(1)
 
-    const records = [first, memoryRecord(4, "imported")].map((record) => ({ record, vector: undefined }))
-    const importing: ImportRecords = { _tag: "ImportRecords", records }
-    expect(yield* growthOf(importing)).toBe(memoryBytes(records[1]!.record))
-    expect(yield* ask(importing, 0)).toBe(0)
-  }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-)
+  const records = [first, memoryRecord(4, "imported")].map((record) => ({ record, vector: undefined }))
+  const importing: ImportRecords = { _tag: "ImportRecords", records }
+  expect(yield* growthOf(importing)).toBe(memoryBytes(records[1]!.record))
+  expect(yield* ask(importing, 0)).toBe(0)
+})
 
-it.effect("count what a replacement and new tags add", () =>
-  Effect.gen(function* () {
-    const record = memoryRecord(1, "old")
-    yield* ask(creating([newMemory(record)]), growthMax(creating([newMemory(record)])))
-    expect(yield* growthOf(creating([replacementOf(memoryRecord(1, "old and longer"))]))).toBe(11)
-    const tagged = replacementOf({ ...memoryRecord(1, "old and longer"), tags: ["a", "b"] })
-    expect(yield* growthOf(creating([{ ...tagged, setsTags: true }]))).toBe(7)
-    expect(yield* growthOf(patching([record.id], ["a", "b", "c"]))).toBe(4)
-    expect(yield* ask(patching([record.id], ["a"]), 0)).toHaveLength(1)
-  }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-)
+fresh.effect("count what a replacement and new tags add", function* () {
+  const record = memoryRecord(1, "old")
+  yield* ask(creating([newMemory(record)]), growthMax(creating([newMemory(record)])))
+  expect(yield* growthOf(creating([replacementOf(memoryRecord(1, "old and longer"))]))).toBe(11)
+  const tagged = replacementOf({ ...memoryRecord(1, "old and longer"), tags: ["a", "b"] })
+  expect(yield* growthOf(creating([{ ...tagged, setsTags: true }]))).toBe(7)
+  expect(yield* growthOf(patching([record.id], ["a", "b", "c"]))).toBe(4)
+  expect(yield* ask(patching([record.id], ["a"]), 0)).toHaveLength(1)
+})

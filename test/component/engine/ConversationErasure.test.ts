@@ -2,7 +2,7 @@
  * Erasure of conversations: turns, summaries and marks are removed with the memories taken from them, and after one
  * round of housekeeping no file of the namespace holds a byte of them.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { copyFileSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -25,6 +25,9 @@ import {
 } from "../../support/EngineFixtures.ts"
 import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 const secret = "zanzibarquux"
@@ -139,34 +142,28 @@ describe("an extraction that was shown memories", () => {
     ]
   ]
   for (const [way, command] of ways) {
-    it.effect(`stores nothing once one of them ${way}`, () =>
-      Effect.gen(function* () {
-        yield* talk()
-        yield* asking(command)
-        expect(yield* isStored).toMatchObject({ isStale: true, created: [] })
-      }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-    )
+    fresh.effect(`stores nothing once one of them ${way}`, function* () {
+      yield* talk()
+      yield* asking(command)
+      expect(yield* isStored).toMatchObject({ isStale: true, created: [] })
+    })
   }
 
-  it.effect("stores nothing in the place of one that another version has replaced", () =>
-    Effect.gen(function* () {
-      const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
-      yield* asking(extracting([1], [first]))
-      const newer = memoryRecord(9, "carried on", { uniqueKey: "one" })
-      const replacing = { shown: [{ id, contentHash: first.contentHash, isReplaced: true }] }
-      yield* asking(extracting([2], [memoryRecord(2, "by a caller", { uniqueKey: "one" })]))
-      expect(yield* asking(extracting([9], [newer], replacing))).toMatchObject({ isStale: true, created: [] })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("stores nothing in the place of one that another version has replaced", function* () {
+    const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
+    yield* asking(extracting([1], [first]))
+    const newer = memoryRecord(9, "carried on", { uniqueKey: "one" })
+    const replacing = { shown: [{ id, contentHash: first.contentHash, isReplaced: true }] }
+    yield* asking(extracting([2], [memoryRecord(2, "by a caller", { uniqueKey: "one" })]))
+    expect(yield* asking(extracting([9], [newer], replacing))).toMatchObject({ isStale: true, created: [] })
+  })
 
-  it.effect("stores what it found while they are there, superseded ones too", () =>
-    Effect.gen(function* () {
-      const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
-      yield* asking(extracting([1], [first]))
-      yield* asking(extracting([2], [memoryRecord(2, "another", { uniqueKey: "one" })]))
-      expect(yield* isStored).toMatchObject({ isStale: false, created: [{ id: memoryRecord(9, "").id }] })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("stores what it found while they are there, superseded ones too", function* () {
+    const first = memoryRecord(1, "a fact", { uniqueKey: "one" })
+    yield* asking(extracting([1], [first]))
+    yield* asking(extracting([2], [memoryRecord(2, "another", { uniqueKey: "one" })]))
+    expect(yield* isStored).toMatchObject({ isStale: false, created: [{ id: memoryRecord(9, "").id }] })
+  })
 })
 
 describe("a message that is not to be kept", () => {
@@ -240,37 +237,33 @@ describe("a removal of a whole subject, thread or agent", () => {
     }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
   })
 
-  it.effect("keeps conversations when its filter selects some of the memories", () =>
-    Effect.gen(function* () {
-      yield* asking(extracting([1], [], { scope }))
-      for (const filter of [
-        { kind: "factual_memory" },
-        { tags: ["x"] },
-        { eventFrom: 0 },
-        { anyOf: [{}] },
-        { subjectId: "x" }
-      ])
-        yield* asking({ _tag: "RemoveMatching", filter })
-      expect((yield* contextOf(scope)).turns).toHaveLength(1)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("keeps conversations when its filter selects some of the memories", function* () {
+    yield* asking(extracting([1], [], { scope }))
+    for (const filter of [
+      { kind: "factual_memory" },
+      { tags: ["x"] },
+      { eventFrom: 0 },
+      { anyOf: [{}] },
+      { subjectId: "x" }
+    ])
+      yield* asking({ _tag: "RemoveMatching", filter })
+    expect((yield* contextOf(scope)).turns).toHaveLength(1)
+  })
 })
 
 describe("turns and summaries", () => {
-  it.effect("older than the bound are removed, with every summary that may repeat them", () =>
-    Effect.gen(function* () {
-      yield* TestClock.adjust(100)
-      yield* asking(extracting([1], [], { scope }))
-      yield* asking(extracting([3], [], { scope: { subjectId: "quiet" }, turns: [], summary: "old" }))
-      yield* TestClock.adjust(100)
-      yield* asking(extracting([2], [], { scope, summary: "new, of old and new" }))
-      yield* asking(extracting([4], [], { scope: { subjectId: "late" }, summary: "new" }))
-      expect(yield* asking({ _tag: "RemoveCreatedBefore", beforeMillis: 200 })).toBe(0)
-      expect(yield* contextOf(scope)).toMatchObject({ turns: [turnOf(2)], summary: undefined })
-      expect(yield* contextOf({ subjectId: "quiet" })).toMatchObject({ turns: [], summary: undefined })
-      expect(yield* contextOf({ subjectId: "late" })).toMatchObject({ turns: [turnOf(4)], summary: "new" })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("older than the bound are removed, with every summary that may repeat them", function* () {
+    yield* TestClock.adjust(100)
+    yield* asking(extracting([1], [], { scope }))
+    yield* asking(extracting([3], [], { scope: { subjectId: "quiet" }, turns: [], summary: "old" }))
+    yield* TestClock.adjust(100)
+    yield* asking(extracting([2], [], { scope, summary: "new, of old and new" }))
+    yield* asking(extracting([4], [], { scope: { subjectId: "late" }, summary: "new" }))
+    expect(yield* asking({ _tag: "RemoveCreatedBefore", beforeMillis: 200 })).toBe(0)
+    expect(yield* contextOf(scope)).toMatchObject({ turns: [turnOf(2)], summary: undefined })
+    expect(yield* contextOf({ subjectId: "quiet" })).toMatchObject({ turns: [], summary: undefined })
+    expect(yield* contextOf({ subjectId: "late" })).toMatchObject({ turns: [turnOf(4)], summary: "new" })
+  })
 
   it.effect("past their expiry leave the file with the next housekeeping", () => {
     const directory = temporaryDirectory()

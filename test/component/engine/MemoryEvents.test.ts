@@ -2,7 +2,7 @@
  * Events of an agent's memories: each change once and in order, resumable, kept within bounds, the same after the file
  * was made again from the log, and never with a name that is erased.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
@@ -26,6 +26,7 @@ import {
 import { logFirst } from "../../support/SharedLog.ts"
 import { removeSums } from "../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
 
 const key = namespaceKey()
 const logged = (directory: string) =>
@@ -78,24 +79,24 @@ for (const [name, engine] of [
   ["behind the log", logged]
 ] as const) {
   describe(`events of an agent ${name}`, () => {
-    it.effect("tell each change once, in order, and from any number on", () =>
-      Effect.gen(function* () {
-        yield* everyChange
-        const all = yield* eventsAfter(-1)
-        expect(told(all)).toEqual(everyEvent)
-        expect(all.events.map(({ at }) => at)).toEqual(
-          all.events.map(({ type, id }) => (type === "deleted" && id === idOf(5) ? 9_000 : 0))
-        )
-        for (const [at, { number }] of all.events.entries()) {
-          const rest = yield* eventsAfter(number)
-          expect(told(rest)).toEqual(everyEvent.slice(at + 1))
-        }
-        const page = yield* eventsAfter(-1, 5)
-        expect(told(page)).toEqual(everyEvent.slice(0, 5))
-        expect(told(yield* eventsAfter(page.through))).toEqual(everyEvent.slice(5))
-        expect(yield* eventsAfter(all.through)).toMatchObject({ events: [], through: all.through, floor: 0 })
-      }).pipe(Effect.provide(engine(temporaryDirectory())))
-    )
+    const fresh = itWith(() => engine(temporaryDirectory()))
+
+    fresh.effect("tell each change once, in order, and from any number on", function* () {
+      yield* everyChange
+      const all = yield* eventsAfter(-1)
+      expect(told(all)).toEqual(everyEvent)
+      expect(all.events.map(({ at }) => at)).toEqual(
+        all.events.map(({ type, id }) => (type === "deleted" && id === idOf(5) ? 9_000 : 0))
+      )
+      for (const [at, { number }] of all.events.entries()) {
+        const rest = yield* eventsAfter(number)
+        expect(told(rest)).toEqual(everyEvent.slice(at + 1))
+      }
+      const page = yield* eventsAfter(-1, 5)
+      expect(told(page)).toEqual(everyEvent.slice(0, 5))
+      expect(told(yield* eventsAfter(page.through))).toEqual(everyEvent.slice(5))
+      expect(yield* eventsAfter(all.through)).toMatchObject({ events: [], through: all.through, floor: 0 })
+    })
 
     it.effect("come from the file of a closed agent, which stays closed and is made for none", () => {
       const directory = temporaryDirectory()
@@ -114,17 +115,15 @@ for (const [name, engine] of [
       }).pipe(Effect.provide(engine(directory)))
     })
 
-    it.effect("of an agent that is open do not keep it open", () =>
-      Effect.gen(function* () {
-        const host = yield* NamespaceHost
-        yield* everyChange
-        yield* TestClock.adjust(Limits.namespaceIdleMillis)
-        yield* eventsAfter(-1)
-        yield* TestClock.adjust(1)
-        yield* host.maintain
-        expect((yield* host.status).open).toBe(0)
-      }).pipe(Effect.provide(engine(temporaryDirectory())))
-    )
+    fresh.effect("of an agent that is open do not keep it open", function* () {
+      const host = yield* NamespaceHost
+      yield* everyChange
+      yield* TestClock.adjust(Limits.namespaceIdleMillis)
+      yield* eventsAfter(-1)
+      yield* TestClock.adjust(1)
+      yield* host.maintain
+      expect((yield* host.status).open).toBe(0)
+    })
 
     it.effect("name the subject and the thread of what is there, and neither of what is gone", () => {
       const directory = temporaryDirectory()

@@ -2,7 +2,7 @@
  * The actor of a namespace over a real file: groups in one transaction, replies after the commit, reads of committed
  * data only, retries under an idempotency key.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
@@ -18,6 +18,9 @@ import {
   StoreProbe
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 const one = (number: number, text = `memory ${number}`) => creating([newMemory(memoryRecord(number, text))])
@@ -165,19 +168,17 @@ describe("an idempotency key", () => {
   const twice = (number: number, fingerprint?: string) =>
     creating([newMemory(memoryRecord(number, "once"))], "token", fingerprint)
 
-  it.effect("stores once for equal commands in one group, and refuses another request", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const replies = yield* Effect.forEach([1, 2, 3], (number) => host.ask(key, twice(number)), {
-        concurrency: "unbounded"
-      })
-      const ids = replies.map(({ created }) => created.map(({ id }) => id))
-      expect(ids).toEqual([ids[0], ids[0], ids[0]])
-      expect((yield* allOf(key)).size).toBe(1)
-      const refused = yield* Effect.flip(host.ask(key, twice(4, "another body")))
-      expect(refused).toMatchObject({ _tag: "Conflict", code: "idempotency_conflict" })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("stores once for equal commands in one group, and refuses another request", function* () {
+    const host = yield* NamespaceHost
+    const replies = yield* Effect.forEach([1, 2, 3], (number) => host.ask(key, twice(number)), {
+      concurrency: "unbounded"
+    })
+    const ids = replies.map(({ created }) => created.map(({ id }) => id))
+    expect(ids).toEqual([ids[0], ids[0], ids[0]])
+    expect((yield* allOf(key)).size).toBe(1)
+    const refused = yield* Effect.flip(host.ask(key, twice(4, "another body")))
+    expect(refused).toMatchObject({ _tag: "Conflict", code: "idempotency_conflict" })
+  })
 
   it.effect("may be used again a day later, for another request, though the namespace was closed meanwhile", () => {
     const directory = temporaryDirectory()
@@ -223,13 +224,11 @@ describe("an idempotency key", () => {
     })
   })
 
-  it.effect("is free again after a command that failed", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const missing = { ...newMemory(memoryRecord(9, "missing")), isReplacement: true }
-      yield* Effect.flip(host.ask(key, creating([missing], "token")))
-      const { created } = yield* host.ask(key, twice(1, "another body"))
-      expect(created).toHaveLength(1)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("is free again after a command that failed", function* () {
+    const host = yield* NamespaceHost
+    const missing = { ...newMemory(memoryRecord(9, "missing")), isReplacement: true }
+    yield* Effect.flip(host.ask(key, creating([missing], "token")))
+    const { created } = yield* host.ask(key, twice(1, "another body"))
+    expect(created).toHaveLength(1)
+  })
 })

@@ -2,7 +2,7 @@
  * Census of a namespace and removals of the daily job (contract: Plans and the daily job): what counts at a moment, what a
  * census may touch, and that removed memories leave all parts of the image at once.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -24,6 +24,9 @@ import {
   StoreProbe
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 
@@ -44,27 +47,26 @@ const census = (atMillis: number, createdBefore: number, of: NamespaceKey = key)
   NamespaceHost.use((host) => host.census(of, { atMillis, createdBefore }))
 
 describe("a census", () => {
-  it.effect("counts the rows of a moment: no later ones, none past their expiry, every version", () =>
-    Effect.gen(function* () {
-      yield* store([
-        created(1, { uniqueKey: "k" }),
-        created(2, { uniqueKey: "k" }),
-        created(3, { expiresAt: 50 }),
-        created(4, { expiresAt: 51 }),
-        created(50),
-        created(51)
-      ])
-      expect(yield* census(50, 2)).toMatchObject({ live: 4, liveBefore: 1, expired: 1 })
-      expect(yield* census(51, 1)).toMatchObject({ live: 4, liveBefore: 0, expired: 2 })
-      expect(yield* census(0, 0)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
-      const without = { createdBefore: 2, expiredBy: 50 }
-      const rest = NamespaceHost.use((host) => host.census(key, { atMillis: 51, createdBefore: 5, without }))
-      expect(yield* rest).toMatchObject({ live: 3, liveBefore: 1, expired: 1 })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("counts the rows of a moment: no later ones, none past their expiry, every version", function* () {
+    yield* store([
+      created(1, { uniqueKey: "k" }),
+      created(2, { uniqueKey: "k" }),
+      created(3, { expiresAt: 50 }),
+      created(4, { expiresAt: 51 }),
+      created(50),
+      created(51)
+    ])
+    expect(yield* census(50, 2)).toMatchObject({ live: 4, liveBefore: 1, expired: 1 })
+    expect(yield* census(51, 1)).toMatchObject({ live: 4, liveBefore: 0, expired: 2 })
+    expect(yield* census(0, 0)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
+    const without = { createdBefore: 2, expiredBy: 50 }
+    const rest = NamespaceHost.use((host) => host.census(key, { atMillis: 51, createdBefore: 5, without }))
+    expect(yield* rest).toMatchObject({ live: 3, liveBefore: 1, expired: 1 })
+  })
 
-  it.effect("counts what has not expired, later creations too, until the next expiry, of some subjects alone", () =>
-    Effect.gen(function* () {
+  fresh.effect(
+    "counts what has not expired, later creations too, until the next expiry, of some subjects alone",
+    function* () {
       yield* store([
         created(1, { subjectId: "s" }),
         created(2, { subjectId: "s", expiresAt: 50 }),
@@ -83,22 +85,20 @@ describe("a census", () => {
       expect(yield* counted(49, "s")).toEqual([2, 50])
       expect(yield* counted(50, "s", "t")).toEqual([2, 60])
       expect(yield* counted(49, "nobody")).toEqual([0, Infinity])
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+    }
   )
 
-  it.effect("counts turns and summaries from before the bound", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* TestClock.adjust(10)
-      yield* host.ask(key, extracting([1, 2], [], { summary: "of then" }))
-      yield* TestClock.adjust(10)
-      yield* host.ask(key, extracting([3], [], { scope: { subjectId: "s" } }))
-      const turnsBefore = (bound: number) => Effect.map(census(100, bound), (counted) => counted.turnsBefore)
-      expect([yield* turnsBefore(10), yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 3, 4])
-      yield* host.ask(key, { _tag: "RemoveCreatedBefore", beforeMillis: 11 })
-      expect([yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 1])
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("counts turns and summaries from before the bound", function* () {
+    const host = yield* NamespaceHost
+    yield* TestClock.adjust(10)
+    yield* host.ask(key, extracting([1, 2], [], { summary: "of then" }))
+    yield* TestClock.adjust(10)
+    yield* host.ask(key, extracting([3], [], { scope: { subjectId: "s" } }))
+    const turnsBefore = (bound: number) => Effect.map(census(100, bound), (counted) => counted.turnsBefore)
+    expect([yield* turnsBefore(10), yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 3, 4])
+    yield* host.ask(key, { _tag: "RemoveCreatedBefore", beforeMillis: 11 })
+    expect([yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 1])
+  })
 
   it.effect("of a namespace that was never written is empty, and makes no file", () => {
     const directory = temporaryDirectory()
@@ -150,20 +150,18 @@ describe("a census", () => {
     })
   })
 
-  it.effect("sees the commits of an open namespace, which goes on writing meanwhile", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store([created(1)])
-      const counts = yield* Effect.all(
-        [...Array(20).keys()].map((at) => Effect.andThen(host.ask(key, creating([created(at + 2)])), census(100, 0))),
-        { concurrency: 4 }
-      )
-      for (const [at, { live }] of counts.entries()) expect(live).toBeGreaterThanOrEqual(at + 1)
-      yield* host.maintain
-      expect((yield* census(100, 0)).live).toBe(21)
-      expect((yield* allOf(key)).size).toBe(21)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("sees the commits of an open namespace, which goes on writing meanwhile", function* () {
+    const host = yield* NamespaceHost
+    yield* store([created(1)])
+    const counts = yield* Effect.all(
+      [...Array(20).keys()].map((at) => Effect.andThen(host.ask(key, creating([created(at + 2)])), census(100, 0))),
+      { concurrency: 4 }
+    )
+    for (const [at, { live }] of counts.entries()) expect(live).toBeGreaterThanOrEqual(at + 1)
+    yield* host.maintain
+    expect((yield* census(100, 0)).live).toBe(21)
+    expect((yield* allOf(key)).size).toBe(21)
+  })
 
   it.effect("of a damaged file is refused and sets the file aside; others are counted", () => {
     const directory = temporaryDirectory()
@@ -202,22 +200,20 @@ describe("a census", () => {
 })
 
 describe("removal by age", () => {
-  it.effect("takes every version and every expired row of that age, in portions, and nothing younger", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const most = Limits.removalsPerCommitMax
-      const old = Array.from({ length: most * 2 + 20 }, (_, at) =>
-        created(at, { createdAt: 999, uniqueKey: `k${at % 7}`, ...(at % 50 === 0 && { expiresAt: 5 }) })
-      )
-      yield* store([...old, created(5_000, { createdAt: 1_000 })])
-      yield* TestClock.adjust(10)
-      const portion = host.ask(key, { _tag: "RemoveCreatedBefore", beforeMillis: 1_000 })
-      expect(yield* portion).toBe(most)
-      expect(yield* host.removeAll(key, { _tag: "RemoveCreatedBefore", beforeMillis: 1_000 })).toBe(most + 20)
-      expect(yield* portion).toBe(0)
-      expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "fact 5000" }])
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("takes every version and every expired row of that age, in portions, and nothing younger", function* () {
+    const host = yield* NamespaceHost
+    const most = Limits.removalsPerCommitMax
+    const old = Array.from({ length: most * 2 + 20 }, (_, at) =>
+      created(at, { createdAt: 999, uniqueKey: `k${at % 7}`, ...(at % 50 === 0 && { expiresAt: 5 }) })
+    )
+    yield* store([...old, created(5_000, { createdAt: 1_000 })])
+    yield* TestClock.adjust(10)
+    const portion = host.ask(key, { _tag: "RemoveCreatedBefore", beforeMillis: 1_000 })
+    expect(yield* portion).toBe(most)
+    expect(yield* host.removeAll(key, { _tag: "RemoveCreatedBefore", beforeMillis: 1_000 })).toBe(most + 20)
+    expect(yield* portion).toBe(0)
+    expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "fact 5000" }])
+  })
 
   it.effect("is visible at once to searches, counts, census and vectors, and erased from the file", () => {
     const directory = temporaryDirectory()
@@ -250,14 +246,12 @@ describe("removal by age", () => {
 })
 
 describe("a sweep up to a moment", () => {
-  it.effect("keeps what expired after that moment for a later sweep", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store([created(1, { expiresAt: 40 }), created(2, { expiresAt: 50 }), created(3, { expiresAt: 51 })])
-      yield* TestClock.adjust(100)
-      expect(yield* host.removeAll(key, { _tag: "Sweep", expiredBy: 50 })).toBe(2)
-      expect(yield* census(50, 0)).toMatchObject({ live: 1, liveBefore: 0, expired: 0 })
-      expect(yield* host.removeAll(key, { _tag: "Sweep" })).toBe(1)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("keeps what expired after that moment for a later sweep", function* () {
+    const host = yield* NamespaceHost
+    yield* store([created(1, { expiresAt: 40 }), created(2, { expiresAt: 50 }), created(3, { expiresAt: 51 })])
+    yield* TestClock.adjust(100)
+    expect(yield* host.removeAll(key, { _tag: "Sweep", expiredBy: 50 })).toBe(2)
+    expect(yield* census(50, 0)).toMatchObject({ live: 1, liveBefore: 0, expired: 0 })
+    expect(yield* host.removeAll(key, { _tag: "Sweep" })).toBe(1)
+  })
 })

@@ -1,11 +1,14 @@
 /** The host: which namespaces it keeps open, and its housekeeping. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Context, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { creating, engineOf, memoryRecord, namespaceKey, newMemory, StoreProbe } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 const one = (number: number, expiresAt?: number) => creating([newMemory(memoryRecord(number, "text", { expiresAt }))])
@@ -15,17 +18,15 @@ const rows = NamespaceHost.use((host) => Effect.map(host.answer(key, { _tag: "Co
 class Marker extends Context.Service<Marker, string>()("test/Marker") {}
 
 describe("the host", () => {
-  it.effect("closes an idle namespace, although housekeeping visits it every minute", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(1))
-      yield* TestClock.adjust(Limits.namespaceIdleMillis - Limits.expirySweepMillis)
-      expect(yield* open).toBe(1)
-      yield* TestClock.adjust(Limits.expirySweepMillis * 2)
-      expect(yield* open).toBe(0)
-      expect(yield* rows).toBe(1)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("closes an idle namespace, although housekeeping visits it every minute", function* () {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(1))
+    yield* TestClock.adjust(Limits.namespaceIdleMillis - Limits.expirySweepMillis)
+    expect(yield* open).toBe(1)
+    yield* TestClock.adjust(Limits.expirySweepMillis * 2)
+    expect(yield* open).toBe(0)
+    expect(yield* rows).toBe(1)
+  })
 
   it.effect("does not reopen an evicted namespace for housekeeping", () => {
     const probe = new StoreProbe()
@@ -38,15 +39,13 @@ describe("the host", () => {
     }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe, openMax: 3 })))
   })
 
-  it.effect("sweeps within a minute what has expired in an open namespace", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(1, 30_000))
-      yield* host.ask(key, one(2))
-      yield* TestClock.adjust(Limits.expirySweepMillis)
-      expect(yield* rows).toBe(1)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("sweeps within a minute what has expired in an open namespace", function* () {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(1, 30_000))
+    yield* host.ask(key, one(2))
+    yield* TestClock.adjust(Limits.expirySweepMillis)
+    expect(yield* rows).toBe(1)
+  })
 
   it.effect("opens a closed namespace to sweep what has expired in it", () => {
     const probe = new StoreProbe()

@@ -1,5 +1,5 @@
 /** Who is who, over real files: what is visible tells it, of one subject, before and after a restart. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -18,6 +18,9 @@ import {
   newMemory
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 interface Said {
   readonly text: string
@@ -63,17 +66,15 @@ const forgetNamesNobody = (directory: string): number => {
 }
 
 describe("the people of a subject", () => {
-  it.effect("are told once and again: of each name the first and the last time count", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store(
-        Array.from({ length: 12 }, (_, at) => ({ text: at % 2 === 0 ? "I'm Lena." : "My sister Ada is here." }))
-      )
-      const { namings } = yield* host.answer(namespaceKey("agent"), { _tag: "Names", filter: {} })
-      expect(namings.map(({ name }) => name).toSorted()).toEqual(["Ada", "Ada", "Lena", "Lena"])
-      expect(yield* people({})).toMatchObject({ user: { name: "Lena", aliases: [] }, others: [{ name: "Ada" }] })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("are told once and again: of each name the first and the last time count", function* () {
+    const host = yield* NamespaceHost
+    yield* store(
+      Array.from({ length: 12 }, (_, at) => ({ text: at % 2 === 0 ? "I'm Lena." : "My sister Ada is here." }))
+    )
+    const { namings } = yield* host.answer(namespaceKey("agent"), { _tag: "Names", filter: {} })
+    expect(namings.map(({ name }) => name).toSorted()).toEqual(["Ada", "Ada", "Lena", "Lena"])
+    expect(yield* people({})).toMatchObject({ user: { name: "Lena", aliases: [] }, others: [{ name: "Ada" }] })
+  })
 
   it.effect("are the same after a restart", () => {
     const directory = temporaryDirectory()
@@ -100,35 +101,31 @@ describe("the people of a subject", () => {
     })
   })
 
-  it.effect("are those of no other subject or agent, nor of what a grant does not show", () =>
-    Effect.gen(function* () {
-      yield* store([
-        { text: "I'm Lena.", subject: "one" },
-        { text: "I'm Piet.", subject: "two" },
-        { text: "I'm Ruth.", agent: "other", subject: "one" }
-      ])
-      expect((yield* people({ subjectId: "one" })).user?.name).toBe("Lena")
-      expect((yield* people({ subjectId: "two" })).user?.name).toBe("Piet")
-      expect((yield* people({ subjectId: "one" }, ["other"])).user?.name).toBe("Ruth")
-      // Of several subjects none is the user.
-      expect(yield* people({})).toEqual(nobody)
-      expect((yield* people({}, ["agent"], [{ subjectId: "two" }])).user?.name).toBe("Piet")
-      expect((yield* people({ subjectId: "one" }, ["agent"], [{ subjectId: "two" }])).user).toBeUndefined()
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("are those of no other subject or agent, nor of what a grant does not show", function* () {
+    yield* store([
+      { text: "I'm Lena.", subject: "one" },
+      { text: "I'm Piet.", subject: "two" },
+      { text: "I'm Ruth.", agent: "other", subject: "one" }
+    ])
+    expect((yield* people({ subjectId: "one" })).user?.name).toBe("Lena")
+    expect((yield* people({ subjectId: "two" })).user?.name).toBe("Piet")
+    expect((yield* people({ subjectId: "one" }, ["other"])).user?.name).toBe("Ruth")
+    // Of several subjects none is the user.
+    expect(yield* people({})).toEqual(nobody)
+    expect((yield* people({}, ["agent"], [{ subjectId: "two" }])).user?.name).toBe("Piet")
+    expect((yield* people({ subjectId: "one" }, ["agent"], [{ subjectId: "two" }])).user).toBeUndefined()
+  })
 
-  it.effect("end with the message that told them", () =>
-    Effect.gen(function* () {
-      const [first] = yield* store([{ text: "I'm Lena." }, { text: "I'm Piet.", expiresAt: Number.MAX_SAFE_INTEGER }])
-      expect((yield* people({})).user).toEqual({ name: "Lena", aliases: [], relations: [] })
-      yield* (yield* NamespaceHost).ask(namespaceKey(), {
-        _tag: "RemoveMemories",
-        ids: [first!],
-        idempotency: undefined
-      })
-      expect((yield* people({})).user).toEqual({ name: "Piet", aliases: [], relations: [] })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("end with the message that told them", function* () {
+    const [first] = yield* store([{ text: "I'm Lena." }, { text: "I'm Piet.", expiresAt: Number.MAX_SAFE_INTEGER }])
+    expect((yield* people({})).user).toEqual({ name: "Lena", aliases: [], relations: [] })
+    yield* (yield* NamespaceHost).ask(namespaceKey(), {
+      _tag: "RemoveMemories",
+      ids: [first!],
+      idempotency: undefined
+    })
+    expect((yield* people({})).user).toEqual({ name: "Piet", aliases: [], relations: [] })
+  })
 })
 
 /** Texts and scores of the hits, as a caller's search finds them. */

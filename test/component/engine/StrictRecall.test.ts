@@ -1,6 +1,6 @@
 /** Searches with strict recall: near-duplicates in the order of their float32 vectors, over agents and fresh writes. */
 import { Limits } from "@muniment/domain/Limits"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { innerProduct } from "@muniment/engine/namespace/exactCosines"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
@@ -9,6 +9,9 @@ import { creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../..
 import { nearDuplicates } from "../../../bench/index/distributions.ts"
 import { queriesOf, rowOf } from "../../../bench/index/VectorSet.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const model = "test-model"
 const count = 200
@@ -43,62 +46,54 @@ const truth = (query: Float32Array, among: ReadonlyArray<number>): ReadonlyArray
 const all = Array.from({ length: count }, (_, at) => at)
 
 describe("a search with strict recall", () => {
-  it.effect("has the order of float32 vectors over all agents, certified", () =>
-    Effect.gen(function* () {
-      yield* stored
-      for (const query of queriesOf(set)) {
-        const { hits, plans } = yield* found(query)
-        expect(plans.map(({ isCertified }) => isCertified)).toEqual([true, true])
-        expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
-        const best = hits[0]!.ranked.candidate
-        expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
-      }
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("has the order of float32 vectors over all agents, certified", function* () {
+    yield* stored
+    for (const query of queriesOf(set)) {
+      const { hits, plans } = yield* found(query)
+      expect(plans.map(({ isCertified }) => isCertified)).toEqual([true, true])
+      expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
+      const best = hits[0]!.ranked.candidate
+      expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
+    }
+  })
 
-  it.effect("finds what was just written, and not what was removed", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* stored
-      const [query] = queriesOf(set)
-      const [best] = truth(query!, all)
-      const at = all.find((one) => idOf(one) === best)!
-      yield* host.ask(keys[at % 2]!, { _tag: "RemoveMemories", ids: [best!], idempotency: undefined })
-      const others = all.filter((one) => one !== at)
-      expect((yield* found(query!)).hits.map(({ memory: { id } }) => id)).toEqual(truth(query!, others))
-      yield* host.ask(keys[at % 2]!, creating([memory(at)]))
-      expect((yield* found(query!)).hits[0]?.memory.id).toBe(best)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+  fresh.effect("finds what was just written, and not what was removed", function* () {
+    const host = yield* NamespaceHost
+    yield* stored
+    const [query] = queriesOf(set)
+    const [best] = truth(query!, all)
+    const at = all.find((one) => idOf(one) === best)!
+    yield* host.ask(keys[at % 2]!, { _tag: "RemoveMemories", ids: [best!], idempotency: undefined })
+    const others = all.filter((one) => one !== at)
+    expect((yield* found(query!)).hits.map(({ memory: { id } }) => id)).toEqual(truth(query!, others))
+    yield* host.ask(keys[at % 2]!, creating([memory(at)]))
+    expect((yield* found(query!)).hits[0]?.memory.id).toBe(best)
+  })
 })
 
 describe("a default search among near-duplicates", () => {
-  it.effect("tells the best apart by their float32 vectors, over all agents", () =>
-    Effect.gen(function* () {
-      yield* stored
-      for (const query of queriesOf(set)) {
-        const { hits } = yield* found(query, { isStrict: false })
-        expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
-        const best = hits[0]!.ranked.candidate
-        expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
-      }
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
-
-  it.effect("reads no vectors where 8-bit scores tell the best apart", () =>
-    Effect.gen(function* () {
-      // One of each cluster, and a vector of the first: the next nearest is far from it.
-      const host = yield* NamespaceHost
-      const distant = all.filter((at) => at % 50 < 3)
-      yield* host.ask(keys[0]!, creating(distant.filter((at) => at % 2 === 0).map(memory)))
-      const [query] = [rowOf(set, 1)]
+  fresh.effect("tells the best apart by their float32 vectors, over all agents", function* () {
+    yield* stored
+    for (const query of queriesOf(set)) {
       const { hits } = yield* found(query, { isStrict: false })
+      expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
       const best = hits[0]!.ranked.candidate
-      const exact = innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length))))
-      expect(best.cosine).not.toBe(exact)
-      expect(best.cosine).toBeCloseTo(exact, 3)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-  )
+      expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
+    }
+  })
+
+  fresh.effect("reads no vectors where 8-bit scores tell the best apart", function* () {
+    // One of each cluster, and a vector of the first: the next nearest is far from it.
+    const host = yield* NamespaceHost
+    const distant = all.filter((at) => at % 50 < 3)
+    yield* host.ask(keys[0]!, creating(distant.filter((at) => at % 2 === 0).map(memory)))
+    const [query] = [rowOf(set, 1)]
+    const { hits } = yield* found(query, { isStrict: false })
+    const best = hits[0]!.ranked.candidate
+    const exact = innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length))))
+    expect(best.cosine).not.toBe(exact)
+    expect(best.cosine).toBeCloseTo(exact, 3)
+  })
 })
 
 describe("of more memories with one and the same vector than a search ranks", () => {

@@ -1,5 +1,5 @@
 /** The turns around a message, over a real file: order, conversation, what has expired and what the caller may not see. */
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -14,6 +14,9 @@ import {
   newMemory
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
 const idOf = (number: number): string => memoryRecord(number, "").id
@@ -53,8 +56,9 @@ const store = Effect.gen(function* () {
   yield* host.ask(key, creating([newMemory(memoryRecord(8, "a fact", { threadId: "a", subjectId: "s" }))]))
 })
 
-it.effect("gives the turns of the same conversation in their order, and nothing for what is no message", () =>
-  Effect.gen(function* () {
+fresh.effect(
+  "gives the turns of the same conversation in their order, and nothing for what is no message",
+  function* () {
     yield* store
     expect(yield* ask([3, 6, 8], 1)).toEqual(
       new Map([
@@ -64,22 +68,18 @@ it.effect("gives the turns of the same conversation in their order, and nothing 
       ])
     )
     expect(yield* ask([5], 2)).toEqual(new Map([[5, [[3, 4], [7]]]]))
-  }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  }
 )
 
-it.effect("passes over what has expired, also for its place", () =>
-  Effect.gen(function* () {
-    yield* store
-    yield* TestClock.setTime(5_000)
-    expect(yield* ask([3], 1)).toEqual(new Map([[3, [[1], [5]]]]))
-    expect(yield* ask([4], 1)).toEqual(new Map())
-  }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-)
+fresh.effect("passes over what has expired, also for its place", function* () {
+  yield* store
+  yield* TestClock.setTime(5_000)
+  expect(yield* ask([3], 1)).toEqual(new Map([[3, [[1], [5]]]]))
+  expect(yield* ask([4], 1)).toEqual(new Map())
+})
 
-it.effect("says nothing of what the filter hides", () =>
-  Effect.gen(function* () {
-    yield* store
-    expect(yield* ask([3], 9, { anyOf: [{ subjectId: "s" }] })).toEqual(new Map([[3, [[1], [4, 5, 7]]]]))
-    expect(yield* ask([3], 9, { anyOf: [{ subjectId: "other" }] })).toEqual(new Map())
-  }).pipe(Effect.provide(engineOf(temporaryDirectory())))
-)
+fresh.effect("says nothing of what the filter hides", function* () {
+  yield* store
+  expect(yield* ask([3], 9, { anyOf: [{ subjectId: "s" }] })).toEqual(new Map([[3, [[1], [4, 5, 7]]]]))
+  expect(yield* ask([3], 9, { anyOf: [{ subjectId: "other" }] })).toEqual(new Map())
+})

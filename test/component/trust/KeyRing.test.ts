@@ -8,7 +8,9 @@ import { join } from "node:path"
 import { makeAttestation, verifyAttestation } from "@muniment/trust/Attestation"
 import { keyFileName, KeyRing, previousKeysMax } from "@muniment/trust/KeyRing"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
-import { it } from "../../support/it.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => ringOf(temporaryDirectory()))
 
 /** Providing it again for the same directory is a restart. */
 const ringOf = (directory: string) =>
@@ -50,14 +52,12 @@ describe("KeyRing", () => {
     expect(readdirSync(directory)).toEqual([keyFileName])
   })
 
-  it.effect("signs what the published key verifies", () =>
-    Effect.gen(function* () {
-      const ring = yield* KeyRing
-      const { publicKey, ...signed } = ring.sign(attestation)
-      expect(publicKey).toBe(ring.publicKeys().attestationPublicKey)
-      expect(verifyAttestation(signed, publicKey, 0)).toEqual({ valid: true })
-    }).pipe(Effect.provide(ringOf(temporaryDirectory())))
-  )
+  fresh.effect("signs what the published key verifies", function* () {
+    const ring = yield* KeyRing
+    const { publicKey, ...signed } = ring.sign(attestation)
+    expect(publicKey).toBe(ring.publicKeys().attestationPublicKey)
+    expect(verifyAttestation(signed, publicKey, 0)).toEqual({ valid: true })
+  })
 
   it.effect("rotates: the new key signs, old ones stay published without their secrets", function* () {
     const directory = temporaryDirectory()
@@ -108,16 +108,14 @@ describe("KeyRing", () => {
     }
   )
 
-  it.effect("keeps the newest of very many keys", () =>
-    Effect.gen(function* () {
-      const ring = yield* KeyRing
-      const first = ring.publicKeys().attestationPublicKey
-      yield* Effect.replicateEffect(ring.rotate, previousKeysMax + 1, { discard: true })
-      const { previousKeys } = ring.publicKeys()
-      expect(previousKeys).toHaveLength(previousKeysMax)
-      expect(previousKeys.some(({ publicKey }) => publicKey === first)).toBe(false)
-    }).pipe(Effect.provide(ringOf(temporaryDirectory())))
-  )
+  fresh.effect("keeps the newest of very many keys", function* () {
+    const ring = yield* KeyRing
+    const first = ring.publicKeys().attestationPublicKey
+    yield* Effect.replicateEffect(ring.rotate, previousKeysMax + 1, { discard: true })
+    const { previousKeys } = ring.publicKeys()
+    expect(previousKeys).toHaveLength(previousKeysMax)
+    expect(previousKeys.some(({ publicKey }) => publicKey === first)).toBe(false)
+  })
 
   it.effect("stops at a damaged file, leaves it as it is, and does not repeat what stands in it", function* () {
     const whole = temporaryDirectory()

@@ -1,6 +1,6 @@
 /** The vectors in test/vectors: we make them, we accept them, and others who share no code agree. */
-import { describe, expect, it } from "@effect/vitest"
-import { Effect, Result, Schema } from "effect"
+import { describe, expect } from "vitest"
+import { Result, Schema } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"
 import { createPrivateKey, createPublicKey, sign, verify } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -17,6 +17,9 @@ import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { attestationSeed, audience, makeTrustVectors, setVectorTime } from "../../support/TrustVectors.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => SignatureVerifier.layer)
 
 const directory = join(import.meta.dirname, "..", "..", "vectors")
 const load = <S extends Schema.ConstraintDecoder<unknown>>(name: string, schema: S): S["Type"] =>
@@ -108,31 +111,27 @@ describe("trust vectors", () => {
     }
   })
 
-  it.effect("hold for grants, as headers and as share codes", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      for (const { expected, grant, header, identities, name, shareCode } of grantVectors.cases) {
-        const grants = Result.getOrThrow(decodeGrantsHeader(header))
-        expect(grants, name).toEqual([grant])
-        expect(Result.getOrThrow(decodeShareCode(shareCode)), name).toEqual([grant])
-        const check = { identities, prefixes: grantVectors.prefixes, isRevoked: () => false, audience }
-        const [checked] = yield* checkGrants(grants, check)
-        expect(checked?._tag === "Unusable" ? checked.reason : checked?._tag, name).toBe(expected)
-      }
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("hold for grants, as headers and as share codes", function* () {
+    yield* setVectorTime
+    for (const { expected, grant, header, identities, name, shareCode } of grantVectors.cases) {
+      const grants = Result.getOrThrow(decodeGrantsHeader(header))
+      expect(grants, name).toEqual([grant])
+      expect(Result.getOrThrow(decodeShareCode(shareCode)), name).toEqual([grant])
+      const check = { identities, prefixes: grantVectors.prefixes, isRevoked: () => false, audience }
+      const [checked] = yield* checkGrants(grants, check)
+      expect(checked?._tag === "Unusable" ? checked.reason : checked?._tag, name).toBe(expected)
+    }
+  })
 
-  it.effect("hold for wallet requests", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      for (const { body, expected, headers, method, name, url } of requestVectors.cases) {
-        const { versionPrefix } = requestVectors
-        const request = { method, url, headers, versionPrefix, body: Buffer.from(body), audience }
-        const outcome = yield* verifyWalletRequest(request)
-        expect(outcome._tag === "Refused" ? outcome.code : outcome._tag, name).toBe(expected)
-      }
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("hold for wallet requests", function* () {
+    yield* setVectorTime
+    for (const { body, expected, headers, method, name, url } of requestVectors.cases) {
+      const { versionPrefix } = requestVectors
+      const request = { method, url, headers, versionPrefix, body: Buffer.from(body), audience }
+      const outcome = yield* verifyWalletRequest(request)
+      expect(outcome._tag === "Refused" ? outcome.code : outcome._tag, name).toBe(expected)
+    }
+  })
 
   it("hold for attestations", () => {
     const { nowSeconds, publicKey } = attestationVectors

@@ -1,5 +1,5 @@
 /** Grants: which of them open something to whom, and until when. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
@@ -14,6 +14,9 @@ import {
   solWallet,
   vectorTimeMillis
 } from "../../support/TrustVectors.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => SignatureVerifier.layer)
 
 const now = vectorTimeMillis / 1_000
 const caller = otherEvmWallet.wallet.address
@@ -34,22 +37,21 @@ describe("Grant", () => {
     expect(message.endsWith("=")).toBe(true)
   })
 
-  it.effect("is usable before its second and not from it on", () =>
-    Effect.gen(function* () {
-      const grants = [yield* signed(payload)]
-      for (const [millis, verdict] of [
-        [payload.e * 1_000 - 1, "Usable"],
-        [payload.e * 1_000, "expired"],
-        [payload.e * 1_000 + 1, "expired"]
-      ] as const) {
-        yield* TestClock.setTime(millis)
-        expect(yield* verdicts(grants)).toEqual([verdict])
-      }
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("is usable before its second and not from it on", function* () {
+    const grants = [yield* signed(payload)]
+    for (const [millis, verdict] of [
+      [payload.e * 1_000 - 1, "Usable"],
+      [payload.e * 1_000, "expired"],
+      [payload.e * 1_000 + 1, "expired"]
+    ] as const) {
+      yield* TestClock.setTime(millis)
+      expect(yield* verdicts(grants)).toEqual([verdict])
+    }
+  })
 
-  it.effect("hands out grantor, payload and id, in the order of the header, skipping what is unusable", () =>
-    Effect.gen(function* () {
+  fresh.effect(
+    "hands out grantor, payload and id, in the order of the header, skipping what is unusable",
+    function* () {
       yield* setVectorTime
       const narrow = { ...payload, f: solWallet.wallet.address, a: "agent-1" }
       const [usable, forged, other] = [
@@ -68,49 +70,42 @@ describe("Grant", () => {
         { _tag: "Unusable", reason: "bad_signature" },
         { _tag: "Usable", grantId: grantId(narrow), grantor: solWallet.wallet, payload: narrow }
       ])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
+    }
   )
 
-  it.effect("may name any identity of the caller, EVM addresses in any case", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      const grants = yield* Effect.forEach(["key_1", "acc_1", `0x${caller.slice(2).toUpperCase()}`, "ACC_1"], (g) =>
-        signed({ ...payload, g })
-      )
-      const identities = ["key_1", "acc_1", caller]
-      expect(yield* verdicts(grants, { identities })).toEqual(["Usable", "Usable", "Usable", "not_for_caller"])
-      expect(yield* verdicts(grants, { identities: [] })).toEqual(Array(4).fill("not_for_caller"))
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("may name any identity of the caller, EVM addresses in any case", function* () {
+    yield* setVectorTime
+    const grants = yield* Effect.forEach(["key_1", "acc_1", `0x${caller.slice(2).toUpperCase()}`, "ACC_1"], (g) =>
+      signed({ ...payload, g })
+    )
+    const identities = ["key_1", "acc_1", caller]
+    expect(yield* verdicts(grants, { identities })).toEqual(["Usable", "Usable", "Usable", "not_for_caller"])
+    expect(yield* verdicts(grants, { identities: [] })).toEqual(Array(4).fill("not_for_caller"))
+  })
 
-  it.effect("is skipped when it comes from the caller, in whatever case", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      const grants = [yield* signed({ ...payload, g: payload.f.toUpperCase().replace("0X", "0x") })]
-      expect(yield* verdicts(grants, { identities: [payload.f] })).toEqual(["self_grant"])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("is skipped when it comes from the caller, in whatever case", function* () {
+    yield* setVectorTime
+    const grants = [yield* signed({ ...payload, g: payload.f.toUpperCase().replace("0X", "0x") })]
+    expect(yield* verdicts(grants, { identities: [payload.f] })).toEqual(["self_grant"])
+  })
 
-  it.effect("opens nothing once revoked, whoever signed a copy of it", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      const grants = [yield* signed(payload), yield* signed(payload, evmWallet, prefixes[1])]
-      const isRevoked = (id: string) => id === grantId(payload)
-      expect(yield* verdicts(grants, { isRevoked })).toEqual(["revoked", "revoked"])
-      expect(yield* verdicts(grants)).toEqual(["Usable", "Usable"])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("opens nothing once revoked, whoever signed a copy of it", function* () {
+    yield* setVectorTime
+    const grants = [yield* signed(payload), yield* signed(payload, evmWallet, prefixes[1])]
+    const isRevoked = (id: string) => id === grantId(payload)
+    expect(yield* verdicts(grants, { isRevoked })).toEqual(["revoked", "revoked"])
+    expect(yield* verdicts(grants)).toEqual(["Usable", "Usable"])
+  })
 
-  it.effect("opens nothing when it says more than we understand, even if that was signed", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      const wider = { ...payload, k: "contact" }
-      expect(yield* verdicts([yield* signed(wider)])).toEqual(["unknown_payload_field"])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("opens nothing when it says more than we understand, even if that was signed", function* () {
+    yield* setVectorTime
+    const wider = { ...payload, k: "contact" }
+    expect(yield* verdicts([yield* signed(wider)])).toEqual(["unknown_payload_field"])
+  })
 
-  it.effect("opens nothing at another service than it names, and where one must be named nothing without", () =>
-    Effect.gen(function* () {
+  fresh.effect(
+    "opens nothing at another service than it names, and where one must be named nothing without",
+    function* () {
       yield* setVectorTime
       const names = [undefined, audience.name, "https://other.example", `${audience.name}/`, "memory.example"]
       const grants = yield* Effect.forEach(names, (o) => signed(o === undefined ? payload : { ...payload, o }))
@@ -118,21 +113,19 @@ describe("Grant", () => {
       expect(yield* verdicts(grants)).toEqual(["Usable", "Usable", ...others])
       const requiring = { audience: { ...audience, isRequired: true } }
       expect(yield* verdicts(grants, requiring)).toEqual(["wrong_audience", "Usable", ...others])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
+    }
   )
 
-  it.effect("needs a grantor of the family that signed", () =>
-    Effect.gen(function* () {
-      yield* setVectorTime
-      const grant = yield* signed(payload)
-      const others = [
-        { ...grant, c: "sol" },
-        { ...grant, c: "EVM" },
-        { ...grant, p: { ...payload, f: "acc_1" } }
-      ]
-      expect(yield* verdicts(others)).toEqual(["bad_grantor", "unknown_family", "bad_grantor"])
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("needs a grantor of the family that signed", function* () {
+    yield* setVectorTime
+    const grant = yield* signed(payload)
+    const others = [
+      { ...grant, c: "sol" },
+      { ...grant, c: "EVM" },
+      { ...grant, p: { ...payload, f: "acc_1" } }
+    ]
+    expect(yield* verdicts(others)).toEqual(["bad_grantor", "unknown_family", "bad_grantor"])
+  })
 
   it("belongs to its grantor alone", () => {
     expect(isGrantor(payload, ["acc_1", payload.f.toUpperCase().replace("0X", "0x")])).toBe(true)

@@ -1,5 +1,5 @@
 /** Signed requests: what is bound, when they count, and what a caller without proof is told. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { readFileSync } from "node:fs"
@@ -15,6 +15,9 @@ import {
 } from "@muniment/trust/WalletRequest"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { audience, evmWallet, otherEvmWallet, solWallet, vectorTimeMillis } from "../../support/TrustVectors.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => SignatureVerifier.layer)
 
 const body = '{"agentId":"agent-1"}'
 const request = { method: "POST", url: "/v1/memories?x=1", body: Buffer.from(body), versionPrefix: "/v1", audience }
@@ -60,88 +63,80 @@ describe("WalletRequest", () => {
     expect(hasWalletHeaders({ authorization: "Bearer x" })).toBe(false)
   })
 
-  it.effect("counts for 120 seconds before and after its time, both ends included, and again inside", () =>
-    Effect.gen(function* () {
-      const headers = yield* signedBy()
-      const codeAt = Effect.fnUntraced(function* (offsetMillis: number) {
-        yield* TestClock.setTime(vectorTimeMillis + offsetMillis)
-        const outcome = yield* verifyWalletRequest({ ...request, headers })
-        return outcome._tag === "Refused" ? outcome.code : outcome.wallet.address
-      })
-      const { address } = evmWallet.wallet
-      expect(yield* codeAt(-Limits.signatureWindowMillis - 1)).toBe("timestamp_out_of_range")
-      expect(yield* codeAt(-Limits.signatureWindowMillis)).toBe(address)
-      expect(yield* codeAt(0)).toBe(address)
-      expect(yield* codeAt(0)).toBe(address)
-      expect(yield* codeAt(Limits.signatureWindowMillis)).toBe(address)
-      expect(yield* codeAt(Limits.signatureWindowMillis + 1)).toBe("timestamp_out_of_range")
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("counts for 120 seconds before and after its time, both ends included, and again inside", function* () {
+    const headers = yield* signedBy()
+    const codeAt = Effect.fnUntraced(function* (offsetMillis: number) {
+      yield* TestClock.setTime(vectorTimeMillis + offsetMillis)
+      const outcome = yield* verifyWalletRequest({ ...request, headers })
+      return outcome._tag === "Refused" ? outcome.code : outcome.wallet.address
+    })
+    const { address } = evmWallet.wallet
+    expect(yield* codeAt(-Limits.signatureWindowMillis - 1)).toBe("timestamp_out_of_range")
+    expect(yield* codeAt(-Limits.signatureWindowMillis)).toBe(address)
+    expect(yield* codeAt(0)).toBe(address)
+    expect(yield* codeAt(0)).toBe(address)
+    expect(yield* codeAt(Limits.signatureWindowMillis)).toBe(address)
+    expect(yield* codeAt(Limits.signatureWindowMillis + 1)).toBe("timestamp_out_of_range")
+  })
 
-  it.effect("is bound to method, path, query, body, time and wallet", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(vectorTimeMillis)
-      for (const signer of [evmWallet, solWallet]) {
-        const headers = yield* signedBy(signer)
-        const others = [
-          { ...request, headers, method: "PUT" },
-          { ...request, headers, url: "/v1/memories?x=2" },
-          { ...request, headers, url: "/v1/memories/?x=1" },
-          { ...request, headers, url: "/v2/memories?x=1" },
-          { ...request, headers, body: Buffer.from(`${body} `) },
-          { ...request, headers: { ...headers, "x-wallet-timestamp": String(vectorTimeMillis + 1) } },
-          { ...request, headers: { ...headers, "x-wallet-address": otherEvmWallet.wallet.address } }
-        ]
-        for (const other of others) {
-          expect(yield* verifyWalletRequest(other)).toMatchObject({ _tag: "Refused", code: "invalid_signature" })
-        }
-        expect(yield* verifyWalletRequest({ ...request, headers })).toMatchObject({ _tag: "Verified" })
+  fresh.effect("is bound to method, path, query, body, time and wallet", function* () {
+    yield* TestClock.setTime(vectorTimeMillis)
+    for (const signer of [evmWallet, solWallet]) {
+      const headers = yield* signedBy(signer)
+      const others = [
+        { ...request, headers, method: "PUT" },
+        { ...request, headers, url: "/v1/memories?x=2" },
+        { ...request, headers, url: "/v1/memories/?x=1" },
+        { ...request, headers, url: "/v2/memories?x=1" },
+        { ...request, headers, body: Buffer.from(`${body} `) },
+        { ...request, headers: { ...headers, "x-wallet-timestamp": String(vectorTimeMillis + 1) } },
+        { ...request, headers: { ...headers, "x-wallet-address": otherEvmWallet.wallet.address } }
+      ]
+      for (const other of others) {
+        expect(yield* verifyWalletRequest(other)).toMatchObject({ _tag: "Refused", code: "invalid_signature" })
       }
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+      expect(yield* verifyWalletRequest({ ...request, headers })).toMatchObject({ _tag: "Verified" })
+    }
+  })
 
-  it.effect("takes an address in any case and names it in lower case", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(vectorTimeMillis)
-      const headers = yield* signedBy()
-      const shouted = { ...headers, "x-wallet-address": `0x${evmWallet.wallet.address.slice(2).toUpperCase()}` }
-      expect(yield* verifyWalletRequest({ ...request, headers: shouted })).toEqual({
-        _tag: "Verified",
-        wallet: evmWallet.wallet
-      })
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+  fresh.effect("takes an address in any case and names it in lower case", function* () {
+    yield* TestClock.setTime(vectorTimeMillis)
+    const headers = yield* signedBy()
+    const shouted = { ...headers, "x-wallet-address": `0x${evmWallet.wallet.address.slice(2).toUpperCase()}` }
+    expect(yield* verifyWalletRequest({ ...request, headers: shouted })).toEqual({
+      _tag: "Verified",
+      wallet: evmWallet.wallet
+    })
+  })
 
-  it.effect("tells what is missing or malformed", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(vectorTimeMillis)
-      const headers = yield* signedBy()
-      const codeOf = (change: Record<string, string | undefined>) =>
-        Effect.map(verifyWalletRequest({ ...request, headers: { ...headers, ...change } }), (outcome) =>
-          outcome._tag === "Refused" ? outcome.code : outcome._tag
-        )
-      for (const name of ["x-wallet-address", "x-wallet-signature"]) {
-        for (const value of [undefined, "", "nonsense"]) {
-          expect(yield* codeOf({ [name]: value }), name).toBe("invalid_signature")
-        }
+  fresh.effect("tells what is missing or malformed", function* () {
+    yield* TestClock.setTime(vectorTimeMillis)
+    const headers = yield* signedBy()
+    const codeOf = (change: Record<string, string | undefined>) =>
+      Effect.map(verifyWalletRequest({ ...request, headers: { ...headers, ...change } }), (outcome) =>
+        outcome._tag === "Refused" ? outcome.code : outcome._tag
+      )
+    for (const name of ["x-wallet-address", "x-wallet-signature"]) {
+      for (const value of [undefined, "", "nonsense"]) {
+        expect(yield* codeOf({ [name]: value }), name).toBe("invalid_signature")
       }
-      const now = String(vectorTimeMillis)
-      for (const time of [
-        undefined,
-        "",
-        "now",
-        `${now}.0`,
-        `+${now}`,
-        `0${now}`,
-        "1.8e12",
-        `0x${now}`,
-        `${now} `,
-        "NaN"
-      ]) {
-        expect(yield* codeOf({ "x-wallet-timestamp": time }), time).toBe("timestamp_out_of_range")
-      }
-    }).pipe(Effect.provide(SignatureVerifier.layer))
-  )
+    }
+    const now = String(vectorTimeMillis)
+    for (const time of [
+      undefined,
+      "",
+      "now",
+      `${now}.0`,
+      `+${now}`,
+      `0${now}`,
+      "1.8e12",
+      `0x${now}`,
+      `${now} `,
+      "NaN"
+    ]) {
+      expect(yield* codeOf({ "x-wallet-timestamp": time }), time).toBe("timestamp_out_of_range")
+    }
+  })
 
   describe("with a full text", () => {
     const bound = { audience: audience.name, headers: { "x-agent-id": "a", "idempotency-key": "k" } }
@@ -161,8 +156,9 @@ describe("WalletRequest", () => {
     const codeOf = (sent: Parameters<typeof verifyWalletRequest>[0]) =>
       Effect.map(verifyWalletRequest(sent), (outcome) => (outcome._tag === "Refused" ? outcome.code : outcome._tag))
 
-    it.effect("is refused under any other header that chooses what happens, and under another service's name", () =>
-      Effect.gen(function* () {
+    fresh.effect(
+      "is refused under any other header that chooses what happens, and under another service's name",
+      function* () {
         yield* TestClock.setTime(vectorTimeMillis)
         const good = yield* sent()
         expect(yield* codeOf(good)).toBe("Verified")
@@ -179,43 +175,37 @@ describe("WalletRequest", () => {
         for (const other of ["https://other.example", `${audience.name}/`, "", "memory.example"]) {
           expect(yield* codeOf(yield* sent({ audience: other })), other).toBe("wrong_audience")
         }
-      }).pipe(Effect.provide(SignatureVerifier.layer))
+      }
     )
 
-    it.effect("cannot be passed on as a plain one, nor a plain one as full", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(vectorTimeMillis)
-        const full = yield* sent()
-        const stripped = { ...full, headers: { ...full.headers, "x-wallet-audience": undefined } }
-        expect(yield* codeOf(stripped)).toBe("invalid_signature")
-        const plain = yield* signedBy()
-        expect(yield* codeOf({ ...request, headers: plain })).toBe("Verified")
-        const named = { ...plain, "x-wallet-audience": audience.name }
-        expect(yield* codeOf({ ...request, headers: named })).toBe("invalid_signature")
-      }).pipe(Effect.provide(SignatureVerifier.layer))
-    )
+    fresh.effect("cannot be passed on as a plain one, nor a plain one as full", function* () {
+      yield* TestClock.setTime(vectorTimeMillis)
+      const full = yield* sent()
+      const stripped = { ...full, headers: { ...full.headers, "x-wallet-audience": undefined } }
+      expect(yield* codeOf(stripped)).toBe("invalid_signature")
+      const plain = yield* signedBy()
+      expect(yield* codeOf({ ...request, headers: plain })).toBe("Verified")
+      const named = { ...plain, "x-wallet-audience": audience.name }
+      expect(yield* codeOf({ ...request, headers: named })).toBe("invalid_signature")
+    })
 
-    it.effect("is demanded where the service says so, with what to sign", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(vectorTimeMillis)
-        const requiring = { ...audience, isRequired: true }
-        expect(yield* codeOf({ ...(yield* sent()), audience: requiring })).toBe("Verified")
-        const refusal = yield* verifyWalletRequest({ ...request, headers: yield* signedBy(), audience: requiring })
-        expect(refusal).toMatchObject({ _tag: "Refused", code: "audience_required" })
-        for (const word of ["METHOD|PATH|BODYHASH|TIMESTAMP|ORIGIN|HEADERSHASH", "x-wallet-audience", audience.name]) {
-          expect(refusal).toMatchObject({ error: expect.stringContaining(word) })
-        }
-      }).pipe(Effect.provide(SignatureVerifier.layer))
-    )
+    fresh.effect("is demanded where the service says so, with what to sign", function* () {
+      yield* TestClock.setTime(vectorTimeMillis)
+      const requiring = { ...audience, isRequired: true }
+      expect(yield* codeOf({ ...(yield* sent()), audience: requiring })).toBe("Verified")
+      const refusal = yield* verifyWalletRequest({ ...request, headers: yield* signedBy(), audience: requiring })
+      expect(refusal).toMatchObject({ _tag: "Refused", code: "audience_required" })
+      for (const word of ["METHOD|PATH|BODYHASH|TIMESTAMP|ORIGIN|HEADERSHASH", "x-wallet-audience", audience.name]) {
+        expect(refusal).toMatchObject({ error: expect.stringContaining(word) })
+      }
+    })
 
-    it.effect("tells the text that was expected", () =>
-      Effect.gen(function* () {
-        yield* TestClock.setTime(vectorTimeMillis)
-        const good = yield* sent()
-        const outcome = yield* verifyWalletRequest({ ...good, body: Buffer.from("other") })
-        const error = `|/v1/memories?x=1|${sha256Hex("other")}|${vectorTimeMillis}|${audience.name}|`
-        expect(outcome).toMatchObject({ error: expect.stringContaining(error) })
-      }).pipe(Effect.provide(SignatureVerifier.layer))
-    )
+    fresh.effect("tells the text that was expected", function* () {
+      yield* TestClock.setTime(vectorTimeMillis)
+      const good = yield* sent()
+      const outcome = yield* verifyWalletRequest({ ...good, body: Buffer.from("other") })
+      const error = `|/v1/memories?x=1|${sha256Hex("other")}|${vectorTimeMillis}|${audience.name}|`
+      expect(outcome).toMatchObject({ error: expect.stringContaining(error) })
+    })
   })
 })

@@ -1,10 +1,13 @@
-import { expect, it } from "@effect/vitest"
+import { expect } from "vitest"
 import { Clock, Data, Deferred, Effect, Exit, Fiber, Layer, Logger, Metric, Queue, Schedule, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { SqliteError } from "@muniment/sqlite/Database"
 import { RoundBook } from "@muniment/worker/RoundBook"
 import { Rounds } from "@muniment/worker/Rounds"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => around().layer)
 
 class Fault extends Data.TaggedError("Fault")<{ readonly cause: unknown }> {}
 
@@ -83,56 +86,53 @@ function endedFrom(fiber: Fiber.Fiber<never>): Effect.Effect<void> {
   return Effect.andThen(Fiber.interrupt(fiber), Fiber.join(fiber))
 }
 
-it.effect("pauses double while a round fails, up to a bound, and begin anew after a success", () =>
-  Effect.gen(function* () {
-    const times: Array<number> = []
-    let isBroken = true
-    const work = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      times.push(now)
-      return isBroken ? Effect.die(busy) : Effect.void
-    })
-    yield* Rounds.add({ name: "broken", schedule: minute, isFirstNow: true, work })
-    yield* TestClock.adjust("1 hour")
-    const pauses = times.slice(1).map((at, index) => at - times[index]!)
-    expect(pauses.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000])
-    expect(Math.max(...pauses)).toBe(Limits.roundRetryMillisMax)
-    expect(pauses.at(-1)).toBe(Limits.roundRetryMillisMax)
-    const failures = times.length
-    isBroken = false
-    yield* TestClock.adjust(Limits.roundRetryMillisMax)
-    expect(yield* stateOf("broken")).toMatchObject({ isFailing: false, failures })
-    isBroken = true
-    const before = times.length
-    yield* TestClock.adjust("2 minutes")
-    const [firstAt, secondAt] = times.slice(before)
-    expect(secondAt! - firstAt!).toBe(Limits.roundRetryMillisMin)
-  }).pipe(Effect.scoped, Effect.provide(around().layer))
-)
+fresh.effect("pauses double while a round fails, up to a bound, and begin anew after a success", function* () {
+  const times: Array<number> = []
+  let isBroken = true
+  const work = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    times.push(now)
+    return isBroken ? Effect.die(busy) : Effect.void
+  })
+  yield* Rounds.add({ name: "broken", schedule: minute, isFirstNow: true, work })
+  yield* TestClock.adjust("1 hour")
+  const pauses = times.slice(1).map((at, index) => at - times[index]!)
+  expect(pauses.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000])
+  expect(Math.max(...pauses)).toBe(Limits.roundRetryMillisMax)
+  expect(pauses.at(-1)).toBe(Limits.roundRetryMillisMax)
+  const failures = times.length
+  isBroken = false
+  yield* TestClock.adjust(Limits.roundRetryMillisMax)
+  expect(yield* stateOf("broken")).toMatchObject({ isFailing: false, failures })
+  isBroken = true
+  const before = times.length
+  yield* TestClock.adjust("2 minutes")
+  const [firstAt, secondAt] = times.slice(before)
+  expect(secondAt! - firstAt!).toBe(Limits.roundRetryMillisMin)
+})
 
-it.effect("a woken round whose work failed tries again without being woken", () =>
-  Effect.gen(function* () {
-    const wake = yield* Queue.sliding<void>(1)
-    const outcomes: Array<string> = []
-    let isBroken = true
-    const work = Effect.suspend(() => {
-      outcomes.push(isBroken ? "failed" : "done")
-      return isBroken ? Effect.die(busy) : Effect.void
-    })
-    yield* Rounds.whenWoken({ name: "woken", until: Queue.take(wake), work })
-    yield* TestClock.adjust("1 minute")
-    expect(outcomes).toEqual([])
-    yield* Queue.offer(wake, undefined)
-    yield* TestClock.adjust(0)
-    isBroken = false
-    yield* TestClock.adjust(Limits.roundRetryMillisMin)
-    expect(outcomes).toEqual(["failed", "done"])
-    yield* TestClock.adjust("1 minute")
-    expect(outcomes).toHaveLength(2)
-  }).pipe(Effect.scoped, Effect.provide(around().layer))
-)
+fresh.effect("a woken round whose work failed tries again without being woken", function* () {
+  const wake = yield* Queue.sliding<void>(1)
+  const outcomes: Array<string> = []
+  let isBroken = true
+  const work = Effect.suspend(() => {
+    outcomes.push(isBroken ? "failed" : "done")
+    return isBroken ? Effect.die(busy) : Effect.void
+  })
+  yield* Rounds.whenWoken({ name: "woken", until: Queue.take(wake), work })
+  yield* TestClock.adjust("1 minute")
+  expect(outcomes).toEqual([])
+  yield* Queue.offer(wake, undefined)
+  yield* TestClock.adjust(0)
+  isBroken = false
+  yield* TestClock.adjust(Limits.roundRetryMillisMin)
+  expect(outcomes).toEqual(["failed", "done"])
+  yield* TestClock.adjust("1 minute")
+  expect(outcomes).toHaveLength(2)
+})
 
-it.effect("an item whose work dies is given up, and so is a take that dies; the next ones are worked on", () =>
-  Effect.gen(function* () {
+fresh.effect(
+  "an item whose work dies is given up, and so is a take that dies; the next ones are worked on",
+  function* () {
     const items = yield* Queue.bounded<number>(8)
     const done: Array<number> = []
     let takes = 0
@@ -143,85 +143,77 @@ it.effect("an item whose work dies is given up, and so is a take that dies; the 
     yield* TestClock.adjust("1 minute")
     expect(done).toEqual([0, 2, 3])
     expect(yield* stateOf("items")).toMatchObject({ failures: 2, isFailing: false })
-  }).pipe(Effect.scoped, Effect.provide(around().layer))
+  }
 )
 
-it.effect("a stop waits for a round that runs, and begins no other", () =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const begun = yield* Deferred.make<void>()
-    const ends: Array<string> = []
-    const work = Effect.gen(function* () {
-      yield* Deferred.succeed(begun, undefined)
-      yield* Effect.sleep(Limits.roundStopMillisMax / 2)
-      ends.push("work")
-    })
-    yield* Scope.provide(Rounds.add({ name: "slow", schedule: minute, isFirstNow: true, work }), scope)
-    yield* Deferred.await(begun)
-    const closing = yield* Effect.forkChild(
-      Effect.tap(Scope.close(scope, Exit.void), () => Effect.sync(() => ends.push("stop")))
+fresh.effect("a stop waits for a round that runs, and begins no other", function* () {
+  const scope = yield* Scope.make()
+  const begun = yield* Deferred.make<void>()
+  const ends: Array<string> = []
+  const work = Effect.gen(function* () {
+    yield* Deferred.succeed(begun, undefined)
+    yield* Effect.sleep(Limits.roundStopMillisMax / 2)
+    ends.push("work")
+  })
+  yield* Scope.provide(Rounds.add({ name: "slow", schedule: minute, isFirstNow: true, work }), scope)
+  yield* Deferred.await(begun)
+  const closing = yield* Effect.forkChild(
+    Effect.tap(Scope.close(scope, Exit.void), () => Effect.sync(() => ends.push("stop")))
+  )
+  yield* TestClock.adjust(Limits.roundStopMillisMax / 2)
+  yield* Fiber.join(closing)
+  expect(ends).toEqual(["work", "stop"])
+  yield* TestClock.adjust("1 hour")
+  expect(ends).toHaveLength(2)
+  expect((yield* RoundBook.current).states).toEqual([])
+})
+
+fresh.effect("all rounds of a service have one bound at its stop; what waits or may be cut ends at once", function* () {
+  const scope = yield* Scope.make()
+  const ends: Array<string> = []
+  const hangs = (name: string) => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ends.push(name)))
+  const adding = Effect.gen(function* () {
+    yield* Rounds.add({ name: "first", schedule: minute, isFirstNow: true, work: hangs("first") })
+    yield* Rounds.add({ name: "second", schedule: minute, isFirstNow: true, work: hangs("second") })
+    yield* Rounds.add({ name: "cut", schedule: minute, isFirstNow: true, isCut: true, work: hangs("cut") })
+    yield* Rounds.add({ name: "rests", schedule: minute, work: Effect.void })
+  })
+  yield* Scope.provide(adding, scope)
+  yield* TestClock.adjust(0)
+  const { stop } = yield* RoundBook.current
+  const stopping = yield* Effect.forkChild(Effect.andThen(stop, Scope.close(scope, Exit.void)))
+  yield* TestClock.adjust(Limits.roundStopMillisMax - 1)
+  expect(ends).toEqual(["cut"])
+  expect(yield* stateOf("rests")).toBeUndefined()
+  yield* TestClock.adjust(1)
+  yield* Fiber.join(stopping)
+  expect(ends).toEqual(["cut", "first", "second"])
+})
+
+fresh.effect("what plain code begins is noted when it dies, and ends with its scope", function* () {
+  const scope = yield* Scope.make()
+  const begin = yield* Scope.provide(Rounds.errands({ name: "errands" }), scope)
+  const ends: Array<string> = []
+  begin(Effect.die(busy))
+  begin(
+    Effect.andThen(
+      Effect.sleep("1 second"),
+      Effect.sync(() => void ends.push("done"))
     )
-    yield* TestClock.adjust(Limits.roundStopMillisMax / 2)
-    yield* Fiber.join(closing)
-    expect(ends).toEqual(["work", "stop"])
-    yield* TestClock.adjust("1 hour")
-    expect(ends).toHaveLength(2)
-    expect((yield* RoundBook.current).states).toEqual([])
-  }).pipe(Effect.provide(around().layer))
-)
+  )
+  begin(Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ends.push("interrupted"))))
+  yield* TestClock.adjust("1 second")
+  yield* Scope.close(scope, Exit.void)
+  expect(ends).toEqual(["done", "interrupted"])
+  expect(yield* stateOf("errands")).toMatchObject({ open: 0, failures: 1 })
+})
 
-it.effect("all rounds of a service have one bound at its stop; what waits or may be cut ends at once", () =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const ends: Array<string> = []
-    const hangs = (name: string) => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ends.push(name)))
-    const adding = Effect.gen(function* () {
-      yield* Rounds.add({ name: "first", schedule: minute, isFirstNow: true, work: hangs("first") })
-      yield* Rounds.add({ name: "second", schedule: minute, isFirstNow: true, work: hangs("second") })
-      yield* Rounds.add({ name: "cut", schedule: minute, isFirstNow: true, isCut: true, work: hangs("cut") })
-      yield* Rounds.add({ name: "rests", schedule: minute, work: Effect.void })
-    })
-    yield* Scope.provide(adding, scope)
-    yield* TestClock.adjust(0)
-    const { stop } = yield* RoundBook.current
-    const stopping = yield* Effect.forkChild(Effect.andThen(stop, Scope.close(scope, Exit.void)))
-    yield* TestClock.adjust(Limits.roundStopMillisMax - 1)
-    expect(ends).toEqual(["cut"])
-    expect(yield* stateOf("rests")).toBeUndefined()
-    yield* TestClock.adjust(1)
-    yield* Fiber.join(stopping)
-    expect(ends).toEqual(["cut", "first", "second"])
-  }).pipe(Effect.provide(around().layer))
-)
-
-it.effect("what plain code begins is noted when it dies, and ends with its scope", () =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.make()
-    const begin = yield* Scope.provide(Rounds.errands({ name: "errands" }), scope)
-    const ends: Array<string> = []
-    begin(Effect.die(busy))
-    begin(
-      Effect.andThen(
-        Effect.sleep("1 second"),
-        Effect.sync(() => void ends.push("done"))
-      )
-    )
-    begin(Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ends.push("interrupted"))))
-    yield* TestClock.adjust("1 second")
-    yield* Scope.close(scope, Exit.void)
-    expect(ends).toEqual(["done", "interrupted"])
-    expect(yield* stateOf("errands")).toMatchObject({ open: 0, failures: 1 })
-  }).pipe(Effect.provide(around().layer))
-)
-
-it.effect("a service lists its own rounds and those of what it stands in", () =>
-  Effect.gen(function* () {
-    yield* Rounds.add({ name: "node", schedule: minute, work: Effect.void })
-    const inner = Effect.gen(function* () {
-      yield* Rounds.add({ name: "service", schedule: minute, work: Effect.void })
-      return (yield* RoundBook.current).states.map(({ name }) => name)
-    })
-    expect(yield* Effect.provide(Effect.scoped(inner), RoundBook.layer())).toEqual(["node", "service"])
-    expect((yield* RoundBook.current).states.map(({ name }) => name)).toEqual(["node"])
-  }).pipe(Effect.scoped, Effect.provide(around().layer))
-)
+fresh.effect("a service lists its own rounds and those of what it stands in", function* () {
+  yield* Rounds.add({ name: "node", schedule: minute, work: Effect.void })
+  const inner = Effect.gen(function* () {
+    yield* Rounds.add({ name: "service", schedule: minute, work: Effect.void })
+    return (yield* RoundBook.current).states.map(({ name }) => name)
+  })
+  expect(yield* Effect.provide(Effect.scoped(inner), RoundBook.layer())).toEqual(["node", "service"])
+  expect((yield* RoundBook.current).states.map(({ name }) => name)).toEqual(["node"])
+})

@@ -5,45 +5,41 @@ import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => controlLayerOf(temporaryDirectory()))
 
 describe("Accounts", () => {
-  it.effect("creates on the free plan with an id of its own, unless told otherwise", () =>
-    Effect.gen(function* () {
-      const accounts = yield* Accounts
-      yield* TestClock.setTime(1_700_000_000_000)
-      const made = yield* accounts.create("alice")
-      expect(made).toEqual({ id: made.id, name: "alice", plan: "free", createdAt: 1_700_000_000_000 })
-      expect(made.id).toMatch(/^acc_[0-9A-HJKMNP-TV-Z]{26}$/)
-      expect(yield* accounts.create("bob", { plan: "pro", id: "0xabc" })).toMatchObject({ id: "0xabc", plan: "pro" })
-      expect(yield* accounts.byId("0xabc")).toMatchObject({ name: "bob" })
-      expect(yield* accounts.byName("alice")).toEqual(made)
-      expect(yield* accounts.byName("nobody")).toBeUndefined()
-      expect((yield* accounts.list).map(({ name }) => name)).toEqual(["alice", "bob"])
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("creates on the free plan with an id of its own, unless told otherwise", function* () {
+    const accounts = yield* Accounts
+    yield* TestClock.setTime(1_700_000_000_000)
+    const made = yield* accounts.create("alice")
+    expect(made).toEqual({ id: made.id, name: "alice", plan: "free", createdAt: 1_700_000_000_000 })
+    expect(made.id).toMatch(/^acc_[0-9A-HJKMNP-TV-Z]{26}$/)
+    expect(yield* accounts.create("bob", { plan: "pro", id: "0xabc" })).toMatchObject({ id: "0xabc", plan: "pro" })
+    expect(yield* accounts.byId("0xabc")).toMatchObject({ name: "bob" })
+    expect(yield* accounts.byName("alice")).toEqual(made)
+    expect(yield* accounts.byName("nobody")).toBeUndefined()
+    expect((yield* accounts.list).map(({ name }) => name)).toEqual(["alice", "bob"])
+  })
 
-  it.effect("refuses a taken name or id", () =>
-    Effect.gen(function* () {
-      const accounts = yield* Accounts
-      yield* accounts.create("alice", { id: "one" })
-      expect(yield* Effect.flip(accounts.create("alice"))).toMatchObject({ _tag: "Conflict", code: "account_exists" })
-      expect(yield* Effect.flip(accounts.create("bob", { id: "one" }))).toMatchObject({ code: "account_exists" })
-      expect(yield* accounts.list).toHaveLength(1)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("refuses a taken name or id", function* () {
+    const accounts = yield* Accounts
+    yield* accounts.create("alice", { id: "one" })
+    expect(yield* Effect.flip(accounts.create("alice"))).toMatchObject({ _tag: "Conflict", code: "account_exists" })
+    expect(yield* Effect.flip(accounts.create("bob", { id: "one" }))).toMatchObject({ code: "account_exists" })
+    expect(yield* accounts.list).toHaveLength(1)
+  })
 
-  it.effect("ensures one account for many that ask at once, and keeps its plan", () =>
-    Effect.gen(function* () {
-      const accounts = yield* Accounts
-      const made = yield* Effect.all(
-        Array.from({ length: 20 }, () => accounts.ensure("owner", "owner")),
-        { concurrency: "unbounded" }
-      )
-      expect(new Set(made.map(({ id }) => id)).size).toBe(1)
-      expect(yield* accounts.ensure("owner", "free")).toMatchObject({ plan: "owner" })
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("ensures one account for many that ask at once, and keeps its plan", function* () {
+    const accounts = yield* Accounts
+    const made = yield* Effect.all(
+      Array.from({ length: 20 }, () => accounts.ensure("owner", "owner")),
+      { concurrency: "unbounded" }
+    )
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+    expect(yield* accounts.ensure("owner", "free")).toMatchObject({ plan: "owner" })
+  })
 
   it.effect("keeps accounts over a restart", function* () {
     const directory = temporaryDirectory()

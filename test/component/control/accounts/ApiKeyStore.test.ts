@@ -15,7 +15,9 @@ import { migrate } from "@muniment/sqlite/Migrate"
 import { hashApiKey } from "@muniment/trust/ApiKeys"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => controlLayerOf(temporaryDirectory()))
 
 const alice = Accounts.use((accounts) => accounts.ensure("alice", "free"))
 const brought = "a-secret-that-the-operator-chose"
@@ -64,22 +66,21 @@ describe("keys that keys made", () => {
     })
   )
 
-  it.effect("are not made by one that was revoked after the request was let in", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const account = yield* alice
-      const { record } = yield* keys.create(account, "")
-      yield* keys.revoke(record.id)
-      const refused = yield* Effect.flip(keys.create(account, "", undefined, { madeBy: record.id }))
-      expect(refused).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
-      expect(yield* keys.working(account.id)).toBe(0)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("are not made by one that was revoked after the request was let in", function* () {
+    const keys = yield* ApiKeyStore
+    const account = yield* alice
+    const { record } = yield* keys.create(account, "")
+    yield* keys.revoke(record.id)
+    const refused = yield* Effect.flip(keys.create(account, "", undefined, { madeBy: record.id }))
+    expect(refused).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
+    expect(yield* keys.working(account.id)).toBe(0)
+  })
 })
 
 describe("webhooks", () => {
-  it.effect("are neither made, led elsewhere nor given a secret by a key that was revoked after it was let in", () =>
-    Effect.gen(function* () {
+  fresh.effect(
+    "are neither made, led elsewhere nor given a secret by a key that was revoked after it was let in",
+    function* () {
       const keys = yield* ApiKeyStore
       const hooks = yield* AccountHooks
       const account = yield* alice
@@ -98,44 +99,40 @@ describe("webhooks", () => {
         expect(yield* Effect.flip(refusal)).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
       }
       expect(yield* hooks.list(account.id)).toEqual([kept])
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+    }
   )
 })
 
 describe("scoped keys", () => {
-  it.effect("keep their scope, and work until their end and no longer", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const scope = { readOnly: true, agents: ["a"] } as const
-      const { secret } = yield* keys.create(yield* alice, "bound", undefined, { scope, expiresAt: 1_000 })
-      yield* TestClock.setTime(999)
-      expect((yield* keys.authenticate(secret))?.scope).toEqual(scope)
-      yield* TestClock.setTime(1_000)
-      expect(yield* keys.authenticate(secret)).toBeUndefined()
-      expect(yield* keys.list()).toEqual([expect.objectContaining({ ...scope, expiresAt: 1_000 })])
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("keep their scope, and work until their end and no longer", function* () {
+    const keys = yield* ApiKeyStore
+    const scope = { readOnly: true, agents: ["a"] } as const
+    const { secret } = yield* keys.create(yield* alice, "bound", undefined, { scope, expiresAt: 1_000 })
+    yield* TestClock.setTime(999)
+    expect((yield* keys.authenticate(secret))?.scope).toEqual(scope)
+    yield* TestClock.setTime(1_000)
+    expect(yield* keys.authenticate(secret)).toBeUndefined()
+    expect(yield* keys.list()).toEqual([expect.objectContaining({ ...scope, expiresAt: 1_000 })])
+  })
 })
 
 describe("creating keys", () => {
-  it.effect("opens the account it was made for", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const account = yield* alice
-      const { record, secret } = yield* keys.create(account, "laptop")
-      expect(secret).toMatch(/^mun_[A-Za-z0-9_-]{40}$/)
-      expect(record).toEqual({
-        id: record.id,
-        account: "alice",
-        label: "laptop",
-        prefix: secret.slice(0, 10),
-        createdAt: 0
-      })
-      expect(yield* keys.authenticate(secret)).toEqual({ account, keyId: record.id })
-      expect(yield* keys.authenticate(`${secret}x`)).toBeUndefined()
-      expect(yield* keys.authenticate("")).toBeUndefined()
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("opens the account it was made for", function* () {
+    const keys = yield* ApiKeyStore
+    const account = yield* alice
+    const { record, secret } = yield* keys.create(account, "laptop")
+    expect(secret).toMatch(/^mun_[A-Za-z0-9_-]{40}$/)
+    expect(record).toEqual({
+      id: record.id,
+      account: "alice",
+      label: "laptop",
+      prefix: secret.slice(0, 10),
+      createdAt: 0
+    })
+    expect(yield* keys.authenticate(secret)).toEqual({ account, keyId: record.id })
+    expect(yield* keys.authenticate(`${secret}x`)).toBeUndefined()
+    expect(yield* keys.authenticate("")).toBeUndefined()
+  })
 
   it.effect("never writes the secret to the disk", function* () {
     const directory = temporaryDirectory()
@@ -147,20 +144,18 @@ describe("creating keys", () => {
     for (const file of files) expect(readFileSync(join(directory, file)).includes(secret.slice(4))).toBe(false)
   })
 
-  it.effect("takes a brought secret, gives the same key again, and refuses it to another account", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const account = yield* alice
-      const first = yield* keys.create(account, "first", brought)
-      expect(yield* keys.create(account, "second", brought)).toEqual(first)
-      const bob = yield* Accounts.use((accounts) => accounts.create("bob"))
-      expect(yield* Effect.flip(keys.create(bob, "stolen", brought))).toMatchObject({
-        _tag: "Conflict",
-        code: "id_conflict"
-      })
-      expect(yield* Effect.flip(keys.create(account, "short", "too-short"))).toMatchObject({ code: "invalid_request" })
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("takes a brought secret, gives the same key again, and refuses it to another account", function* () {
+    const keys = yield* ApiKeyStore
+    const account = yield* alice
+    const first = yield* keys.create(account, "first", brought)
+    expect(yield* keys.create(account, "second", brought)).toEqual(first)
+    const bob = yield* Accounts.use((accounts) => accounts.create("bob"))
+    expect(yield* Effect.flip(keys.create(bob, "stolen", brought))).toMatchObject({
+      _tag: "Conflict",
+      code: "id_conflict"
+    })
+    expect(yield* Effect.flip(keys.create(account, "short", "too-short"))).toMatchObject({ code: "invalid_request" })
+  })
 
   it.effect("stops at the limit of working keys; a revoked one makes room", () =>
     Effect.gen(function* () {
@@ -204,12 +199,10 @@ describe("revoking keys", () => {
     }).pipe(Effect.provide(controlLayerOf(directory)))
   })
 
-  it.effect("answers 404 for a key that does not exist", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      expect(yield* Effect.flip(keys.revoke("key_none"))).toMatchObject({ _tag: "NotFound", code: "key_not_found" })
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("answers 404 for a key that does not exist", function* () {
+    const keys = yield* ApiKeyStore
+    expect(yield* Effect.flip(keys.revoke("key_none"))).toMatchObject({ _tag: "NotFound", code: "key_not_found" })
+  })
 })
 
 describe("last use", () => {
@@ -217,35 +210,31 @@ describe("last use", () => {
     Effect.map(read(sql<{ readonly at: number | null }>`SELECT last_used_at AS at FROM api_key`), ([row]) => row?.at)
   )
 
-  it.effect("is told at once and written once a minute", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const { secret } = yield* keys.create(yield* alice, "laptop")
-      yield* TestClock.setTime(10_000)
-      yield* keys.authenticate(secret)
-      expect(yield* keys.list()).toMatchObject([{ lastUsedAt: 10_000 }])
-      expect(yield* stored).toBe(null)
-      yield* TestClock.adjust(lastUseFlushMillis)
-      expect(yield* stored).toBe(10_000)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("is told at once and written once a minute", function* () {
+    const keys = yield* ApiKeyStore
+    const { secret } = yield* keys.create(yield* alice, "laptop")
+    yield* TestClock.setTime(10_000)
+    yield* keys.authenticate(secret)
+    expect(yield* keys.list()).toMatchObject([{ lastUsedAt: 10_000 }])
+    expect(yield* stored).toBe(null)
+    yield* TestClock.adjust(lastUseFlushMillis)
+    expect(yield* stored).toBe(10_000)
+  })
 
-  it.effect("waits for the next time when it cannot be written, and fails no request", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const { sql } = yield* ControlDatabase
-      const { secret } = yield* keys.create(yield* alice, "laptop")
-      yield* sql`CREATE TRIGGER refused BEFORE UPDATE ON api_key BEGIN SELECT RAISE(ABORT, 'refused'); END`
-      yield* TestClock.setTime(10_000)
-      yield* keys.authenticate(secret)
-      yield* TestClock.adjust(lastUseFlushMillis)
-      expect(yield* stored).toBe(null)
-      expect(yield* keys.authenticate(secret)).toBeDefined()
-      yield* sql`DROP TRIGGER refused`
-      yield* TestClock.adjust(lastUseFlushMillis)
-      expect(yield* stored).toBe(10_000 + lastUseFlushMillis)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("waits for the next time when it cannot be written, and fails no request", function* () {
+    const keys = yield* ApiKeyStore
+    const { sql } = yield* ControlDatabase
+    const { secret } = yield* keys.create(yield* alice, "laptop")
+    yield* sql`CREATE TRIGGER refused BEFORE UPDATE ON api_key BEGIN SELECT RAISE(ABORT, 'refused'); END`
+    yield* TestClock.setTime(10_000)
+    yield* keys.authenticate(secret)
+    yield* TestClock.adjust(lastUseFlushMillis)
+    expect(yield* stored).toBe(null)
+    expect(yield* keys.authenticate(secret)).toBeDefined()
+    yield* sql`DROP TRIGGER refused`
+    yield* TestClock.adjust(lastUseFlushMillis)
+    expect(yield* stored).toBe(10_000 + lastUseFlushMillis)
+  })
 
   it.effect("is written when the process ends", function* () {
     const directory = temporaryDirectory()

@@ -7,7 +7,9 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { GrantRevocations, revocationsPerAccountMax } from "@muniment/control/accounts/GrantRevocations"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => controlLayerOf(temporaryDirectory()))
 
 const nowSeconds = 1_800_000_000
 const atTime = (seconds: number) => TestClock.setTime(seconds * 1_000)
@@ -45,28 +47,24 @@ describe("GrantRevocations", () => {
     )
   })
 
-  it.effect("sweeps those of expired grants, in their very second, and no others", () =>
-    Effect.gen(function* () {
-      yield* account
-      const { isRevoked, revoke, sweep } = yield* GrantRevocations
-      yield* revoke("a", "acc_1", nowSeconds + 1)
-      yield* revoke("b", "acc_1", nowSeconds + 2)
-      expect(yield* sweep).toBe(0)
-      yield* atTime(nowSeconds + 1)
-      expect(yield* sweep).toBe(1)
-      expect([isRevoked("a"), isRevoked("b")]).toEqual([false, true])
-      expect(yield* rowCount).toBe(1)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("sweeps those of expired grants, in their very second, and no others", function* () {
+    yield* account
+    const { isRevoked, revoke, sweep } = yield* GrantRevocations
+    yield* revoke("a", "acc_1", nowSeconds + 1)
+    yield* revoke("b", "acc_1", nowSeconds + 2)
+    expect(yield* sweep).toBe(0)
+    yield* atTime(nowSeconds + 1)
+    expect(yield* sweep).toBe(1)
+    expect([isRevoked("a"), isRevoked("b")]).toEqual([false, true])
+    expect(yield* rowCount).toBe(1)
+  })
 
-  it.effect("keeps nothing of a grant that is expired already", () =>
-    Effect.gen(function* () {
-      yield* account
-      const { revoke } = yield* GrantRevocations
-      yield* revoke("a", "acc_1", nowSeconds)
-      expect(yield* rowCount).toBe(0)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("keeps nothing of a grant that is expired already", function* () {
+    yield* account
+    const { revoke } = yield* GrantRevocations
+    yield* revoke("a", "acc_1", nowSeconds)
+    expect(yield* rowCount).toBe(0)
+  })
 
   it.effect("bounds what one account can have kept, and lets others go on", () =>
     Effect.gen(function* () {

@@ -6,7 +6,9 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { ModelSpend } from "@muniment/domain/ModelSpend"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => usageOf(temporaryDirectory()))
 
 const usageOf = (directory: string) =>
   ModelUsage.layer.pipe(Layer.provide(ControlDatabase.layer(directory)), Layer.fresh)
@@ -20,33 +22,29 @@ const noon = Date.UTC(2026, 0, 2, 12)
 const dayMillis = 86_400_000
 
 describe("ModelUsage", () => {
-  it.effect("counts an estimate at once and puts what was used in its place", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      yield* TestClock.setTime(noon)
-      const hold = yield* usage.reserve("a", amount(100, 50, 7), {})
-      const day = { fromDay: "2026-01-02", toDay: "2026-01-02" }
-      expect(yield* usage.usage(day)).toEqual([{ account: "a", day: "2026-01-02", ...amount(100, 50, 7) }])
-      yield* usage.settle(hold!, amount(90, 200, 9))
-      expect(yield* usage.usage(day)).toEqual([{ account: "a", day: "2026-01-02", ...amount(90, 200, 9) }])
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("counts an estimate at once and puts what was used in its place", function* () {
+    const usage = yield* ModelUsage
+    yield* TestClock.setTime(noon)
+    const hold = yield* usage.reserve("a", amount(100, 50, 7), {})
+    const day = { fromDay: "2026-01-02", toDay: "2026-01-02" }
+    expect(yield* usage.usage(day)).toEqual([{ account: "a", day: "2026-01-02", ...amount(100, 50, 7) }])
+    yield* usage.settle(hold!, amount(90, 200, 9))
+    expect(yield* usage.usage(day)).toEqual([{ account: "a", day: "2026-01-02", ...amount(90, 200, 9) }])
+  })
 
-  it.effect("refuses what would pass the day's tokens or cost, and takes what just fits", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      yield* TestClock.setTime(noon)
-      const bounds = { tokensPerDay: 100, costPerDayMicroUsd: 10 }
-      expect(yield* usage.reserve("a", amount(61, 40, 1), bounds)).toBeUndefined()
-      const hold = yield* usage.reserve("a", amount(60, 40, 1), bounds)
-      expect(hold).toBeDefined()
-      expect(yield* usage.reserve("a", amount(1), bounds)).toBeUndefined()
-      expect(yield* usage.reserve("b", amount(1), bounds)).toBeDefined()
-      yield* usage.settle(hold!, amount(10, 10, 9))
-      expect(yield* usage.reserve("a", amount(1, 0, 2), bounds)).toBeUndefined()
-      expect(yield* usage.reserve("a", amount(1, 0, 1), bounds)).toBeDefined()
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("refuses what would pass the day's tokens or cost, and takes what just fits", function* () {
+    const usage = yield* ModelUsage
+    yield* TestClock.setTime(noon)
+    const bounds = { tokensPerDay: 100, costPerDayMicroUsd: 10 }
+    expect(yield* usage.reserve("a", amount(61, 40, 1), bounds)).toBeUndefined()
+    const hold = yield* usage.reserve("a", amount(60, 40, 1), bounds)
+    expect(hold).toBeDefined()
+    expect(yield* usage.reserve("a", amount(1), bounds)).toBeUndefined()
+    expect(yield* usage.reserve("b", amount(1), bounds)).toBeDefined()
+    yield* usage.settle(hold!, amount(10, 10, 9))
+    expect(yield* usage.reserve("a", amount(1, 0, 2), bounds)).toBeUndefined()
+    expect(yield* usage.reserve("a", amount(1, 0, 1), bounds)).toBeDefined()
+  })
 
   it.effect("keeps a share of all accounts together within a bound of its own, over restarts", function* () {
     const directory = temporaryDirectory()
@@ -68,20 +66,18 @@ describe("ModelUsage", () => {
     }).pipe(Effect.provide(usageOf(directory)))
   })
 
-  it.effect("opens a new budget at midnight UTC, and settles on the day of the estimate", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      yield* TestClock.setTime(noon)
-      const hold = yield* usage.reserve("a", amount(100), { tokensPerDay: 100 })
-      yield* TestClock.setTime(noon + dayMillis)
-      expect(yield* usage.reserve("a", amount(100), { tokensPerDay: 100 })).toBeDefined()
-      yield* usage.settle(hold!, amount(30))
-      expect(yield* usage.usage({ account: "a", fromDay: "2026-01-01", toDay: "2026-01-31" })).toEqual([
-        { account: "a", day: "2026-01-03", ...amount(100) },
-        { account: "a", day: "2026-01-02", ...amount(30) }
-      ])
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("opens a new budget at midnight UTC, and settles on the day of the estimate", function* () {
+    const usage = yield* ModelUsage
+    yield* TestClock.setTime(noon)
+    const hold = yield* usage.reserve("a", amount(100), { tokensPerDay: 100 })
+    yield* TestClock.setTime(noon + dayMillis)
+    expect(yield* usage.reserve("a", amount(100), { tokensPerDay: 100 })).toBeDefined()
+    yield* usage.settle(hold!, amount(30))
+    expect(yield* usage.usage({ account: "a", fromDay: "2026-01-01", toDay: "2026-01-31" })).toEqual([
+      { account: "a", day: "2026-01-03", ...amount(100) },
+      { account: "a", day: "2026-01-02", ...amount(30) }
+    ])
+  })
 
   it.effect("keeps what was counted over a restart, also of calls that were never settled", function* () {
     const directory = temporaryDirectory()
@@ -94,43 +90,37 @@ describe("ModelUsage", () => {
     }).pipe(Effect.provide(usageOf(directory)))
   })
 
-  it.effect("never lets calls at once pass the bound together", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      yield* TestClock.setTime(noon)
-      const holds = yield* Effect.all(
-        Array.from({ length: 20 }, () => usage.reserve("a", amount(10), { tokensPerDay: 55 })),
-        { concurrency: "unbounded" }
-      )
-      expect(holds.filter((hold) => hold !== undefined)).toHaveLength(5)
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("never lets calls at once pass the bound together", function* () {
+    const usage = yield* ModelUsage
+    yield* TestClock.setTime(noon)
+    const holds = yield* Effect.all(
+      Array.from({ length: 20 }, () => usage.reserve("a", amount(10), { tokensPerDay: 55 })),
+      { concurrency: "unbounded" }
+    )
+    expect(holds.filter((hold) => hold !== undefined)).toHaveLength(5)
+  })
 
-  it.effect("lists the days asked for, of one account or of all", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      for (const [index, account] of ["b", "a"].entries()) {
-        yield* TestClock.setTime(noon + index * dayMillis)
-        yield* usage.reserve(account, amount(1), {})
-        yield* usage.reserve("c", amount(2), {})
-      }
-      const all = yield* usage.usage({ fromDay: "2026-01-02", toDay: "2026-01-03" })
-      expect(all.map(({ account, day }) => `${day} ${account}`)).toEqual([
-        "2026-01-03 a",
-        "2026-01-03 c",
-        "2026-01-02 b",
-        "2026-01-02 c"
-      ])
-      expect(yield* usage.usage({ account: "b", fromDay: "2026-01-02", toDay: "2026-01-03" })).toHaveLength(1)
-      expect(yield* usage.usage({ fromDay: "2026-01-04", toDay: "2026-01-05" })).toEqual([])
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("lists the days asked for, of one account or of all", function* () {
+    const usage = yield* ModelUsage
+    for (const [index, account] of ["b", "a"].entries()) {
+      yield* TestClock.setTime(noon + index * dayMillis)
+      yield* usage.reserve(account, amount(1), {})
+      yield* usage.reserve("c", amount(2), {})
+    }
+    const all = yield* usage.usage({ fromDay: "2026-01-02", toDay: "2026-01-03" })
+    expect(all.map(({ account, day }) => `${day} ${account}`)).toEqual([
+      "2026-01-03 a",
+      "2026-01-03 c",
+      "2026-01-02 b",
+      "2026-01-02 c"
+    ])
+    expect(yield* usage.usage({ account: "b", fromDay: "2026-01-02", toDay: "2026-01-03" })).toHaveLength(1)
+    expect(yield* usage.usage({ fromDay: "2026-01-04", toDay: "2026-01-05" })).toEqual([])
+  })
 
-  it.effect("takes a fraction of a token for a broken caller", () =>
-    Effect.gen(function* () {
-      const usage = yield* ModelUsage
-      const exit = yield* Effect.exit(usage.reserve("a", amount(0.5), {}))
-      expect(exit).toMatchObject({ _tag: "Failure" })
-    }).pipe(Effect.provide(usageOf(temporaryDirectory())))
-  )
+  fresh.effect("takes a fraction of a token for a broken caller", function* () {
+    const usage = yield* ModelUsage
+    const exit = yield* Effect.exit(usage.reserve("a", amount(0.5), {}))
+    expect(exit).toMatchObject({ _tag: "Failure" })
+  })
 })

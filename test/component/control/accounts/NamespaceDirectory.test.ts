@@ -9,7 +9,9 @@ import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/Nam
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => controlLayerOf(temporaryDirectory()))
 
 const alice = Effect.map(
   Accounts.use((accounts) => accounts.ensure("alice", "free")),
@@ -18,81 +20,71 @@ const alice = Effect.map(
 const foreignTag = "0123456789ab"
 
 describe("NamespaceDirectory", () => {
-  it.effect("derives the tag from account and agent, and finds it both ways", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      expect(directory.find(account, "agent")).toBeUndefined()
-      const { tag } = yield* directory.ensure(account, "agent")
-      expect(tag).toBe(createHash("sha256").update(`${account}\0agent`).digest("hex").slice(0, 12))
-      expect(directory.find(account, "agent")?.tag).toBe(tag)
-      expect(directory.byTag(tag)).toEqual({ tag, account, agentId: "agent" })
-      expect(directory.byTag(foreignTag)).toBeUndefined()
-      expect((yield* directory.ensure(account, "agent")).tag).toBe(tag)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("derives the tag from account and agent, and finds it both ways", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    expect(directory.find(account, "agent")).toBeUndefined()
+    const { tag } = yield* directory.ensure(account, "agent")
+    expect(tag).toBe(createHash("sha256").update(`${account}\0agent`).digest("hex").slice(0, 12))
+    expect(directory.find(account, "agent")?.tag).toBe(tag)
+    expect(directory.byTag(tag)).toEqual({ tag, account, agentId: "agent" })
+    expect(directory.byTag(foreignTag)).toBeUndefined()
+    expect((yield* directory.ensure(account, "agent")).tag).toBe(tag)
+  })
 
-  it.effect("lists the namespaces of one account, oldest first", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      const bob = yield* Accounts.use((accounts) => accounts.create("bob"))
-      for (const agentId of ["b", "a"]) yield* directory.ensure(account, agentId)
-      yield* directory.ensure(bob.id, "a")
-      expect(directory.list(account).map(({ agentId }) => agentId)).toEqual(["b", "a"])
-      expect(directory.list("nobody")).toEqual([])
-      expect(directory.all()).toHaveLength(3)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("lists the namespaces of one account, oldest first", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    const bob = yield* Accounts.use((accounts) => accounts.create("bob"))
+    for (const agentId of ["b", "a"]) yield* directory.ensure(account, agentId)
+    yield* directory.ensure(bob.id, "a")
+    expect(directory.list(account).map(({ agentId }) => agentId)).toEqual(["b", "a"])
+    expect(directory.list("nobody")).toEqual([])
+    expect(directory.all()).toHaveLength(3)
+  })
 
-  it.effect("creates one namespace for many that ask at once", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      const entries = yield* Effect.all(
-        Array.from({ length: 50 }, (_, n) => directory.ensure(account, `agent-${n % 5}`)),
-        {
-          concurrency: "unbounded"
-        }
-      )
-      expect(new Set(entries).size).toBe(5)
-      const rows = yield* ControlDatabase.use(({ read, sql }) => read(sql`SELECT tag FROM namespace`))
-      expect(rows).toHaveLength(5)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
-
-  it.effect("steps over a tag that is taken", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      const { tag: other } = yield* directory.ensure(account, "other")
-      yield* directory.addAlias(candidateTag(account, "agent", 0), other)
-      const { tag } = yield* directory.ensure(account, "agent")
-      expect(tag).toBe(createHash("sha256").update(`${account}\0agent\0${1}`).digest("hex").slice(0, 12))
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
-
-  it.effect("follows aliases to the namespace, and refuses one that names another", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      const [{ tag: one }, { tag: two }] = [
-        yield* directory.ensure(account, "one"),
-        yield* directory.ensure(account, "two")
-      ]
-      yield* directory.addAlias(foreignTag, one)
-      yield* directory.addAlias(foreignTag, one)
-      yield* directory.addAlias(one, one)
-      expect(directory.byTag(foreignTag)).toEqual({ tag: one, account, agentId: "one" })
-      for (const taken of [foreignTag, one]) {
-        expect(yield* Effect.flip(directory.addAlias(taken, two))).toMatchObject({
-          _tag: "Conflict",
-          code: "id_conflict"
-        })
+  fresh.effect("creates one namespace for many that ask at once", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    const entries = yield* Effect.all(
+      Array.from({ length: 50 }, (_, n) => directory.ensure(account, `agent-${n % 5}`)),
+      {
+        concurrency: "unbounded"
       }
-      expect(directory.list(account)).toHaveLength(2)
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+    )
+    expect(new Set(entries).size).toBe(5)
+    const rows = yield* ControlDatabase.use(({ read, sql }) => read(sql`SELECT tag FROM namespace`))
+    expect(rows).toHaveLength(5)
+  })
+
+  fresh.effect("steps over a tag that is taken", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    const { tag: other } = yield* directory.ensure(account, "other")
+    yield* directory.addAlias(candidateTag(account, "agent", 0), other)
+    const { tag } = yield* directory.ensure(account, "agent")
+    expect(tag).toBe(createHash("sha256").update(`${account}\0agent\0${1}`).digest("hex").slice(0, 12))
+  })
+
+  fresh.effect("follows aliases to the namespace, and refuses one that names another", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    const [{ tag: one }, { tag: two }] = [
+      yield* directory.ensure(account, "one"),
+      yield* directory.ensure(account, "two")
+    ]
+    yield* directory.addAlias(foreignTag, one)
+    yield* directory.addAlias(foreignTag, one)
+    yield* directory.addAlias(one, one)
+    expect(directory.byTag(foreignTag)).toEqual({ tag: one, account, agentId: "one" })
+    for (const taken of [foreignTag, one]) {
+      expect(yield* Effect.flip(directory.addAlias(taken, two))).toMatchObject({
+        _tag: "Conflict",
+        code: "id_conflict"
+      })
+    }
+    expect(directory.list(account)).toHaveLength(2)
+  })
 
   it.effect("is the same after a restart, aliases included", function* () {
     const path = temporaryDirectory()
@@ -145,45 +137,37 @@ describe("NamespaceDirectory", () => {
     }).pipe(Effect.provide(controlLayerOf(path)))
   })
 
-  it.effect("gives a retired agent's place to another, and its tag to none whose digits are the same", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const quotas = yield* Quotas
-      const account = yield* alice
-      yield* quotas.change({ account }, { agents: 1 })
-      const { tag } = yield* directory.ensure(account, "agent")
-      expect(yield* Effect.flip(directory.ensure(account, "next"))).toMatchObject({ code: "quota_exceeded" })
-      yield* directory.retire(tag)
-      // As if its digits were those that "next" asks for first.
-      const wanted = candidateTag(account, "next", 0)
-      yield* ControlDatabase.use(({ sql, write }) =>
-        write(sql`UPDATE namespace SET tag = ${wanted} WHERE tag = ${tag}`)
-      )
-      expect((yield* directory.ensure(account, "next")).tag).toBe(candidateTag(account, "next", 1))
-      expect(yield* Effect.flip(directory.ensure(account, "agent"))).toMatchObject({ code: "quota_exceeded" })
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("gives a retired agent's place to another, and its tag to none whose digits are the same", function* () {
+    const directory = yield* NamespaceDirectory
+    const quotas = yield* Quotas
+    const account = yield* alice
+    yield* quotas.change({ account }, { agents: 1 })
+    const { tag } = yield* directory.ensure(account, "agent")
+    expect(yield* Effect.flip(directory.ensure(account, "next"))).toMatchObject({ code: "quota_exceeded" })
+    yield* directory.retire(tag)
+    // As if its digits were those that "next" asks for first.
+    const wanted = candidateTag(account, "next", 0)
+    yield* ControlDatabase.use(({ sql, write }) => write(sql`UPDATE namespace SET tag = ${wanted} WHERE tag = ${tag}`))
+    expect((yield* directory.ensure(account, "next")).tag).toBe(candidateTag(account, "next", 1))
+    expect(yield* Effect.flip(directory.ensure(account, "agent"))).toMatchObject({ code: "quota_exceeded" })
+  })
 
-  it.effect("forgets retired agents with their account", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      const account = yield* alice
-      const { tag } = yield* directory.ensure(account, "agent")
-      yield* directory.addAlias(foreignTag, tag)
-      yield* directory.retire(tag)
-      yield* directory.forget(account)
-      const rows = yield* ControlDatabase.use(({ read, sql }) =>
-        read(sql`SELECT tag FROM namespace UNION ALL SELECT tag FROM namespace_alias`)
-      )
-      expect(rows).toEqual([])
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("forgets retired agents with their account", function* () {
+    const directory = yield* NamespaceDirectory
+    const account = yield* alice
+    const { tag } = yield* directory.ensure(account, "agent")
+    yield* directory.addAlias(foreignTag, tag)
+    yield* directory.retire(tag)
+    yield* directory.forget(account)
+    const rows = yield* ControlDatabase.use(({ read, sql }) =>
+      read(sql`SELECT tag FROM namespace UNION ALL SELECT tag FROM namespace_alias`)
+    )
+    expect(rows).toEqual([])
+  })
 
-  it.effect("dies for an account that does not exist, and remembers nothing of it", () =>
-    Effect.gen(function* () {
-      const directory = yield* NamespaceDirectory
-      expect((yield* Effect.exit(directory.ensure("nobody", "agent")))._tag).toBe("Failure")
-      expect(directory.all()).toEqual([])
-    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("dies for an account that does not exist, and remembers nothing of it", function* () {
+    const directory = yield* NamespaceDirectory
+    expect((yield* Effect.exit(directory.ensure("nobody", "agent")))._tag).toBe("Failure")
+    expect(directory.all()).toEqual([])
+  })
 })

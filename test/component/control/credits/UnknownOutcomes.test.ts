@@ -15,7 +15,9 @@ import { controlUnavailable } from "@muniment/control/database/ControlFailure"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { moneyLayerOf, moneyOver } from "../MoneyLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => moneyLayerOf(temporaryDirectory()))
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const search = { account, operation: "search", price: credits(2) }
@@ -42,55 +44,49 @@ const posted = Effect.gen(function* () {
 
 describe("a commit that failed", () => {
   for (const happened of ["before", "after"] as const)
-    it.effect(`${happened} it was durable is repeated as it was, and what came meanwhile is added`, () =>
-      Effect.gen(function* () {
-        const database = yield* ControlDatabase
-        const refusal = { left: 1 }
-        const queue = new ChangeQueue({
-          ...database,
-          write: (change) => {
-            if (refusal.left-- <= 0) return database.write(change)
-            const failure = Effect.fail(controlUnavailable())
-            return happened === "before" ? failure : Effect.andThen(database.write(change), failure)
-          }
-        })
-        queue.add({ transfers: [charge(1)] })
-        queue.add({ transfers: [charge(2)] })
-        queue.add({ transfers: [charge(3, { isShared: false })] })
-        expect(yield* Effect.exit(queue.flush)).toEqual(Exit.fail(controlUnavailable()))
-        queue.add({ transfers: [charge(4)] })
-        expect(queue.unwritten).toHaveLength(3)
-        yield* queue.flush
-        expect(yield* posted).toEqual([
-          { amount: credits(4), calls: 2 },
-          { amount: credits(2), calls: 1 },
-          { amount: credits(2), calls: 1 }
-        ])
-        expect((yield* checkLedger).problems).toEqual([])
-      }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-    )
-
-  it.effect("three times in a row is still posted once", () =>
-    Effect.gen(function* () {
+    fresh.effect(`${happened} it was durable is repeated as it was, and what came meanwhile is added`, function* () {
       const database = yield* ControlDatabase
-      let left = 3
+      const refusal = { left: 1 }
       const queue = new ChangeQueue({
         ...database,
-        write: (change) =>
-          left-- > 0
-            ? Effect.andThen(database.write(change), Effect.fail(controlUnavailable()))
-            : database.write(change)
+        write: (change) => {
+          if (refusal.left-- <= 0) return database.write(change)
+          const failure = Effect.fail(controlUnavailable())
+          return happened === "before" ? failure : Effect.andThen(database.write(change), failure)
+        }
       })
-      for (const number of [1, 2, 3, 4]) {
-        queue.add({ transfers: [charge(number)] })
-        yield* Effect.exit(queue.flush)
-      }
-      const sum = (yield* posted).reduce((total, { amount }) => total + amount, 0)
-      expect(sum).toBe(credits(8))
-      expect(queue.size).toBe(0)
+      queue.add({ transfers: [charge(1)] })
+      queue.add({ transfers: [charge(2)] })
+      queue.add({ transfers: [charge(3, { isShared: false })] })
+      expect(yield* Effect.exit(queue.flush)).toEqual(Exit.fail(controlUnavailable()))
+      queue.add({ transfers: [charge(4)] })
+      expect(queue.unwritten).toHaveLength(3)
+      yield* queue.flush
+      expect(yield* posted).toEqual([
+        { amount: credits(4), calls: 2 },
+        { amount: credits(2), calls: 1 },
+        { amount: credits(2), calls: 1 }
+      ])
       expect((yield* checkLedger).problems).toEqual([])
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+    })
+
+  fresh.effect("three times in a row is still posted once", function* () {
+    const database = yield* ControlDatabase
+    let left = 3
+    const queue = new ChangeQueue({
+      ...database,
+      write: (change) =>
+        left-- > 0 ? Effect.andThen(database.write(change), Effect.fail(controlUnavailable())) : database.write(change)
+    })
+    for (const number of [1, 2, 3, 4]) {
+      queue.add({ transfers: [charge(number)] })
+      yield* Effect.exit(queue.flush)
+    }
+    const sum = (yield* posted).reduce((total, { amount }) => total + amount, 0)
+    expect(sum).toBe(credits(8))
+    expect(queue.size).toBe(0)
+    expect((yield* checkLedger).problems).toEqual([])
+  })
 })
 
 /** A log that nodes share: it takes changes until it fails, with or without having kept the last one. */

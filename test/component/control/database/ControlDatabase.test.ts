@@ -8,7 +8,9 @@ import { controlMigrations } from "@muniment/control/database/migrations/control
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => ControlDatabase.layer(temporaryDirectory()))
 
 const account = (sql: ControlDatabase["Service"]["sql"], id: string) =>
   sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`
@@ -94,36 +96,30 @@ describe("ControlDatabase", () => {
     expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
   })
 
-  it.effect("answers a write on a full disk with 507, undoes it, and still reads", () =>
-    Effect.gen(function* () {
-      const { read, sql, write } = yield* ControlDatabase
-      yield* write(account(sql, "kept"))
-      const [pages] = yield* sql<{ readonly page_count: number }>`PRAGMA page_count`
-      yield* sql`PRAGMA max_page_count=${sql.literal(String(pages!.page_count))}`
-      const fill = write(
-        Effect.forEach(
-          Array.from({ length: 500 }, (_, n) => `account-${n}`.repeat(50)),
-          (id) => account(sql, id)
-        )
+  fresh.effect("answers a write on a full disk with 507, undoes it, and still reads", function* () {
+    const { read, sql, write } = yield* ControlDatabase
+    yield* write(account(sql, "kept"))
+    const [pages] = yield* sql<{ readonly page_count: number }>`PRAGMA page_count`
+    yield* sql`PRAGMA max_page_count=${sql.literal(String(pages!.page_count))}`
+    const fill = write(
+      Effect.forEach(
+        Array.from({ length: 500 }, (_, n) => `account-${n}`.repeat(50)),
+        (id) => account(sql, id)
       )
-      expect(yield* Effect.flip(fill)).toMatchObject({ _tag: "InsufficientStorage", code: "insufficient_storage" })
-      expect(yield* read(sql`SELECT id FROM account`)).toEqual([{ id: "kept" }])
-      yield* write(sql`DELETE FROM account`)
-    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
-  )
+    )
+    expect(yield* Effect.flip(fill)).toMatchObject({ _tag: "InsufficientStorage", code: "insufficient_storage" })
+    expect(yield* read(sql`SELECT id FROM account`)).toEqual([{ id: "kept" }])
+    yield* write(sql`DELETE FROM account`)
+  })
 
-  it.effect("undoes a write that failed, and lets its error pass", () =>
-    Effect.gen(function* () {
-      const { read, sql, write } = yield* ControlDatabase
-      expect(yield* Effect.flip(write(Effect.andThen(account(sql, "a"), Effect.fail("stop" as const))))).toBe("stop")
-      expect(yield* read(sql`SELECT id FROM account`)).toEqual([])
-    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
-  )
+  fresh.effect("undoes a write that failed, and lets its error pass", function* () {
+    const { read, sql, write } = yield* ControlDatabase
+    expect(yield* Effect.flip(write(Effect.andThen(account(sql, "a"), Effect.fail("stop" as const))))).toBe("stop")
+    expect(yield* read(sql`SELECT id FROM account`)).toEqual([])
+  })
 
-  it.effect("dies on SQL that is wrong, since that is no one's request", () =>
-    Effect.gen(function* () {
-      const { read, sql } = yield* ControlDatabase
-      expect((yield* Effect.exit(read(sql`SELECT * FROM missing`))).toString()).toMatch(/no such table/)
-    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
-  )
+  fresh.effect("dies on SQL that is wrong, since that is no one's request", function* () {
+    const { read, sql } = yield* ControlDatabase
+    expect((yield* Effect.exit(read(sql`SELECT * FROM missing`))).toString()).toMatch(/no such table/)
+  })
 })

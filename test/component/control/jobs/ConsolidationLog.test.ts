@@ -5,7 +5,9 @@ import { TestClock } from "effect/testing"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type ConsolidationEntry, ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => logOf(temporaryDirectory()))
 
 const dayMillis = 86_400_000
 
@@ -49,28 +51,24 @@ describe("ConsolidationLog", () => {
     }).pipe(Effect.provide(logOf(directory)))
   })
 
-  it.effect("forgets entries of 90 days ago with the next one", () =>
-    Effect.gen(function* () {
-      const log = yield* ConsolidationLog
-      yield* TestClock.setTime(100 * dayMillis)
-      yield* log.begin(entryOf(1, 9 * dayMillis))
-      yield* log.begin(entryOf(2, 11 * dayMillis))
-      expect((yield* log.list({ limit: 9 })).map(({ id }) => id)).toEqual(["con_2"])
-    }).pipe(Effect.provide(logOf(temporaryDirectory())))
-  )
+  fresh.effect("forgets entries of 90 days ago with the next one", function* () {
+    const log = yield* ConsolidationLog
+    yield* TestClock.setTime(100 * dayMillis)
+    yield* log.begin(entryOf(1, 9 * dayMillis))
+    yield* log.begin(entryOf(2, 11 * dayMillis))
+    expect((yield* log.list({ limit: 9 })).map(({ id }) => id)).toEqual(["con_2"])
+  })
 
-  it.effect("knows where the next look at an agent begins, and which agents have not changed since", () =>
-    Effect.gen(function* () {
-      const log = yield* ConsolidationLog
-      const mark = { createdAt: 5, id: "mem_1", at: 7 }
-      expect(yield* log.markOf("tag")).toBeUndefined()
-      yield* log.markDue("tag")
-      yield* log.mark("tag", "a", { ...mark, at: 6 }, true)
-      expect(yield* log.settled).toEqual(new Set())
-      yield* log.mark("tag", "a", mark, false)
-      expect([yield* log.markOf("tag"), yield* log.settled]).toEqual([mark, new Set(["tag"])])
-      yield* log.markDue("tag")
-      expect([yield* log.markOf("tag"), yield* log.settled]).toEqual([mark, new Set()])
-    }).pipe(Effect.provide(logOf(temporaryDirectory())))
-  )
+  fresh.effect("knows where the next look at an agent begins, and which agents have not changed since", function* () {
+    const log = yield* ConsolidationLog
+    const mark = { createdAt: 5, id: "mem_1", at: 7 }
+    expect(yield* log.markOf("tag")).toBeUndefined()
+    yield* log.markDue("tag")
+    yield* log.mark("tag", "a", { ...mark, at: 6 }, true)
+    expect(yield* log.settled).toEqual(new Set())
+    yield* log.mark("tag", "a", mark, false)
+    expect([yield* log.markOf("tag"), yield* log.settled]).toEqual([mark, new Set(["tag"])])
+    yield* log.markDue("tag")
+    expect([yield* log.markOf("tag"), yield* log.settled]).toEqual([mark, new Set()])
+  })
 })

@@ -11,7 +11,9 @@ import { type NewPayment, PaymentJournal } from "@muniment/control/payments/Paym
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => moneyLayerOf(temporaryDirectory()))
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const payment: NewPayment = {
@@ -39,169 +41,153 @@ const balance = Effect.map(
 const proof = Effect.map(checkLedger, ({ problems }) => expect(problems).toEqual([]))
 
 describe("PaymentJournal", () => {
-  it.effect("gives a payment to the first who claims it, and its standing to the others", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      expect(yield* journal.find(id)).toBeUndefined()
-      const claims = yield* Effect.all(
-        Array.from({ length: 20 }, () => journal.claim(payment)),
-        { concurrency: "unbounded" }
-      )
-      expect(claims.filter(({ _tag }) => _tag === "Claimed")).toHaveLength(1)
-      const verified = { ...payment, state: "verified", transaction: undefined, createdAt: 0, updatedAt: 0 }
-      for (const claim of claims) expect(claim.payment).toEqual(verified)
-      yield* TestClock.adjust(5)
-      yield* journal.broadcasting(id, sent)
-      const other = yield* journal.claim({ ...payment, account: "acc_2" })
-      expect(other).toEqual({
-        _tag: "Taken",
-        payment: { ...verified, state: "broadcasting", transaction: sent, updatedAt: 5 }
-      })
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("gives a payment to the first who claims it, and its standing to the others", function* () {
+    const journal = yield* PaymentJournal
+    expect(yield* journal.find(id)).toBeUndefined()
+    const claims = yield* Effect.all(
+      Array.from({ length: 20 }, () => journal.claim(payment)),
+      { concurrency: "unbounded" }
+    )
+    expect(claims.filter(({ _tag }) => _tag === "Claimed")).toHaveLength(1)
+    const verified = { ...payment, state: "verified", transaction: undefined, createdAt: 0, updatedAt: 0 }
+    for (const claim of claims) expect(claim.payment).toEqual(verified)
+    yield* TestClock.adjust(5)
+    yield* journal.broadcasting(id, sent)
+    const other = yield* journal.claim({ ...payment, account: "acc_2" })
+    expect(other).toEqual({
+      _tag: "Taken",
+      payment: { ...verified, state: "broadcasting", transaction: sent, updatedAt: 5 }
+    })
+  })
 
-  it.effect("counts payments under way against the budget of reverts once there was one", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      const budget = { byPayer: 3, byAccount: 5, sinceMillis: 0 }
-      yield* TestClock.adjust(10)
-      const claim = (at: number, more: Partial<NewPayment> = {}) =>
-        journal.claimWithin({ ...payment, id: `evm:${at}`, payer: `0x${at}`, ...more }, budget)
-      for (let at = 0; at < 6; at++) expect(yield* claim(at)).toMatchObject({ _tag: "Claimed" })
-      yield* journal.reverted("evm:0")
-      const reverts = { byPayer: 0, byAccount: 1, firstAt: 10 }
-      expect(yield* claim(6)).toEqual({ _tag: "OverBudget", reverts })
-      expect(yield* journal.find("evm:6")).toBeUndefined()
-      expect(yield* claim(5)).toMatchObject({ _tag: "Taken" })
+  fresh.effect("counts payments under way against the budget of reverts once there was one", function* () {
+    const journal = yield* PaymentJournal
+    const budget = { byPayer: 3, byAccount: 5, sinceMillis: 0 }
+    yield* TestClock.adjust(10)
+    const claim = (at: number, more: Partial<NewPayment> = {}) =>
+      journal.claimWithin({ ...payment, id: `evm:${at}`, payer: `0x${at}`, ...more }, budget)
+    for (let at = 0; at < 6; at++) expect(yield* claim(at)).toMatchObject({ _tag: "Claimed" })
+    yield* journal.reverted("evm:0")
+    const reverts = { byPayer: 0, byAccount: 1, firstAt: 10 }
+    expect(yield* claim(6)).toEqual({ _tag: "OverBudget", reverts })
+    expect(yield* journal.find("evm:6")).toBeUndefined()
+    expect(yield* claim(5)).toMatchObject({ _tag: "Taken" })
 
-      const other = { account: "acc_2" }
-      expect(yield* claim(7, other)).toMatchObject({ _tag: "Claimed" })
-      for (const at of [8, 9]) expect(yield* claim(at, { ...other, payer: "0x0" })).toMatchObject({ _tag: "Claimed" })
-      expect(yield* claim(10, { ...other, payer: "0x0" })).toMatchObject({ _tag: "OverBudget" })
-      expect(yield* claim(11, { ...other, payer: "0x0", network: "base-sepolia" })).toMatchObject({ _tag: "Claimed" })
+    const other = { account: "acc_2" }
+    expect(yield* claim(7, other)).toMatchObject({ _tag: "Claimed" })
+    for (const at of [8, 9]) expect(yield* claim(at, { ...other, payer: "0x0" })).toMatchObject({ _tag: "Claimed" })
+    expect(yield* claim(10, { ...other, payer: "0x0" })).toMatchObject({ _tag: "OverBudget" })
+    expect(yield* claim(11, { ...other, payer: "0x0", network: "base-sepolia" })).toMatchObject({ _tag: "Claimed" })
 
-      yield* journal.broadcasting("evm:1", sent)
-      yield* journal.settled("evm:1", sent.hash)
-      yield* journal.failed("evm:2", "expired")
-      expect(yield* claim(6)).toMatchObject({ _tag: "Claimed" })
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+    yield* journal.broadcasting("evm:1", sent)
+    yield* journal.settled("evm:1", sent.hash)
+    yield* journal.failed("evm:2", "expired")
+    expect(yield* claim(6)).toMatchObject({ _tag: "Claimed" })
+  })
 
-  it.effect("credits a payment once, however often it is settled", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      expect(yield* settledOnce).toMatchObject({ purses: { balance: worth } })
-      const again = Array.from({ length: 10 }, () => journal.settled(id, "0xother"))
-      yield* Effect.all(again, { concurrency: "unbounded" })
-      yield* journal.finalized(id)
-      yield* journal.finalized(id)
-      yield* journal.settled(id, sent.hash)
-      expect(yield* balance).toBe(worth)
-      expect(yield* journal.find(id)).toMatchObject({ state: "finalized", transaction: sent })
-      expect(yield* Ledger.use((ledger) => ledger.balances)).toContainEqual({
-        name: "asset:usdc:base",
-        debits: worth,
-        credits: 0
-      })
-      yield* proof
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("credits a payment once, however often it is settled", function* () {
+    const journal = yield* PaymentJournal
+    expect(yield* settledOnce).toMatchObject({ purses: { balance: worth } })
+    const again = Array.from({ length: 10 }, () => journal.settled(id, "0xother"))
+    yield* Effect.all(again, { concurrency: "unbounded" })
+    yield* journal.finalized(id)
+    yield* journal.finalized(id)
+    yield* journal.settled(id, sent.hash)
+    expect(yield* balance).toBe(worth)
+    expect(yield* journal.find(id)).toMatchObject({ state: "finalized", transaction: sent })
+    expect(yield* Ledger.use((ledger) => ledger.balances)).toContainEqual({
+      name: "asset:usdc:base",
+      debits: worth,
+      credits: 0
+    })
+    yield* proof
+  })
 
-  it.effect("keeps the hash under which a reorganised chain mined a payment again", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      yield* settledOnce
-      yield* journal.resettled(id, "0xnew")
-      expect(yield* journal.find(id)).toMatchObject({ state: "settled", transaction: { hash: "0xnew", raw: "0xraw" } })
-      expect(yield* balance).toBe(worth)
-      yield* proof
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("keeps the hash under which a reorganised chain mined a payment again", function* () {
+    const journal = yield* PaymentJournal
+    yield* settledOnce
+    yield* journal.resettled(id, "0xnew")
+    expect(yield* journal.find(id)).toMatchObject({ state: "settled", transaction: { hash: "0xnew", raw: "0xraw" } })
+    expect(yield* balance).toBe(worth)
+    yield* proof
+  })
 
-  it.effect("takes a lost payment back as far as it is there, once, and bears the rest itself", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const journal = yield* PaymentJournal
-      yield* settledOnce
-      yield* Effect.flatMap(
-        ledger.reserve({ account, operation: "createMemories", price: credits(1_100) }),
-        ledger.settle
-      )
-      yield* ledger.flush
-      yield* journal.reversed(id, "reorganised")
-      yield* journal.reversed(id, "reorganised")
-      expect(yield* balance).toBe(0)
-      expect(yield* ledger.balances).toEqual(
-        expect.arrayContaining([
-          { name: "asset:usdc:base", debits: worth, credits: worth },
-          { name: "expense:uncollected", debits: credits(100), credits: 0 }
-        ])
-      )
-      expect(yield* ledger.transactions(account.id, { limit: 1 })).toMatchObject([
-        { kind: "reversal", purse: "balance", amount: -credits(400) }
+  fresh.effect("takes a lost payment back as far as it is there, once, and bears the rest itself", function* () {
+    const ledger = yield* Ledger
+    const journal = yield* PaymentJournal
+    yield* settledOnce
+    yield* Effect.flatMap(
+      ledger.reserve({ account, operation: "createMemories", price: credits(1_100) }),
+      ledger.settle
+    )
+    yield* ledger.flush
+    yield* journal.reversed(id, "reorganised")
+    yield* journal.reversed(id, "reorganised")
+    expect(yield* balance).toBe(0)
+    expect(yield* ledger.balances).toEqual(
+      expect.arrayContaining([
+        { name: "asset:usdc:base", debits: worth, credits: worth },
+        { name: "expense:uncollected", debits: credits(100), credits: 0 }
       ])
-      expect(yield* journal.find(id)).toMatchObject({ state: "reversed", reason: "reorganised" })
-      yield* proof
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+    )
+    expect(yield* ledger.transactions(account.id, { limit: 1 })).toMatchObject([
+      { kind: "reversal", purse: "balance", amount: -credits(400) }
+    ])
+    expect(yield* journal.find(id)).toMatchObject({ state: "reversed", reason: "reorganised" })
+    yield* proof
+  })
 
-  it.effect("leaves what calls hold alone when it takes a payment back", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const journal = yield* PaymentJournal
-      yield* settledOnce
-      const held = yield* ledger.reserve({ account, operation: "createMemories", price: credits(1_100) })
-      yield* journal.reversed(id, "reorganised")
-      expect(yield* ledger.settle(held)).toMatchObject({ charged: credits(1_100), purses: { balance: 0 } })
-      yield* proof
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("leaves what calls hold alone when it takes a payment back", function* () {
+    const ledger = yield* Ledger
+    const journal = yield* PaymentJournal
+    yield* settledOnce
+    const held = yield* ledger.reserve({ account, operation: "createMemories", price: credits(1_100) })
+    yield* journal.reversed(id, "reorganised")
+    expect(yield* ledger.settle(held)).toMatchObject({ charged: credits(1_100), purses: { balance: 0 } })
+    yield* proof
+  })
 
-  it.effect("dies on steps that a payment cannot take", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      const refused = (step: Effect.Effect<unknown, unknown>) =>
-        Effect.map(Effect.exit(step), (exit) => expect(exit.toString()).toMatch(/cannot become/))
-      yield* refused(journal.settled(id, "0x"))
-      yield* journal.claim(payment)
-      yield* refused(journal.finalized(id))
-      yield* refused(journal.reversed(id, "why"))
-      yield* journal.failed(id, "expired")
-      expect(yield* journal.find(id)).toMatchObject({ state: "failed", reason: "expired" })
-      yield* refused(journal.settled(id, "0x"))
-      yield* refused(journal.broadcasting(id, sent))
-      yield* journal.claim({ ...payment, id: "second" })
-      yield* journal.settled("second", "0x")
-      yield* refused(journal.failed("second", "late"))
-      yield* proof
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("dies on steps that a payment cannot take", function* () {
+    const journal = yield* PaymentJournal
+    const refused = (step: Effect.Effect<unknown, unknown>) =>
+      Effect.map(Effect.exit(step), (exit) => expect(exit.toString()).toMatch(/cannot become/))
+    yield* refused(journal.settled(id, "0x"))
+    yield* journal.claim(payment)
+    yield* refused(journal.finalized(id))
+    yield* refused(journal.reversed(id, "why"))
+    yield* journal.failed(id, "expired")
+    expect(yield* journal.find(id)).toMatchObject({ state: "failed", reason: "expired" })
+    yield* refused(journal.settled(id, "0x"))
+    yield* refused(journal.broadcasting(id, sent))
+    yield* journal.claim({ ...payment, id: "second" })
+    yield* journal.settled("second", "0x")
+    yield* refused(journal.failed("second", "late"))
+    yield* proof
+  })
 
-  it.effect("lists what is unfinished oldest first, and all newest first by state and account", () =>
-    Effect.gen(function* () {
-      const journal = yield* PaymentJournal
-      for (const name of ["a", "b", "c", "d"]) {
-        yield* journal.claim({ ...payment, id: name, account: name === "d" ? "acc_2" : account.id })
-        yield* TestClock.adjust(1)
-      }
-      yield* journal.broadcasting("a", sent)
-      yield* journal.settled("a", "0x")
-      yield* journal.failed("b", "expired")
-      const ids = (payments: ReadonlyArray<{ readonly id: string }>) => payments.map((listed) => listed.id)
-      expect(ids(yield* journal.unfinished())).toEqual(["a", "c", "d"])
-      expect(ids(yield* journal.list({ limit: 3 }))).toEqual(["d", "c", "b"])
-      expect(ids(yield* journal.list({ account: account.id, limit: 9 }))).toEqual(["c", "b", "a"])
-      expect(ids(yield* journal.list({ state: "verified", account: account.id, limit: 9 }))).toEqual(["c"])
-      expect(yield* journal.countByState).toEqual({
-        verified: 2,
-        broadcasting: 0,
-        settled: 1,
-        finalized: 0,
-        failed: 1,
-        reversed: 0
-      })
-    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
-  )
+  fresh.effect("lists what is unfinished oldest first, and all newest first by state and account", function* () {
+    const journal = yield* PaymentJournal
+    for (const name of ["a", "b", "c", "d"]) {
+      yield* journal.claim({ ...payment, id: name, account: name === "d" ? "acc_2" : account.id })
+      yield* TestClock.adjust(1)
+    }
+    yield* journal.broadcasting("a", sent)
+    yield* journal.settled("a", "0x")
+    yield* journal.failed("b", "expired")
+    const ids = (payments: ReadonlyArray<{ readonly id: string }>) => payments.map((listed) => listed.id)
+    expect(ids(yield* journal.unfinished())).toEqual(["a", "c", "d"])
+    expect(ids(yield* journal.list({ limit: 3 }))).toEqual(["d", "c", "b"])
+    expect(ids(yield* journal.list({ account: account.id, limit: 9 }))).toEqual(["c", "b", "a"])
+    expect(ids(yield* journal.list({ state: "verified", account: account.id, limit: 9 }))).toEqual(["c"])
+    expect(yield* journal.countByState).toEqual({
+      verified: 2,
+      broadcasting: 0,
+      settled: 1,
+      finalized: 0,
+      failed: 1,
+      reversed: 0
+    })
+  })
 })
 
 describe("PaymentJournal: a kill between any two statements", () => {

@@ -12,7 +12,9 @@ import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
 import { moneyLayerOf } from "../MoneyLayers.ts"
-import { it } from "../../../support/it.ts"
+import { it, itWith } from "../../../support/it.ts"
+
+const fresh = itWith(() => outboxLayer(temporaryDirectory()))
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 const paymentOf = (id: string): NewPayment => ({
@@ -44,44 +46,42 @@ const dueTypes = Effect.flatMap(WebhookOutbox, (outbox) =>
 )
 
 describe("WebhookOutbox", () => {
-  it.effect("has a message of each credit, reversal and refund, once, without what was signed", () =>
-    Effect.gen(function* () {
-      const outbox = yield* WebhookOutbox
-      const journal = yield* PaymentJournal
-      yield* settle("one")
-      yield* journal.settled("one", "again")
-      yield* journal.refunds.claim(refundOf("one"))
-      yield* journal.refunds.settled("refund of one", "0xback")
-      yield* journal.refunds.failed("refund of one", "reorganised")
-      yield* settle("two")
-      yield* journal.reversed("two", "reorganised")
-      yield* journal.reversed("two", "reorganised")
-      const all = yield* outbox.list({ limit: 99 })
-      expect(all.map(({ payment, type }) => [payment, type]).toReversed()).toEqual([
-        ["one", "payment.settled"],
-        ["one", "refund.started"],
-        ["one", "refund.settled"],
-        ["one", "refund.failed"],
-        ["two", "payment.settled"],
-        ["two", "payment.reversed"]
-      ])
-      const [first] = yield* outbox.due(1)
-      expect(first?.body).not.toMatch(/0xsecret|0xraw/)
-      expect(JSON.parse(first?.body ?? "")).toEqual({
-        type: "payment.settled",
-        timestamp: "1970-01-01T00:00:00.000Z",
-        data: {
-          payment: "one",
-          payer: "0xpayer",
-          account: "acc_1",
-          network: "base",
-          amountUsd: 0.5,
-          credits: 500,
-          transaction: "hash of one"
-        }
-      })
-    }).pipe(Effect.provide(outboxLayer(temporaryDirectory())))
-  )
+  fresh.effect("has a message of each credit, reversal and refund, once, without what was signed", function* () {
+    const outbox = yield* WebhookOutbox
+    const journal = yield* PaymentJournal
+    yield* settle("one")
+    yield* journal.settled("one", "again")
+    yield* journal.refunds.claim(refundOf("one"))
+    yield* journal.refunds.settled("refund of one", "0xback")
+    yield* journal.refunds.failed("refund of one", "reorganised")
+    yield* settle("two")
+    yield* journal.reversed("two", "reorganised")
+    yield* journal.reversed("two", "reorganised")
+    const all = yield* outbox.list({ limit: 99 })
+    expect(all.map(({ payment, type }) => [payment, type]).toReversed()).toEqual([
+      ["one", "payment.settled"],
+      ["one", "refund.started"],
+      ["one", "refund.settled"],
+      ["one", "refund.failed"],
+      ["two", "payment.settled"],
+      ["two", "payment.reversed"]
+    ])
+    const [first] = yield* outbox.due(1)
+    expect(first?.body).not.toMatch(/0xsecret|0xraw/)
+    expect(JSON.parse(first?.body ?? "")).toEqual({
+      type: "payment.settled",
+      timestamp: "1970-01-01T00:00:00.000Z",
+      data: {
+        payment: "one",
+        payer: "0xpayer",
+        account: "acc_1",
+        network: "base",
+        amountUsd: 0.5,
+        credits: 500,
+        transaction: "hash of one"
+      }
+    })
+  })
 
   it.effect(
     "is written with the books: a kill after the credit keeps both, a failure of either undoes both",
@@ -105,61 +105,55 @@ describe("WebhookOutbox", () => {
     }
   )
 
-  it.effect("holds back what follows of a payment, and nothing of others", () =>
-    Effect.gen(function* () {
-      const outbox = yield* WebhookOutbox
-      const journal = yield* PaymentJournal
-      yield* settle("one")
-      yield* journal.reversed("one", "reorganised")
-      yield* settle("two")
-      const [first, other] = yield* outbox.due(9)
-      expect(yield* dueTypes).toEqual(["payment.settled", "payment.settled"])
-      yield* outbox.missed(first!.id, { reason: "status 500", delayMillis: 5_000 })
-      yield* outbox.delivered(other!.id)
-      expect(yield* dueTypes).toEqual([])
-      yield* TestClock.adjust(5_000)
-      expect(yield* outbox.due(9)).toMatchObject([{ id: first!.id, attempts: 1 }])
-      yield* outbox.delivered(first!.id)
-      expect(yield* dueTypes).toEqual(["payment.reversed"])
-    }).pipe(Effect.provide(outboxLayer(temporaryDirectory())))
-  )
+  fresh.effect("holds back what follows of a payment, and nothing of others", function* () {
+    const outbox = yield* WebhookOutbox
+    const journal = yield* PaymentJournal
+    yield* settle("one")
+    yield* journal.reversed("one", "reorganised")
+    yield* settle("two")
+    const [first, other] = yield* outbox.due(9)
+    expect(yield* dueTypes).toEqual(["payment.settled", "payment.settled"])
+    yield* outbox.missed(first!.id, { reason: "status 500", delayMillis: 5_000 })
+    yield* outbox.delivered(other!.id)
+    expect(yield* dueTypes).toEqual([])
+    yield* TestClock.adjust(5_000)
+    expect(yield* outbox.due(9)).toMatchObject([{ id: first!.id, attempts: 1 }])
+    yield* outbox.delivered(first!.id)
+    expect(yield* dueTypes).toEqual(["payment.reversed"])
+  })
 
-  it.effect("gives a message up after days, lets the next one go, and sends it again by hand", () =>
-    Effect.gen(function* () {
-      const outbox = yield* WebhookOutbox
-      const journal = yield* PaymentJournal
-      yield* settle("one")
-      yield* journal.reversed("one", "reorganised")
-      const { id } = (yield* outbox.due(1))[0]!
-      const miss = outbox.missed(id, { reason: "status 500", delayMillis: 0 })
-      yield* TestClock.adjust(Limits.webhookGiveUpMillis)
-      expect([yield* miss, yield* outbox.counts]).toMatchObject(["pending", { pending: 2, failed: 0, oldestAt: 0 }])
-      yield* TestClock.adjust(1)
-      expect([yield* miss, yield* outbox.counts]).toMatchObject(["failed", { pending: 1, failed: 1 }])
-      expect(yield* dueTypes).toEqual(["payment.reversed"])
-      expect(yield* outbox.list({ state: "failed", limit: 9 })).toMatchObject([
-        { id, attempts: 2, nextAt: null, reason: "status 500" }
-      ])
-      expect(yield* outbox.resend(undefined)).toBe(1)
-      expect(yield* outbox.due(9)).toMatchObject([{ id, attempts: 0 }])
-      expect(yield* Effect.flip(outbox.resend("msg_none"))).toMatchObject({ code: "webhook_not_found" })
-    }).pipe(Effect.provide(outboxLayer(temporaryDirectory())))
-  )
+  fresh.effect("gives a message up after days, lets the next one go, and sends it again by hand", function* () {
+    const outbox = yield* WebhookOutbox
+    const journal = yield* PaymentJournal
+    yield* settle("one")
+    yield* journal.reversed("one", "reorganised")
+    const { id } = (yield* outbox.due(1))[0]!
+    const miss = outbox.missed(id, { reason: "status 500", delayMillis: 0 })
+    yield* TestClock.adjust(Limits.webhookGiveUpMillis)
+    expect([yield* miss, yield* outbox.counts]).toMatchObject(["pending", { pending: 2, failed: 0, oldestAt: 0 }])
+    yield* TestClock.adjust(1)
+    expect([yield* miss, yield* outbox.counts]).toMatchObject(["failed", { pending: 1, failed: 1 }])
+    expect(yield* dueTypes).toEqual(["payment.reversed"])
+    expect(yield* outbox.list({ state: "failed", limit: 9 })).toMatchObject([
+      { id, attempts: 2, nextAt: null, reason: "status 500" }
+    ])
+    expect(yield* outbox.resend(undefined)).toBe(1)
+    expect(yield* outbox.due(9)).toMatchObject([{ id, attempts: 0 }])
+    expect(yield* Effect.flip(outbox.resend("msg_none"))).toMatchObject({ code: "webhook_not_found" })
+  })
 
-  it.effect("forgets what was delivered a month ago, and nothing else", () =>
-    Effect.gen(function* () {
-      const outbox = yield* WebhookOutbox
-      for (const id of ["one", "two"]) yield* settle(id)
-      const [first] = yield* outbox.due(1)
-      yield* outbox.delivered(first!.id)
-      yield* TestClock.adjust(Limits.webhookRetentionMillis)
-      yield* outbox.sweep
-      expect(yield* outbox.list({ limit: 9 })).toHaveLength(2)
-      yield* TestClock.adjust(1)
-      yield* outbox.sweep
-      expect(yield* outbox.list({ limit: 9 })).toMatchObject([{ payment: "two", state: "pending" }])
-    }).pipe(Effect.provide(outboxLayer(temporaryDirectory())))
-  )
+  fresh.effect("forgets what was delivered a month ago, and nothing else", function* () {
+    const outbox = yield* WebhookOutbox
+    for (const id of ["one", "two"]) yield* settle(id)
+    const [first] = yield* outbox.due(1)
+    yield* outbox.delivered(first!.id)
+    yield* TestClock.adjust(Limits.webhookRetentionMillis)
+    yield* outbox.sweep
+    expect(yield* outbox.list({ limit: 9 })).toHaveLength(2)
+    yield* TestClock.adjust(1)
+    yield* outbox.sweep
+    expect(yield* outbox.list({ limit: 9 })).toMatchObject([{ payment: "two", state: "pending" }])
+  })
 
   it.effect("stays empty where there is no webhook", () =>
     Effect.gen(function* () {
