@@ -3,9 +3,9 @@
  * question, or the gold date within a day ("words"); or it quotes an annotated message ("evidence"). Both are guesses:
  * read a sample.
  */
-import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { stopWords } from "@muniment/engine/text/Language"
-import { datesInText } from "@muniment/insight/calendar/CalendarWords"
+import { tokenize } from "@muniment/language/text/Tokenizer"
+import { stopWords } from "@muniment/language/text/Language"
+import { datesInText } from "@muniment/language/calendar/CalendarWords"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ChatQuestion } from "./ChatSet.ts"
 

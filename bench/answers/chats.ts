@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { parseArgs } from "node:util"
-import { partAsked } from "@muniment/insight/answers/AnswerPart"
+import { partAsked } from "@muniment/language/question/AnswerPart"
 import { answerHelp, wholeNumber } from "../Usage.ts"
 import { type Chat, type ChatMessage, type ChatQuestion, type Part, readChats } from "./ChatSet.ts"
 import { saysGold } from "./GoldAnswers.ts"

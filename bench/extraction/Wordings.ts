@@ -2,7 +2,7 @@
  * Judges whether a text says what a label asks for, whatever its wording: by stems of the service's own tokeniser, free
  * of case, contractions and number words. A phrase must occur as a run of words.
  */
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import type { Terms } from "./LabelledSet.ts"
 
 /** A text, prepared for many look-ups. */

@@ -13,10 +13,10 @@ import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import type { ScoredQuery } from "@muniment/engine/ranking/Evidence"
 import type { Candidate } from "@muniment/engine/ranking/Fusion"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
-import { namedSpeaker, questionTraits } from "@muniment/engine/ranking/QuestionTraits"
+import { namedSpeaker, questionTraits } from "@muniment/language/question/QuestionTraits"
 import { messageOf, traitsOf } from "@muniment/engine/text/MessageText"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { searchTerms } from "@muniment/engine/text/Tokenizer"
+import { searchTerms } from "@muniment/language/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
 
 export interface SlotCandidate extends Candidate {

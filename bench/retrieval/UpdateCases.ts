@@ -7,7 +7,8 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { askedQuestion, nobody, type People } from "@muniment/engine/people/People"
+import { nobody, type People } from "@muniment/language/people/People"
+import { askedQuestion } from "@muniment/language/question/AskedQuestion"
 import { neighboursOf, type Corpus } from "./Locomo.ts"
 
 export const updateParts = ["tune", "held", "threads-tune", "threads-held", "everyday-tune", "everyday-held"] as const

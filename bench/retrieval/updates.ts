@@ -7,7 +7,7 @@
 import type { JsonObject } from "@muniment/domain/Memory"
 import { laterFirst } from "@muniment/engine/ranking/Currentness"
 import { fuse } from "@muniment/engine/ranking/Fusion"
-import { questionTraits } from "@muniment/engine/ranking/QuestionTraits"
+import { questionTraits } from "@muniment/language/question/QuestionTraits"
 import { cosineOf } from "@muniment/engine/search/presentFirst"
 import { aboutOf } from "@muniment/engine/store/MemoryRow"
 import { denseText, mainText } from "@muniment/engine/text/MemoryText"

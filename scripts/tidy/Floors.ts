@@ -15,6 +15,7 @@ export const floors: Readonly<Record<string, number>> = {
   trust: 1,
   sqlite: 1,
   schemas: 1,
+  language: 1,
   backup: 2,
   cluster: 2,
   engine: 2,
@@ -26,8 +27,8 @@ export const floors: Readonly<Record<string, number>> = {
   cli: 4
 }
 
-/** Sideways imports that the plan draws; a client loads nothing of the contract at run time. */
-const drawn: Readonly<Record<string, "types" | "all">> = {
+/** Sideways imports that the plan draws, or the folder that may be imported; a client loads nothing of the contract at run time. */
+const drawn: Readonly<Record<string, "types" | "all" | `${string}/`>> = {
   "client -> domain": "types",
   "console -> domain": "types",
   "worker -> domain": "all",
@@ -35,7 +36,7 @@ const drawn: Readonly<Record<string, "types" | "all">> = {
   "cluster -> control": "all",
   "cluster -> engine": "all",
   "payments -> control": "all",
-  "insight -> engine": "all",
+  "insight -> engine": "vectors/arena/",
   "insight -> models": "all"
 }
 
@@ -72,7 +73,9 @@ const floorFault = (from: string, entry: Import): string | undefined => {
   const arrow = `${from} -> ${to}`
   const kind = drawn[arrow] ?? (fromFloor !== undefined && toFloor < fromFloor ? "all" : "none")
   if (kind === "all" || (kind === "types" && entry.isTypeOnly)) return undefined
-  return kind === "types" ? `${arrow} may import types only` : `${arrow} does not point down the floor plan`
+  if (kind === "types") return `${arrow} may import types only`
+  if (kind === "none") return `${arrow} does not point down the floor plan`
+  return entry.specifier.startsWith(`@muniment/${to}/${kind}`) ? undefined : `${arrow} may import ${kind} only`
 }
 
 const dependencyFault = (entry: Import, manifest: Manifest | undefined): string | undefined => {

@@ -14,8 +14,8 @@ import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { columnsLength, memoryColumns, type MemoryColumns } from "@muniment/engine/text/MemoryText"
-import { passagesOf } from "@muniment/engine/text/Passages"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { passagesOf } from "@muniment/language/text/Passages"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import { openPostings } from "../../property/recall/support.ts"
 import {
   creating,

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { type MemoryQuery, MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import {
   allOf,
   axisVector,

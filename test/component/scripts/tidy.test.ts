@@ -36,6 +36,7 @@ describe("the floor plan", () => {
     ["out of the package by a relative path", 'import { a } from "../../../control/src/A.ts"', modulePath],
     ["its own package by name", 'import { a } from "@muniment/engine/A"', modulePath],
     ["a package that is not drawn", 'import { a } from "@muniment/extra/A"', modulePath],
+    ["beside the folder that is drawn", 'import { a } from "@muniment/engine/text/A"', "packages/insight/src/A.ts"],
     ["the contract at run time from the client", 'import { A } from "@muniment/domain/A"', "packages/client/src/A.ts"]
   ] as const) {
     it(`refuses an import ${what}`, () => {

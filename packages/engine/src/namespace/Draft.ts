@@ -22,7 +22,7 @@ import type { PassageRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { memoryUnits } from "../text/MemoryText.ts"
-import { cutsOf } from "../text/Passages.ts"
+import { cutsOf } from "@muniment/language/text/Passages"
 
 export class Draft {
   /** When the group is planned: the reference time for expiry. */

@@ -8,11 +8,11 @@
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { FacetName, FacetOrder, MemoryFilter } from "@muniment/domain/Search"
 import type { PlacedCandidate } from "./SearchCandidate.ts"
-import type { ToldNaming } from "../people/Namings.ts"
+import type { ToldNaming } from "@muniment/language/people/Namings"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { FoundCosines } from "../ranking/Fusion.ts"
-import type { NameWords } from "../ranking/QuestionTraits.ts"
+import type { NameWords } from "@muniment/language/question/QuestionTraits"
 import type { MemoryVector } from "../store/Commit.ts"
 import type {
   ConversationContext,
@@ -23,7 +23,7 @@ import type {
   StoredMessages
 } from "../store/Conversations.ts"
 import type { EventPage } from "../store/MemoryEvents.ts"
-import type { Passage } from "../text/Passages.ts"
+import type { Passage } from "@muniment/language/text/Passages"
 import type { Plan } from "../vectors/planner/Planner.ts"
 import type { Engine } from "../vectors/VectorIndex.ts"
 

@@ -5,7 +5,7 @@
 import type { Candidate } from "../ranking/Fusion.ts"
 import type { LexicalHit } from "../ranking/LexicalIndex.ts"
 import type { MemoryRow, MessageRow } from "../store/MemoryRow.ts"
-import type { Passage } from "../text/Passages.ts"
+import type { Passage } from "@muniment/language/text/Passages"
 
 export interface PlacedCandidate extends Candidate {
   readonly slot: number

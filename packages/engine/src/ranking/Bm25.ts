@@ -7,7 +7,7 @@
  * computes the same float.
  */
 import { type Column, COLUMNS } from "../text/MemoryText.ts"
-import { QUERY_TERMS_MAX, VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
+import { QUERY_TERMS_MAX, VARIANT_SEPARATOR } from "@muniment/language/text/Tokenizer"
 
 export interface TermStatistics {
   /** Visible documents. */

@@ -13,10 +13,10 @@ import {
   tellsChange,
   wordsOf,
   type Statement
-} from "./AskedMatter.ts"
+} from "@muniment/language/question/AskedMatter"
 import type { CandidateMessage } from "./Evidence.ts"
 import { messageTraits } from "../text/MessageText.ts"
-import { queryTerms } from "../text/Tokenizer.ts"
+import { queryTerms } from "@muniment/language/text/Tokenizer"
 
 /** How many of the first hits may change places, and how many are compared, from the best one on. */
 export const LATER_FIRST_HITS = 20

@@ -13,8 +13,8 @@ import {
   type EvidenceWeights,
   type TraitName
 } from "./Calibration.ts"
-import type { TimeRange } from "./QuestionDates.ts"
-import type { QuestionTraits } from "./QuestionTraits.ts"
+import type { TimeRange } from "@muniment/language/calendar/QuestionDates"
+import type { QuestionTraits } from "@muniment/language/question/QuestionTraits"
 import { messageTraits } from "../text/MessageText.ts"
 
 /** Of a message of a conversation. */

@@ -5,7 +5,7 @@
  * meaning. Both are comparable between queries.
  */
 import { Limits } from "@muniment/domain/Limits"
-import type { Passage } from "../text/Passages.ts"
+import type { Passage } from "@muniment/language/text/Passages"
 import { comparableCosine, evidenceOf, orderOf, relevanceOf, scoreTermsOf } from "./Evidence.ts"
 import { best, type TieOrder } from "./TopSlots.ts"
 import type { CosineSpread, Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"

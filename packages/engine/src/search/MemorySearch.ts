@@ -23,7 +23,8 @@ import type {
   StrictCandidates
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
-import { askedQuestion, type AskedQuestion, nobody, type People, peopleOf } from "../people/People.ts"
+import { nobody, type People, peopleOf } from "@muniment/language/people/People"
+import { askedQuestion, type AskedQuestion } from "@muniment/language/question/AskedQuestion"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
@@ -39,12 +40,12 @@ import {
   shortlist,
   withCosines
 } from "../ranking/Fusion.ts"
-import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
+import { namedSpeaker, questionTraits, type QuestionTraits } from "@muniment/language/question/QuestionTraits"
 import { correctedFirst, oncePerMessage, presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, scoredAgain, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { joinedTerms, searchTerms, tokenize } from "../text/Tokenizer.ts"
+import { joinedTerms, searchTerms, tokenize } from "@muniment/language/text/Tokenizer"
 
 export interface MemoryQuery {
   readonly text: string

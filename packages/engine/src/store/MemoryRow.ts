@@ -1,9 +1,8 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
 import type { FeedbackFilter } from "@muniment/domain/Feedback"
 import type { JsonObject, MemoryRecord } from "@muniment/domain/Memory"
-import { namingsOf } from "../people/Namings.ts"
-import { messageOf, messageTraits, traitsOf } from "../text/MessageText.ts"
-import { passagesOf, type Passage } from "../text/Passages.ts"
+import { messageOf, messageTraits, namingsOf, traitsOf } from "../text/MessageText.ts"
+import { passagesOf, type Passage } from "@muniment/language/text/Passages"
 
 export interface MemoryRow {
   readonly slot: number

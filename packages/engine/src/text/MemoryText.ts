@@ -8,8 +8,8 @@
  * message of a conversation, `main` is its text and the subject column its speaker.
  */
 import { messageOf, traitsOf, type Message } from "./MessageText.ts"
-import { passagesOf, type Passage } from "./Passages.ts"
-import { byLanguage, tokenize, type Analyzer } from "./Tokenizer.ts"
+import { passagesOf, type Passage } from "@muniment/language/text/Passages"
+import { byLanguage, tokenize, type Analyzer } from "@muniment/language/text/Tokenizer"
 
 export const COLUMNS = ["main", "subject", "neighbours", "when", "tags"] as const
 export type Column = (typeof COLUMNS)[number]

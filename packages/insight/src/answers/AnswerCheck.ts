@@ -5,22 +5,22 @@
  * A name, a number or a day that is in no citation and follows from none is a fault, and so are the denial of what a
  * citation states in the same words, and what is said of somebody else.
  */
-import { isForeign, stopWords } from "@muniment/engine/text/Language"
-import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
-import { sentencesOf } from "../speech/WrittenOut.ts"
-import { type DateSupport, tellsDay } from "../prompts/DateSupport.ts"
+import { isForeign, stopWords } from "@muniment/language/text/Language"
+import { queryTerms, tokenize } from "@muniment/language/text/Tokenizer"
+import { sentencesOf } from "@muniment/language/speech/WrittenOut"
+import { type DateSupport, tellsDay } from "@muniment/language/calendar/DateSupport"
 import { clausesIn, inventedWord, isDenied, makeShownText } from "../prompts/Support.ts"
 import { derivedNumbers } from "../prompts/DerivedNumbers.ts"
-import { datesInText, numberWords } from "../calendar/CalendarWords.ts"
+import { datesInText, numberWords } from "@muniment/language/calendar/CalendarWords"
 import type { WireAnswer } from "./AnswerPrompt.ts"
-import { type Identities, readIdentities } from "./Identities.ts"
-import type { Question } from "./Question.ts"
+import { type Identities, readIdentities } from "@muniment/language/people/Identities"
+import type { Question } from "@muniment/language/question/Question"
 import { asksOnly, type Quote } from "./Quote.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
-import { speakersDay } from "@muniment/engine/text/SpokenDates"
-import { leafTexts } from "../text/VisibleText.ts"
-import { spokenDates } from "./SpokenDate.ts"
-import type { Clause } from "./Clause.ts"
+import { speakersDay } from "@muniment/language/calendar/SpokenDates"
+import { leafTexts } from "@muniment/language/text/VisibleText"
+import { resolvedDates } from "@muniment/language/calendar/ResolvedDates"
+import type { Clause } from "@muniment/language/speech/Clause"
 
 export interface Checked {
   readonly asked: Question
@@ -176,7 +176,7 @@ export const sourceOf = (memory: Evidence, quotes: ReadonlyArray<Quote>): Source
   const quote = quotes.find((one) => one.memory === memory)
   const saidOn = quote?.statement.speaker?.saidOn ?? memory.when
   const own = leafTexts(memory.data)
-  const spoken = own.flatMap((text) => spokenDates(text, saidOn).map(({ resolved }) => resolved))
+  const spoken = own.flatMap((text) => resolvedDates(text, saidOn).map(({ resolved }) => resolved))
   return {
     memory,
     quote,

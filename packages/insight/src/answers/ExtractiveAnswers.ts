@@ -4,22 +4,29 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
-import { type AskedAt, questionDates, type TimeRange } from "@muniment/engine/ranking/QuestionDates"
-import { mayChange, tellsChange, tellsEnd } from "@muniment/engine/ranking/AskedMatter"
-import { stopWords } from "@muniment/engine/text/Language"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { type AskedAt, questionDates, type TimeRange } from "@muniment/language/calendar/QuestionDates"
+import { mayChange, tellsChange, tellsEnd } from "@muniment/language/question/AskedMatter"
+import { stopWords } from "@muniment/language/text/Language"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { dateText, daysWritten, onlySpokenDate, spokenDates, withResolvedDates } from "./SpokenDate.ts"
+import {
+  dateText,
+  daysWritten,
+  onlyResolvedDate,
+  resolvedDates,
+  withResolvedDates
+} from "@muniment/language/calendar/ResolvedDates"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
 import { byTime, type Quote, readQuotes, saidAt, asksOnly, messagesBehind, saidWith, speakerOf } from "./Quote.ts"
-import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
-import { type Question, readQuestion } from "./Question.ts"
-import { isOfPast, slotStated, slotNouns } from "./SlotValue.ts"
+import { isUser } from "@muniment/language/people/Relations"
+import { type MemoryStatement } from "./MemoryStatement.ts"
+import { type Question, readQuestion } from "@muniment/language/question/Question"
+import { isOfPast, slotStated, slotNouns } from "@muniment/language/question/SlotValue"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
-import { isWithdrawal } from "../speech/Mood.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
-import { hasPart, hasPlainForm, isPlain, type PartName } from "./AnswerPart.ts"
+import { isWithdrawal } from "@muniment/language/speech/Mood"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
+import { hasPart, hasPlainForm, isPlain, type PartName } from "@muniment/language/question/AnswerPart"
 
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
@@ -141,7 +148,7 @@ const messageSaid = ({ part }: Question, statement: MemoryStatement, text: strin
   const day = saidOn === undefined ? undefined : dateText(saidOn.slice(0, "2024-01-02".length))
   const quote = `"${withResolvedDates(text, saidOn)}"`
   if (day === undefined) return `${name}: ${quote}`
-  const told = part === "date" ? onlySpokenDate(text, saidOn) : undefined
+  const told = part === "date" ? onlyResolvedDate(text, saidOn) : undefined
   return `${told === undefined ? "" : `${told}. `}${name} (${day}): ${quote}`
 }
 
@@ -164,7 +171,7 @@ const PAST = /\b(?:did|was|were|had)\b/i
 
 const namesDayIn = (quote: Quote, quotes: ReadonlyArray<Quote>, range: TimeRange): boolean => {
   const saidOn = new Date(saidAt(quote, quotes).millis).toISOString()
-  const spoken = spokenDates(quote.text, saidOn).map(({ from, to }) => [from, to] as const)
+  const spoken = resolvedDates(quote.text, saidOn).map(({ from, to }) => [from, to] as const)
   const written = daysWritten(quote.text, saidOn).flatMap((days) => days.map((day) => [day, day] as const))
   return [...spoken, ...written].some(
     ([from, to]) => Date.parse(from) < range.to && Date.parse(to) + lengthOf(to) > range.from

@@ -7,7 +7,7 @@
  * Invariant: nothing is claimed of a clause that is asked, denied, supposed, reported, of another subject, or part of a text
  * that the message asks to work on; nor of what a newer message of the same speaker may have changed.
  */
-import { foldWord, isStopWord, languageOf, type TextLanguage } from "@muniment/engine/text/Language"
+import { foldWord, isStopWord, languageOf, type TextLanguage } from "@muniment/language/text/Language"
 import { type ForeignPart, type FrontedForms, frontedForms, type UnmovedForms, unmovedForms } from "./foreignForms.ts"
 import { COMPARED_HITS, type HitList, isAssistant } from "./Gate.ts"
 import { byTime, type Quote, saidAt, speakerOf } from "./Quote.ts"

@@ -5,20 +5,21 @@
  * Invariant: never without the part that was asked, never with the words of another speaker than the one who was named, and
  * never for a question that no single statement answers.
  */
-import { stopWords } from "@muniment/engine/text/Language"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { stopWords } from "@muniment/language/text/Language"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
-import { hasPart, isHedged, isPlain } from "./AnswerPart.ts"
-import type { Clause } from "./Clause.ts"
-import { type Identities, readIdentities } from "./Identities.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
-import { isUser, type MemoryStatement, type Speaker } from "./MemoryStatement.ts"
-import { type Polarity, polarityOf } from "./Polarity.ts"
-import type { Question } from "./Question.ts"
+import { hasPart, isHedged, isPlain } from "@muniment/language/question/AnswerPart"
+import type { Clause } from "@muniment/language/speech/Clause"
+import { type Identities, readIdentities } from "@muniment/language/people/Identities"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
+import { isUser } from "@muniment/language/people/Relations"
+import { type MemoryStatement, type Speaker } from "./MemoryStatement.ts"
+import { type Polarity, polarityOf } from "@muniment/language/question/Polarity"
+import type { Question } from "@muniment/language/question/Question"
 import { asksOnly, type Quote } from "./Quote.ts"
-import { hasSlotForm, isOfPast, slotNouns, slotStated } from "./SlotValue.ts"
-import { daysWritten, hasWrittenDate, spokenDates } from "./SpokenDate.ts"
-import { toldClauses } from "./ToldClauses.ts"
+import { hasSlotForm, isOfPast, slotNouns, slotStated } from "@muniment/language/question/SlotValue"
+import { daysWritten, hasWrittenDate, resolvedDates } from "@muniment/language/calendar/ResolvedDates"
+import { toldClauses } from "@muniment/language/question/ToldClauses"
 
 /** Common facts of the hits of one question. */
 export interface HitList {
@@ -117,7 +118,7 @@ const chanceOf = (question: Question, quote: Quote, list: HitList): number => {
   if (isFilled && isOfSlot(question, quote, list.identities)) return SLOT_CHANCE
   const ahead = logit(memory.relevance) - logit(list.lastRelevance)
   if (told === undefined) return 0.15 + 0.55 * found.near + 0.05 * Math.min(AHEAD_MAX, ahead)
-  const isDated = part === "date" && (hasWrittenDate(text) || spokenDates(text, statement.speaker?.saidOn).length > 0)
+  const isDated = part === "date" && (hasWrittenDate(text) || resolvedDates(text, statement.speaker?.saidOn).length > 0)
   const isNews = tokenize(text).filter((term) => !question.terms.includes(term) && !stopWords.has(term)).length
   const evidence =
     0.53 * logit(memory.relevance) +
@@ -269,7 +270,7 @@ const hasPartOf = (question: Question, { statement }: Quote, text: string): bool
 /** A day that the words fix, a habit, or for "what time" a clock time; of what was done no day that was still to come. */
 const isDatedBy = ({ isWhenDone, text: question }: Question, text: string, saidOn: string | undefined): boolean => {
   if (/\b(?:what|which) time\b/i.test(question)) return CLOCK.test(text)
-  const spoken = spokenDates(text, saidOn)
+  const spoken = resolvedDates(text, saidOn)
   const written = daysWritten(text, saidOn)
   if (!isWhenDone) {
     return spoken.length + written.length > 0 || ORDINAL.test(text) || (!/\bdate\b/i.test(question) && HABIT.test(text))
@@ -327,7 +328,7 @@ const isOfTheirs = ({ subject, terms }: Question, { statement }: Quote): boolean
 /** A year that is named is said, or the date of the memory. */
 const isOfYears = ({ years }: Question, { statement, text }: Quote): boolean => {
   const date = statement.speaker?.saidOn ?? statement.date ?? ""
-  const told = [text, date, ...spokenDates(text, date).map(({ resolved }) => resolved)].join(" ")
+  const told = [text, date, ...resolvedDates(text, date).map(({ resolved }) => resolved)].join(" ")
   return years.length === 0 || years.some((year) => told.includes(year))
 }
 

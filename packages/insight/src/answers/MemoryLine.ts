@@ -1,7 +1,7 @@
 /** A memory as a prompt shows it: what it says, when that was said and by whom; and the moment of a question. */
 import type { JsonObject } from "@muniment/domain/Memory"
-import { clippedJson, clippedText } from "../text/VisibleText.ts"
-import { dayAndTime, dayOnly, spokenMoment } from "../calendar/CalendarWords.ts"
+import { clippedJson, clippedText } from "@muniment/language/text/VisibleText"
+import { dayAndTime, dayOnly, spokenMoment } from "@muniment/language/calendar/CalendarWords"
 import { readStatement } from "./MemoryStatement.ts"
 import type { SaidAt } from "./Quote.ts"
 import type { Evidence } from "./WrittenAnswer.ts"

@@ -8,10 +8,11 @@
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
 import type { Evidence } from "./WrittenAnswer.ts"
-import { dateText, isIsoDate } from "./SpokenDate.ts"
-import { datesInText } from "../calendar/CalendarWords.ts"
-import { framesOf } from "../speech/Frames.ts"
-import { plainText } from "../text/VisibleText.ts"
+import { dateText, isIsoDate } from "@muniment/language/calendar/ResolvedDates"
+import { datesInText } from "@muniment/language/calendar/CalendarWords"
+import { isUser } from "@muniment/language/people/Relations"
+import { framesOf } from "@muniment/language/speech/Frames"
+import { plainText } from "@muniment/language/text/VisibleText"
 
 export interface MemoryStatement {
   /** Ends with a full stop or an equivalent mark. */
@@ -88,7 +89,7 @@ const messageStatement = ({ data, passage, when }: Evidence): MemoryStatement =>
   }
 }
 
-/** Frames (`speech/Frames.ts`) as an ellipsis; every place stays where it is. */
+/** Frames (`framesOf`) as an ellipsis; every place stays where it is. */
 const ownWords = (said: string): string =>
   framesOf(said).reduce(
     (text, { end, start }) => text.slice(0, start) + "…".padEnd(end - start) + text.slice(end),
@@ -186,8 +187,6 @@ const PREDICATE = /^(?:will|can|had|did|went|got|bought|met|[a-z]+(?:[^s]s|ed))\
 const mentions = (text: string, subject: string): boolean =>
   subject.split(" ").some((name) => name.length > 1 && holds(text, name)) ||
   (isUser(subject) && /^(?:the user|user|i|my)\b/i.test(text))
-
-export const isUser = (subject: string): boolean => /^(?:the )?user$/i.test(subject)
 
 const asActor = (subject: string | undefined): string | undefined =>
   subject !== undefined && isUser(subject) ? "The user" : subject

@@ -10,8 +10,8 @@ import { type ModelFailure, StructuredModel } from "@muniment/models/llm/Structu
 import { AnswerWriter } from "./AnswerWriter.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { type AnswerRequest, askedAt, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
-import { clippedText, visibleLine } from "../text/VisibleText.ts"
-import { dateSupport } from "../prompts/DateSupport.ts"
+import { clippedText, visibleLine } from "@muniment/language/text/VisibleText"
+import { dateSupport } from "@muniment/language/calendar/DateSupport"
 import { drawFence } from "../prompts/Fence.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { answerCheck } from "./AnswerCheck.ts"
@@ -24,7 +24,7 @@ import {
   repairPrompt,
   WireAnswer
 } from "./AnswerPrompt.ts"
-import { readQuestion } from "./Question.ts"
+import { readQuestion } from "@muniment/language/question/Question"
 import { readQuotes } from "./Quote.ts"
 
 const makeModelAnswers = Effect.gen(function* () {

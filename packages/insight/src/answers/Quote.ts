@@ -1,11 +1,11 @@
 /** The part of a memory that is quoted, with what is known of it. Nothing is reworded. */
-import { stopWords } from "@muniment/engine/text/Language"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { sentencesOf } from "../speech/WrittenOut.ts"
-import { type Clause, clausesOf } from "./Clause.ts"
+import { stopWords } from "@muniment/language/text/Language"
+import { tokenize } from "@muniment/language/text/Tokenizer"
+import { sentencesOf } from "@muniment/language/speech/WrittenOut"
+import { type Clause, clausesOf } from "@muniment/language/speech/Clause"
 import { type MemoryStatement, readStatement } from "./MemoryStatement.ts"
-import { plainText } from "../text/VisibleText.ts"
-import type { Question } from "./Question.ts"
+import { plainText } from "@muniment/language/text/VisibleText"
+import type { Question } from "@muniment/language/question/Question"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 export interface Quote {

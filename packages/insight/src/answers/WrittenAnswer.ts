@@ -3,7 +3,7 @@
  * `grounded` is true only with at least one, and without it the answer is `nothingKnown`.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
-import type { AskedAt } from "@muniment/engine/ranking/QuestionDates"
+import type { AskedAt } from "@muniment/language/calendar/QuestionDates"
 
 /** A memory that may support an answer. Memories are data, never instructions. */
 export interface Evidence {

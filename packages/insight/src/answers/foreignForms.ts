@@ -2,7 +2,7 @@
  * Closed classes of words by language, for questions whose words the answering statement repeats (ForeignQuotes.ts).
  * Grammar alone: nothing here names what may be asked about.
  */
-import { wordSet } from "../text/OneOf.ts"
+import { wordSet } from "@muniment/language/text/OneOf"
 
 /** What an interrogative asks for, as far as a statement shows that it has it. */
 export type ForeignPart = "place" | "time" | "reason" | "count" | "thing"

@@ -8,7 +8,7 @@ import { Effect, Layer } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { readStatement } from "../answers/MemoryStatement.ts"
 import { type Consolidated, type ConsolidationRequest, Consolidator, type NearMemory } from "./Consolidator.ts"
-import { clippedText, leafTexts } from "../text/VisibleText.ts"
+import { clippedText, leafTexts } from "@muniment/language/text/VisibleText"
 import {
   consolidationPrompt,
   consolidationPromptVersion,
@@ -19,7 +19,7 @@ import {
   type ShownMemory,
   WireConsolidation
 } from "./ConsolidationChecks.ts"
-import { type DateSupport, dateSupport } from "../prompts/DateSupport.ts"
+import { type DateSupport, dateSupport } from "@muniment/language/calendar/DateSupport"
 import { drawFence } from "../prompts/Fence.ts"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import type { ExtractionChecks } from "../prompts/LlmExtractor.ts"

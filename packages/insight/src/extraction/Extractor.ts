@@ -8,7 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
-import { speakersDay } from "@muniment/engine/text/SpokenDates"
+import { speakersDay } from "@muniment/language/calendar/SpokenDates"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import type { TokenCount } from "@muniment/models/llm/ModelBudget"
 

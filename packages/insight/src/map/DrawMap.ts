@@ -15,7 +15,7 @@ import {
   type ReadMemory
 } from "./MapProtocol.ts"
 import { otherTopic, topicsOf } from "./Topics.ts"
-import { visibleLine } from "../text/VisibleText.ts"
+import { visibleLine } from "@muniment/language/text/VisibleText"
 import { makeMatrix, type Matrix, rowOf } from "./Matrix.ts"
 import { plane } from "./Projection.ts"
 

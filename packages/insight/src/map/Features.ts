@@ -17,8 +17,8 @@ import {
   sumsOf
 } from "./Matrix.ts"
 import { project } from "./Projection.ts"
-import { stopWords } from "@muniment/engine/text/Language"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { stopWords } from "@muniment/language/text/Language"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 
 export interface Features {
   /** All dimensions, to find outliers. */

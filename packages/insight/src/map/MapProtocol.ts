@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { visibleText } from "../text/VisibleText.ts"
+import { visibleText } from "@muniment/language/text/VisibleText"
 
 export interface MapMemory {
   readonly id: string

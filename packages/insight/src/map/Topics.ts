@@ -4,8 +4,8 @@
  *
  * Invariants: a topic is never empty, and no two clusters of one map have the same.
  */
-import { stopWords } from "@muniment/engine/text/Language"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { stopWords } from "@muniment/language/text/Language"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import { compare, type MapNode } from "./MapNodes.ts"
 
 export interface Topic {

@@ -5,8 +5,8 @@
  */
 import { Schema } from "effect"
 import type { ExtractionRequest } from "../extraction/Extractor.ts"
-import { dayAndTime, dayOnly, spokenMoment } from "../calendar/CalendarWords.ts"
-import { clippedText, visibleLine } from "../text/VisibleText.ts"
+import { dayAndTime, dayOnly, spokenMoment } from "@muniment/language/calendar/CalendarWords"
+import { clippedText, visibleLine } from "@muniment/language/text/VisibleText"
 import type { ConversationWindow, Piece } from "./ConversationWindows.ts"
 import { type Fence, fenceExplained } from "./Fence.ts"
 import { isInstruction } from "./InstructionText.ts"

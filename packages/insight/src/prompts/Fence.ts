@@ -8,7 +8,7 @@
  */
 import { Effect, type Schema } from "effect"
 import { WebCrypto } from "effect/crypto"
-import { isJsonArray, visibleText } from "../text/VisibleText.ts"
+import { isJsonArray, visibleText } from "@muniment/language/text/VisibleText"
 
 /** Explains to a model how to read the blocks. Part of the fixed instructions: increase the versions of both with a change. */
 export const fenceExplained =

@@ -5,7 +5,7 @@
  * Instructions that people give about themselves ("please remember that I am allergic to nuts", "always answer
  * me in French") are memories, not attacks, and pass.
  */
-import { visibleText } from "../text/VisibleText.ts"
+import { visibleText } from "@muniment/language/text/VisibleText"
 import { Result } from "effect"
 import { Base64, Hex } from "effect/encoding"
 

@@ -13,7 +13,7 @@ import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredMo
 import type { StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 import { estimatedTokens } from "@muniment/models/llm/ModelBudget"
 import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import {
   type Candidate,
   dayOfTurn,
@@ -34,14 +34,14 @@ import {
   type ShownMessage,
   withheldBy
 } from "./CandidateChecks.ts"
-import { clippedText } from "../text/VisibleText.ts"
+import { clippedText } from "@muniment/language/text/VisibleText"
 import {
   type ConversationWindow,
   conversationWindows,
   halvesOf,
   writtenTokensPerMessage
 } from "./ConversationWindows.ts"
-import { type DateSupport, dateSupport } from "./DateSupport.ts"
+import { type DateSupport, dateSupport } from "@muniment/language/calendar/DateSupport"
 import {
   boundedExtraction,
   extractionPrompt,

@@ -5,7 +5,7 @@
 import { Option, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { CandidateKind } from "../extraction/Extractor.ts"
-import { clippedJson, clippedText, isJsonArray } from "../text/VisibleText.ts"
+import { clippedJson, clippedText, isJsonArray } from "@muniment/language/text/VisibleText"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 
 /** Characters of kinds in one prompt. */

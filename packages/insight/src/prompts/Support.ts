@@ -5,12 +5,12 @@
  * The check is lexical: a candidate in entirely different words, or in another language, is lost. That is the price of
  * not trusting the model.
  */
-import { stopWords } from "@muniment/engine/text/Language"
-import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
-import { datesInText, monthNames, numberWords, weekdayNames } from "../calendar/CalendarWords.ts"
-import { visibleText } from "../text/VisibleText.ts"
-import { negatorsIn } from "../speech/Mood.ts"
-import { sentencesOf, writtenOut } from "../speech/WrittenOut.ts"
+import { stopWords } from "@muniment/language/text/Language"
+import { queryTerms, tokenize } from "@muniment/language/text/Tokenizer"
+import { datesInText, monthNames, numberWords, weekdayNames } from "@muniment/language/calendar/CalendarWords"
+import { visibleText } from "@muniment/language/text/VisibleText"
+import { negatorsIn } from "@muniment/language/speech/Mood"
+import { sentencesOf, writtenOut } from "@muniment/language/speech/WrittenOut"
 
 /** Least share of a candidate's words that must be in the shown text. */
 const supportedShareMin = 0.3

@@ -4,9 +4,10 @@
  * pronoun counts only if one person can be meant.
  */
 import { adverbForms, afterthoughts, dependents, elidedVerbs, noNames, pastForms, verbForms } from "./lexicon/speech.ts"
-import { oneOf } from "../text/OneOf.ts"
-import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
-import { settings } from "../speech/speechWords.ts"
+import { oneOf } from "@muniment/language/text/OneOf"
+import type { People, Person } from "./People.ts"
+import { isPluralRelation, isRelation, qualityPattern } from "@muniment/language/people/Relations"
+import { settings } from "@muniment/language/speech/speechWords"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 

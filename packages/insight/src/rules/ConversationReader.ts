@@ -5,7 +5,7 @@
  */
 import { statementStarts } from "./lexicon/speech.ts"
 import { bookings, signings } from "./lexicon/events.ts"
-import { oneOf } from "../text/OneOf.ts"
+import { oneOf } from "@muniment/language/text/OneOf"
 import { anywhere } from "./Pattern.ts"
 import { dayOfTurn, type DroppedCandidate, type Extraction, type Turn } from "../extraction/Extractor.ts"
 import { candidatesOf } from "./Candidates.ts"
@@ -21,7 +21,7 @@ import {
 } from "./Finding.ts"
 import { contactFindings, Entities, sharesValue } from "./Entities.ts"
 import { bareAnswer, lastQuestion, messageText } from "./MessageText.ts"
-import { type DateSide, eventDates } from "./EventDates.ts"
+import { type DateSide, eventDates } from "@muniment/language/calendar/EventDates"
 import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { correctedName, identityRules, learnNames, nameFragment } from "./IdentityRules.ts"
@@ -32,8 +32,8 @@ import { nextSummary, People, peopleOfSummary } from "./People.ts"
 import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { barred, gate, type Stop } from "./SentenceGate.ts"
-import { isOver, isWithdrawal, negatorsIn, statementsOf } from "../speech/Mood.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
+import { isOver, isWithdrawal, negatorsIn, statementsOf } from "@muniment/language/speech/Mood"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
 import { type Word, wordsOf } from "./Words.ts"
 
 const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]

@@ -3,10 +3,10 @@
  * correct is the latest finding that has the event or the value; the corrected one takes its place and keeps its
  * attribute, so that the memory of an earlier request gets a new version.
  */
-import { eventDates } from "./EventDates.ts"
+import { eventDates } from "@muniment/language/calendar/EventDates"
 import type { Finding } from "./Finding.ts"
 import { type CorrectionForm, correctionForms, correctionHints } from "./lexicon/corrections.ts"
-import { oneOf } from "../text/OneOf.ts"
+import { oneOf } from "@muniment/language/text/OneOf"
 import { expanded } from "./Pattern.ts"
 
 export interface Correction {

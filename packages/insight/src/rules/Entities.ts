@@ -3,7 +3,7 @@
  * their form. Every value is in the text or follows from it and the date of the conversation; fields of one entity are
  * joined over the sentences of a request.
  */
-import { stopWords } from "@muniment/engine/text/Language"
+import { stopWords } from "@muniment/language/text/Language"
 import { type Entity, type Finding, speakerEntity } from "./Finding.ts"
 import type { People } from "./People.ts"
 

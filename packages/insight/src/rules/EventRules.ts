@@ -13,7 +13,7 @@ import {
   sentenceOf,
   subjectOf
 } from "./Finding.ts"
-import type { EventDate } from "./EventDates.ts"
+import type { EventDate } from "@muniment/language/calendar/EventDates"
 import { comings, habits, happenings, judged, lasting, occasions, parties, plans, whole } from "./lexicon/events.ts"
 import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"

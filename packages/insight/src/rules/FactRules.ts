@@ -2,9 +2,10 @@
  * Facts that stay true, found by a closed list of forms (lexicon/facts.ts): who somebody is, where they live, what they do,
  * their family, body, possessions, habits and skills. What no form matches is no fact.
  */
-import { factEnds, noTrades, technical, trades } from "./lexicon/speech.ts"
+import { factEnds, technical } from "./lexicon/speech.ts"
+import { noTrades, trades } from "@muniment/language/people/Trades"
 import { factForms } from "./lexicon/facts.ts"
-import { oneOf } from "../text/OneOf.ts"
+import { oneOf } from "@muniment/language/text/OneOf"
 import { entityOf, factOf, type RuleFamily, type Scene } from "./Finding.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 

@@ -3,7 +3,7 @@
  * of a rule. A finding says which rule made it, since confidence is a property of rules (`rules`, below).
  */
 import type { Clause } from "./Clauses.ts"
-import type { EventDate } from "./EventDates.ts"
+import type { EventDate } from "@muniment/language/calendar/EventDates"
 import type { People, Person } from "./People.ts"
 import type { Word } from "./Words.ts"
 import type { Slot } from "../extraction/Extractor.ts"

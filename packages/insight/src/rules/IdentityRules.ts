@@ -21,7 +21,7 @@ import type { Turn } from "../extraction/Extractor.ts"
 import { messageText } from "./MessageText.ts"
 import type { People } from "./People.ts"
 import { gate } from "./SentenceGate.ts"
-import { writtenOut } from "../speech/WrittenOut.ts"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
 
 export const identityRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause

@@ -1,9 +1,9 @@
 /**
- * The writer's own speech in a message: what stands in a frame (`speech/Frames.ts`) is removed, the rest is split into
+ * The writer's own speech in a message: what stands in a frame (`framesOf`) is removed, the rest is split into
  * sentences. Bounded before the tagger runs; what is left out is reported.
  */
-import { framesOf, type FrameType } from "../speech/Frames.ts"
-import { plainMarks } from "../speech/WrittenOut.ts"
+import { framesOf, type FrameType } from "@muniment/language/speech/Frames"
+import { plainMarks } from "@muniment/language/speech/WrittenOut"
 import { rulesLimits } from "./RulesProtocol.ts"
 import type { Turn } from "../extraction/Extractor.ts"
 import { type Word, wordsOf } from "./Words.ts"

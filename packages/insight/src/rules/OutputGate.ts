@@ -16,7 +16,7 @@ import {
   subordinators
 } from "./lexicon/gate.ts"
 import type { Finding } from "./Finding.ts"
-import { negatorsIn } from "../speech/Mood.ts"
+import { negatorsIn } from "@muniment/language/speech/Mood"
 import { wordsOf, type Word } from "./Words.ts"
 
 const wordsMax = 16

@@ -16,9 +16,9 @@ import {
 import { domains, objectEnds, pairs, tasteForms } from "./lexicon/preferences.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
-import { negatorsIn } from "../speech/Mood.ts"
+import { negatorsIn } from "@muniment/language/speech/Mood"
 import type { Word } from "./Words.ts"
-import { wordSet } from "../text/OneOf.ts"
+import { wordSet } from "@muniment/language/text/OneOf"
 import type { People } from "./People.ts"
 
 const rows = tasteForms.map(({ says, type }) => ({ type, lead: pattern(says) }))

@@ -2,13 +2,14 @@
  * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
-import { stopWords } from "@muniment/engine/text/Language"
+import { stopWords } from "@muniment/language/text/Language"
 import { noRelatives } from "./lexicon/speech.ts"
-import { oneOf } from "../text/OneOf.ts"
+import { oneOf } from "@muniment/language/text/OneOf"
 import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
-import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
+import type { People, Person } from "./People.ts"
+import { isPet, isPluralRelation, isRelation } from "@muniment/language/people/Relations"
 
 const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \\p{Lu}(?:\\p{L}|[-'](?!s\\b))+)?)"
 

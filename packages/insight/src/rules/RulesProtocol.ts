@@ -29,7 +29,6 @@ export const rulesLimits = {
   sentenceLengthMax: 400,
   wordLengthMax: 64,
   clausesPerSentenceMax: 8,
-  datesPerSentenceMax: 8,
   listItemsMax: 8,
   peopleMax: 64,
   candidatesMax: 200,

@@ -18,9 +18,9 @@ import {
   smallTalkForms,
   stories
 } from "./lexicon/sentences.ts"
-import { isHypothetical, isQuestion, isReported, isWithdrawal, takesItselfBack } from "../speech/Mood.ts"
-import { interjections } from "../speech/speechWords.ts"
-import { oneOf } from "../text/OneOf.ts"
+import { isHypothetical, isQuestion, isReported, isWithdrawal, takesItselfBack } from "@muniment/language/speech/Mood"
+import { interjections } from "@muniment/language/speech/speechWords"
+import { oneOf } from "@muniment/language/text/OneOf"
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
 import { doingHeads, pastHeads, rewrites, stateHeads } from "./lexicon/rewrites.ts"
 import { expanded } from "./Pattern.ts"

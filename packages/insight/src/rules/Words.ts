@@ -1,5 +1,5 @@
 /**
- * A sentence as words with their parts of speech. Contractions are written out first (`speech/WrittenOut.ts`); the tagger
+ * A sentence as words with their parts of speech. Contractions are written out first (`writtenOut`); the tagger
  * (compromise) is asked for parts of speech and names, and its doubts (`like` as a preposition) are left to the rules.
  */
 import nlp from "compromise/two"

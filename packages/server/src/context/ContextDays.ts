@@ -1,7 +1,7 @@
 /** Days of a context: of the caller's time zone, as texts for people, and which is today. */
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { speakersDay, todayIn } from "@muniment/engine/text/SpokenDates"
-import { dateText } from "@muniment/insight/answers/SpokenDate"
+import { speakersDay, todayIn } from "@muniment/language/calendar/SpokenDates"
+import { dateText } from "@muniment/language/calendar/ResolvedDates"
 
 export interface ContextDays {
   readonly nowMillis: number

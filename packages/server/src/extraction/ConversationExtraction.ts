@@ -29,7 +29,7 @@ import {
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { PendingReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { todayIn } from "@muniment/engine/text/SpokenDates"
+import { todayIn } from "@muniment/language/calendar/SpokenDates"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"

@@ -7,7 +7,7 @@
  */
 import type { MessageRole } from "@muniment/domain/Conversation"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import { speakersTime } from "@muniment/engine/text/SpokenDates"
+import { speakersTime } from "@muniment/language/calendar/SpokenDates"
 import type { PendingMessage } from "@muniment/engine/store/Conversations"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"

@@ -8,7 +8,7 @@ import { isJsonObject } from "@muniment/domain/isJsonObject"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, JsonObject, MemoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
 import type { SearchResult } from "@muniment/domain/SearchResult"
-import { clippedText, isJsonArray } from "@muniment/insight/text/VisibleText"
+import { clippedText, isJsonArray } from "@muniment/language/text/VisibleText"
 
 export const shortResult = (result: SearchResult): JsonObject => {
   if ("memoryMap" in result) {

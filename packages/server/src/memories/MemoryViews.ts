@@ -19,7 +19,7 @@ import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanati
 import { versionOf } from "./IfMatch.ts"
 import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
-import { clippedText } from "@muniment/insight/text/VisibleText"
+import { clippedText } from "@muniment/language/text/VisibleText"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
   id: memory.id,

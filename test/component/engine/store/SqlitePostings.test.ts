@@ -5,9 +5,9 @@ import { DatabaseSync } from "node:sqlite"
 import { afterEach, describe, expect, it } from "vitest"
 import fc from "fast-check"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
-import { baseStem } from "@muniment/engine/text/LanguageStems"
+import { baseStem } from "@muniment/language/text/LanguageStems"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 import { repetitions } from "../../../support/Repetitions.ts"
 
 const folders: Array<string> = []

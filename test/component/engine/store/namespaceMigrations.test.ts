@@ -11,7 +11,7 @@ import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/Mem
 import { memoryBytes } from "@muniment/engine/store/memoryBytes"
 import { countExtras, namespaceMigrations, withMetadata } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { retokenise } from "@muniment/engine/store/sqlite/retokenise"
-import { englishOnly } from "@muniment/engine/text/Tokenizer"
+import { englishOnly } from "@muniment/language/text/Tokenizer"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Database } from "@muniment/sqlite/Database"

@@ -1,7 +1,7 @@
 /** Who is who, from what messages and facts tell. */
 import { describe, expect, it } from "vitest"
-import { namingsOf } from "@muniment/engine/people/Namings"
-import { peopleOf } from "@muniment/engine/people/People"
+import { namingsOf } from "@muniment/engine/text/MessageText"
+import { peopleOf } from "@muniment/language/people/People"
 
 const user = (text: string, name?: string) => ({
   kind: "conversation_message",

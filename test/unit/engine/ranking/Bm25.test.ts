@@ -1,7 +1,7 @@
 /** Which terms of a long query count. */
 import { expect, it } from "vitest"
 import { weighQuery } from "@muniment/engine/ranking/Bm25"
-import { QUERY_TERMS_COUNTED_MAX, QUERY_TERMS_MAX, searchTerms } from "@muniment/engine/text/Tokenizer"
+import { QUERY_TERMS_COUNTED_MAX, QUERY_TERMS_MAX, searchTerms } from "@muniment/language/text/Tokenizer"
 
 const words = (count: number) => Array.from({ length: count }, (_, at) => `w${at}`)
 const statistics = (documentFrequencies: ReadonlyArray<number>) => ({

@@ -6,7 +6,7 @@ import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { queryTerms } from "@muniment/engine/text/Tokenizer"
+import { queryTerms } from "@muniment/language/text/Tokenizer"
 import { repetitions } from "../../../support/Repetitions.ts"
 
 const QUERIES = 20_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { DENSE_TEXT_LENGTH_MAX, denseText, FLATTENED_DEPTH_MAX, memoryColumns } from "@muniment/engine/text/MemoryText"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 
 const fact = { kind: "factual_memory", data: { subject: "Ann Lee", fact: "lives in Lisbon" }, tags: ["home"] }
 

@@ -3,7 +3,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import { messageOf, messageTraits, traitsOf } from "@muniment/engine/text/MessageText"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 
 const message = (text: string, fields: object = {}) => ({
   kind: conversationMessageKind,

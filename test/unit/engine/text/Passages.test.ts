@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest"
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import { denseTexts, memoryUnits } from "@muniment/engine/text/MemoryText"
 import { messageTraits } from "@muniment/engine/text/MessageText"
-import { passagesOf } from "@muniment/engine/text/Passages"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { passagesOf } from "@muniment/language/text/Passages"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 
 const textsOf = (text: string, lengthMax?: number) =>
   passagesOf(text, lengthMax).map(({ end, start }) => text.slice(start, end))

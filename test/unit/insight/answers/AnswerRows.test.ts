@@ -1,9 +1,9 @@
 /** Every row of the tables that answers are read by, on its own example and counterexample. */
 import { describe, expect, it } from "vitest"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
-import { answerParts, hasPart, partAsked } from "@muniment/insight/answers/AnswerPart"
-import { openFormOf, openForms } from "@muniment/insight/answers/Question"
-import { slotAsked, slotForms, slotStated } from "@muniment/insight/answers/SlotValue"
+import { tokenize } from "@muniment/language/text/Tokenizer"
+import { answerParts, hasPart, partAsked } from "@muniment/language/question/AnswerPart"
+import { openFormOf, openForms } from "@muniment/language/question/Question"
+import { slotAsked, slotForms, slotStated } from "@muniment/language/question/SlotValue"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { evidenceOf } from "./Worlds.ts"
 

@@ -1,7 +1,7 @@
 /** Answers from a chat of one person with an assistant: whose words count, and which of several values. */
 import { describe, expect, it } from "vitest"
 import { extractiveAnswer } from "@muniment/insight/answers/ExtractiveAnswers"
-import { answerParts, isHedged, isPlain } from "@muniment/insight/answers/AnswerPart"
+import { answerParts, isHedged, isPlain } from "@muniment/language/question/AnswerPart"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 
 interface Said {

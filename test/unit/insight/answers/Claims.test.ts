@@ -1,6 +1,6 @@
 /** What is claimed without a model: what the one asked about said of themselves, or others of them by name, and no more. */
 import { describe, expect, it } from "vitest"
-import { clausesOf } from "@muniment/insight/answers/Clause"
+import { clausesOf } from "@muniment/language/speech/Clause"
 import { extractiveAnswer } from "@muniment/insight/answers/ExtractiveAnswers"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 

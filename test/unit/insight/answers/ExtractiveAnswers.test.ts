@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import fc from "fast-check"
-import { monthNames } from "@muniment/insight/calendar/CalendarWords"
+import { monthNames } from "@muniment/language/calendar/CalendarWords"
 import { ANSWER_LENGTH_MAX, extractiveAnswer, STATEMENTS_MAX } from "@muniment/insight/answers/ExtractiveAnswers"
 import { QUOTE_LENGTH_MAX } from "@muniment/insight/answers/Quote"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"

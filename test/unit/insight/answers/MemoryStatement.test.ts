@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
-import { readQuestion } from "@muniment/insight/answers/Question"
+import { readQuestion } from "@muniment/language/question/Question"
 import { evidenceOf } from "./Worlds.ts"
 
 const statements: ReadonlyArray<readonly [kind: string, data: object, text: string]> = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { extractiveAnswer } from "@muniment/insight/answers/ExtractiveAnswers"
 import { QUOTE_LENGTH_MAX, quotedSentence } from "@muniment/insight/answers/Quote"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
-import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { tokenize } from "@muniment/language/text/Tokenizer"
 
 interface Said {
   readonly on?: string

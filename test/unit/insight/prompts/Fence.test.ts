@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { drawFence, makeFence } from "@muniment/insight/prompts/Fence"
-import { visibleText } from "@muniment/insight/text/VisibleText"
+import { visibleText } from "@muniment/language/text/VisibleText"
 import fc from "fast-check"
 
 const code = "fence-11111111-2222-4333-8444-555555555555"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { correctionsIn } from "@muniment/insight/rules/Corrections"
 import { correctionForms } from "@muniment/insight/rules/lexicon/corrections"
-import { writtenOut } from "@muniment/insight/speech/WrittenOut"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
 import { brief, briefs, read, said } from "./reading.ts"
 
 describe("forms of corrections", () => {

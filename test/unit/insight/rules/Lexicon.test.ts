@@ -1,5 +1,6 @@
 /** The rules as data: every row has the form that it shows, and not the one beside it; no pattern is long. */
 import { describe, expect, it } from "@effect/vitest"
+import { dateHints } from "@muniment/language/calendar/EventDates"
 import { clausesOf } from "@muniment/insight/rules/Clauses"
 import { factForms } from "@muniment/insight/rules/lexicon/facts"
 import { tasteForms } from "@muniment/insight/rules/lexicon/preferences"
@@ -25,7 +26,6 @@ import {
   noNames,
   verbForms,
   elidedVerbs,
-  dateHints,
   noRelatives,
   offers,
   statementStarts,
@@ -54,8 +54,8 @@ import {
   statementJoints,
   statementLeads,
   suppositions
-} from "@muniment/insight/speech/speechWords"
-import { writtenOut } from "@muniment/insight/speech/WrittenOut"
+} from "@muniment/language/speech/speechWords"
+import { writtenOut } from "@muniment/language/speech/WrittenOut"
 import { briefs } from "./reading.ts"
 
 const predicatesOf = (sentence: string): ReadonlyArray<string> => {

@@ -19,8 +19,8 @@ import {
 } from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { retokenise } from "./retokenise.ts"
-import { baseStem } from "../../text/LanguageStems.ts"
-import { byLanguage } from "../../text/Tokenizer.ts"
+import { baseStem } from "@muniment/language/text/LanguageStems"
+import { byLanguage } from "@muniment/language/text/Tokenizer"
 
 /**
  * Throws at a version that this release does not know: `NewerDatabase`, or where the tables are those of this release,

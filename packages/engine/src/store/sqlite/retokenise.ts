@@ -13,8 +13,8 @@ import {
   type MemoryColumns,
   type SearchableMemory
 } from "../../text/MemoryText.ts"
-import { cutsOf } from "../../text/Passages.ts"
-import type { Analyzer } from "../../text/Tokenizer.ts"
+import { cutsOf } from "@muniment/language/text/Passages"
+import type { Analyzer } from "@muniment/language/text/Tokenizer"
 import { SqlitePostings } from "./SqlitePostings.ts"
 
 export const retokenise = (database: Database, analyzer: Analyzer): void => {

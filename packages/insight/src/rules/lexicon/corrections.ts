@@ -3,7 +3,7 @@
  * `noun` names an event, `was` and `now` are values, `day` is when it is now.
  */
 import type { FormRow } from "../Pattern.ts"
-import { phrases, rowsOf } from "../../text/OneOf.ts"
+import { phrases, rowsOf } from "@muniment/language/text/OneOf"
 
 /** A statement without one of these corrects nothing. */
 export const correctionHints = phrases(String.raw`

@@ -1,5 +1,5 @@
 /** Words and forms of events. */
-import { wordSet } from "../../text/OneOf.ts"
+import { wordSet } from "@muniment/language/text/OneOf"
 
 /** Verbs of what happens on a day; a dated statement without one is no event. */
 export const happenings = wordSet(`

@@ -6,7 +6,7 @@
  */
 import type { FormRow } from "../Pattern.ts"
 import type { RuleName } from "../Finding.ts"
-import { rowsOf } from "../../text/OneOf.ts"
+import { rowsOf } from "@muniment/language/text/OneOf"
 
 export interface FactForm extends FormRow {
   readonly rule: RuleName

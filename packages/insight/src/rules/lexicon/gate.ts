@@ -1,5 +1,5 @@
 /** Words by which the output gate decides (OutputGate.ts). */
-import { wordSet } from "../../text/OneOf.ts"
+import { wordSet } from "@muniment/language/text/OneOf"
 
 /** Point at something outside of the memory. */
 export const pointers = wordSet(`

@@ -1,5 +1,5 @@
 /** Words of names and attributes. */
-import { wordSet } from "../../text/OneOf.ts"
+import { wordSet } from "@muniment/language/text/OneOf"
 
 /** With a capital, and no name of the user. */
 export const notNames = wordSet(`

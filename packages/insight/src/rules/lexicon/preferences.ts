@@ -1,6 +1,6 @@
 /** Forms of tastes up to their object, in the order in which they are tried (Pattern.ts), and the domains of objects. */
 import type { FormRow } from "../Pattern.ts"
-import { rowsOf, wordSet } from "../../text/OneOf.ts"
+import { rowsOf, wordSet } from "@muniment/language/text/OneOf"
 
 export interface TasteForm extends FormRow {
   readonly type: "likes" | "dislikes" | "prefers"

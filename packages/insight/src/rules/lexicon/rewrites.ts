@@ -3,7 +3,7 @@
  * Rows are tried in this order, each once.
  */
 import type { FormRow } from "../Pattern.ts"
-import { rowsOf } from "../../text/OneOf.ts"
+import { rowsOf } from "@muniment/language/text/OneOf"
 
 /** `$1` and names in angle brackets stand for what was matched. */
 export interface Rewrite extends FormRow {

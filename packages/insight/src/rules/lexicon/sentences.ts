@@ -2,7 +2,7 @@
  * Alternatives of the patterns by which a sentence is judged (SentenceGate.ts): parts of regular expressions, one a line or
  * separated by ` / `.
  */
-import { phrases } from "../../text/OneOf.ts"
+import { phrases } from "@muniment/language/text/OneOf"
 
 export const asides = phrases(String.raw`
   by the way / out of character / back to reality / for real now / in fact / as a matter of fact / to be honest

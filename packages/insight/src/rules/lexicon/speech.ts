@@ -1,5 +1,5 @@
 /** Alternatives of the patterns by which words, clauses and dates are read: parts of regular expressions. */
-import { oneOf, phrases, wordSet } from "../../text/OneOf.ts"
+import { oneOf, phrases, wordSet } from "@muniment/language/text/OneOf"
 
 export const adverbForms = phrases(String.raw`
   also / really / absolutely / just / currently / now / still / actually / totally / definitely / truly / honestly
@@ -39,14 +39,6 @@ export const elidedVerbs = phrases(String.raw`
   hate / prefer / grew up / been
 `)
 
-export const dateHints = phrases(String.raw`
-  \d / \bto(?:day|night|morrow) / \byesterday / \blast / \bnext / \bthis / \bcoming / \bago
-  \bin (?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve) / \bcouple / \bmon / \btue / \bwed / \bthu
-  \bfri / \bsat / \bsun / \bweekend / \bjan / \bfeb / \bmar / \bapr / \bmay / \bjun / \bjul / \baug / \bsep / \boct
-  \bnov / \bdec / \bchristmas / \bhalloween / \bvalentine / \bnew year / \bspring / \bsummer / \bautumn / \bfall
-  \bwinter
-`)
-
 export const noRelatives = phrases(String.raw`
   I / The / She / He / It / They / This / That / There / Monday / Tuesday / Wednesday / Thursday / Friday / Saturday
   Sunday / January / February / March / April / June / July / August / September / October / November / December
@@ -69,23 +61,6 @@ export const technicalWords = phrases(String.raw`
   for loops? / arrays? / functions? / scripts? / datasets? / columns? / variables? / timeouts? / errors? / exceptions?
   endpoints? / api / json / csv / regex / npm / query / queries / commands? / parameters? / log files? / stack ?trace
   pull requests?
-`)
-
-/** Occupations that do not end like one. */
-export const trades = wordSet(`
-  nurse chef student clerk pilot coach judge vet cook midwife surgeon mechanic plumber lawyer doctor ceo cto optician barista
-  secretary executive representative analyst technician intern sister novelist captain stonemason paramedic illustrator carpenter electrician mason
-  monk nun priest imam rabbi pastor soldier sailor athlete coder dev therapist designer astronaut head principal
-`)
-
-/** End like an occupation and are none. */
-export const noTrades = wordSet(`
-  lover hiker expert newbie owner brother mother father beginner member loser believer parent cancer smoker drinker reader eater sleeper
-  person gamer foodie user customer newcomer winner stranger number reminder matter blocker better supporter helper
-  realist optimist pessimist perfectionist factor mirror honor color error elephant giant important significant great
-  challenger wonder disaster master monster partner sister-in-law chapter center order power filter character finisher
-  starter keeper breather teaser killer lifesaver listener riser thinker follower mover contributor survivor fighter vegetarian
-  daughter other after later never offer answer corner summer winter number bummer
 `)
 
 /** About a program or data at hand, not about a person. */

@@ -1,0 +1,116 @@
+/**
+ * Traits of a question that describe the message that answers it, beside its words: who said it, when, and whether the
+ * newest state is asked for. Read by rules, in English; a question without any of it changes nothing.
+ */
+import { questionDates, type AskedAt, type TimeRange } from "../calendar/QuestionDates.ts"
+import { kindAsked } from "./MessageSigns.ts"
+import { stopWords } from "../text/Language.ts"
+import { tokenize } from "../text/Tokenizer.ts"
+
+export interface QuestionTraits extends NameWords {
+  /** About the asker: "I", "my", "we", "the user". Not in "tell me" and the like. */
+  readonly isFirstPerson: boolean
+  /** Asks for the state of today: a verb in the present tense and nothing of the past, or "the latest". */
+  readonly isPresent: boolean
+  readonly ranges: ReadonlyArray<TimeRange>
+  /** What its form asks for: a bit of `answerKinds`, or 0. */
+  readonly kind: number
+  /** Asks what the assistant said or advised. */
+  readonly isOfAssistant: boolean
+  /** Of a query that is no single question but what somebody says in a talk that goes on: when it is asked. */
+  readonly goesOnAt: number | undefined
+}
+
+/** What of a question may name somebody. */
+export interface NameWords {
+  /** Tokens that may be a name: no stop word, or capitalised ("will" is none, "Will" is one). */
+  readonly words: ReadonlySet<string>
+  /** The capitalised ones among them, which may also be the beginning of a name. */
+  readonly capitals: ReadonlySet<string>
+}
+
+export const questionTraits = (question: string, at: AskedAt): QuestionTraits => {
+  const lower = question.replaceAll("US", "").toLowerCase().replaceAll("\u2019", "'")
+  return {
+    isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
+    isPresent: asksPresent(lower),
+    ranges: questionDates(question, at),
+    kind: kindAsked(lower),
+    goesOnAt: goesOn(question) ? at.nowMillis : undefined,
+    isOfAssistant: ofAssistant.some((pattern) => pattern.test(lower)),
+    ...wordsOf(question)
+  }
+}
+
+const imperatives = /\b(?:tell|show|remind|give|help|let) (?:me|us)\b/g
+const firstPerson = /\b(?:i|my|me|mine|myself|we|our|ours|us|the user)\b/
+const saying =
+  "said|told|suggested|recommended|advised|mentioned|explained|listed|gave|given|proposed|described|answered|offered"
+const ofAssistant = [
+  /\bdid (?:you|the assistant)\b|\bby (?:you|the assistant)\b/,
+  new RegExp(`\\b(?:you|assistant)(?: \\w+){0,2} (?:${saying})\\b`),
+  /\b(?:your|the assistant's) (?:advice|suggestions?|recommendations?|answers?|opinion|list)\b/
+]
+/** What is asked of memory is a question, or begins with one; this begins with a statement and says more. */
+const goesOn = (question: string): boolean => {
+  const [first, ...others] = question.match(/[.!?]+(?=\s|$)/g) ?? []
+  return question.length >= goingOnLengthMin && others.length > 0 && first?.includes("?") === false
+}
+const goingOnLengthMin = 80
+
+const newest = /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now(?:adays)?|these days|at the moment)\b/
+const presentTense = /\b(?:is|are|am|do|does|have|has|can|will|shall|should)\b|\b(?:what|who|where|when|how)'s\b/
+/** "Who looks after the dog?": without an auxiliary, a question for the subject is in the present unless a verb is not. */
+const asksSubject = /^(?:who|what|which|how (?:many|much))\b/
+const pastVerb =
+  /\b(?:\w+ed|won|wrote|gave|went|came|took|made|said|got|told|bought|saw|met|left|lost|found|became|began|paid|sent|kept|felt|brought|taught|thought|ate|drank|drove|broke|chose|grew|knew|ran|sang|sold|spoke|spent|would|could|might)\b/
+/** Of a question in lower case with straight apostrophes. */
+export const asksPresent = (lower: string): boolean =>
+  newest.test(lower) || (isInPresent(lower) && !pastTense.test(lower))
+
+const isInPresent = (lower: string): boolean =>
+  presentTense.test(lower) || (asksSubject.test(lower) && !pastVerb.test(lower))
+const pastTense =
+  /\b(?:did|was|were|had|first|before|(?<!look(?:s|ing)? )after|ago|used to|how many times|(?:19|20)\d\d|original(?:ly)?|previous(?:ly)?|former(?:ly)?|yesterday|last)\b/
+
+const run = /[\p{L}\p{N}\p{M}]+/gu
+const capital = /^\p{Lu}/u
+
+const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> => {
+  const words = new Set<string>()
+  const capitals = new Set<string>()
+  for (const [word] of question.matchAll(run)) {
+    const isCapital = capital.test(word)
+    if (!isCapital && stopWords.has(word)) continue
+    for (const token of tokenize(word)) {
+      words.add(token)
+      if (isCapital) capitals.add(token)
+    }
+  }
+  return { words, capitals }
+}
+
+/** The shortest beginning of a name that stands for it: "Deb" for Deborah. */
+const NICKNAME_LENGTH_MIN = 3
+
+/** Whether the question may name this speaker: by the first word of the name, or a beginning of it. */
+export const mayName = (names: NameWords, speaker: string): boolean => naming(names, speaker) !== undefined
+
+/**
+ * The one among `speakers` whom the question names; undefined if it names none or several. A whole name beats a
+ * beginning: "Sam" is Sam, where there is also a Samantha.
+ */
+export const namedSpeaker = (traits: QuestionTraits, speakers: Iterable<string>): string | undefined => {
+  const distinct = [...new Set(speakers)]
+  const whole = distinct.filter((speaker) => naming(traits, speaker) === "whole")
+  const named = whole.length > 0 ? whole : distinct.filter((speaker) => mayName(traits, speaker))
+  return named.length === 1 ? named[0] : undefined
+}
+
+const naming = ({ capitals, words }: NameWords, speaker: string): "whole" | "begun" | undefined => {
+  const [first] = tokenize(speaker, 1)
+  if (first === undefined) return undefined
+  if (words.has(first)) return "whole"
+  const isBegun = capitals.values().some((word) => word.length >= NICKNAME_LENGTH_MIN && first.startsWith(word))
+  return isBegun ? "begun" : undefined
+}
