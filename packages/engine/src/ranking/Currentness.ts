@@ -4,19 +4,10 @@
  * and no sign decides alone: how far the two stand out as near each other, how well each fits the question, what they
  * share, words of change. A guess, so a search can switch it off (contract: Search, `newerFirst`).
  */
-import {
-  asksWho,
-  changesAsked,
-  lacksValue,
-  otherPeople,
-  readStatements,
-  tellsChange,
-  wordsOf,
-  type Statement
-} from "@muniment/language/question/AskedMatter"
+import { tellsChange } from "@muniment/language/question/AskedMatter"
+import { laterReader } from "@muniment/language/question/LaterState"
 import type { CandidateMessage } from "./Evidence.ts"
 import { messageTraits } from "../text/MessageText.ts"
-import { queryTerms } from "@muniment/language/text/Tokenizer"
 
 /** How many of the first hits may change places, and how many are compared, from the best one on. */
 export const LATER_FIRST_HITS = 20
@@ -29,17 +20,14 @@ const weights = {
   standout: 41,
   /** Of the log-odds by which the older one ranks higher. */
   gap: -1,
-  /** Of the share of the question's words that the older one alone has: what changes is seldom called by its name again. */
+  /** Of `LaterSigns`. What changes is seldom called by its name again. */
   lost: 2,
-  /** The same of facts, which call it by its name. */
+  /** Of facts, which call it by its name. */
   lostOfFact: -7,
-  /** Of the words that the older one shares with the question the newer one has some: another thing of the kind. */
   partly: -1.1,
-  /** Of the root of the share of its statements that tell a change. */
+  /** Of the root of the share. */
   changes: 1.9,
-  /** It speaks of another person's state or of what is not so. */
   notSo: -1.5,
-  /** It begins with something of the speaker's that neither the question nor the older one names: "my hairdresser". */
   otherThing: -1.2,
   lacksValue: -1.5,
   /** Of ln(hits from the older one on). */
@@ -162,75 +150,24 @@ const isNewer = (one: StatedHit, other: StatedHit): boolean =>
     (one.message?.position ?? 0) - (other.message?.position ?? 0) ||
     (one.id > other.id ? 1 : -1)) > 0
 
-/** What is read of a text, once for all pairs that it is in. */
-const read = (question: string, text: string) => ({
-  terms: new Set(queryTerms(text)),
-  statements: readStatements(text),
-  isOfSelf: ofSelf.test(text),
-  /** Words of something of the speaker's that it begins with. */
-  thing: wordsOf(ownThing.exec(text)?.[1] ?? ""),
-  mayChange: changesAsked(question, text)
-})
-
 type AskedPairs = ReturnType<typeof askedPairs>
 
 const askedPairs = (question: string) => {
-  const asked = new Set(queryTerms(question))
-  const known = new Map<StatedHit, ReturnType<typeof read>>()
-  const readingOf = (hit: StatedHit) => {
-    const one = known.get(hit) ?? read(question, hit.text)
-    known.set(hit, one)
-    return one
-  }
+  const { mayChange, signsOf } = laterReader(question)
   /** Log-odds that `newer` is a later state of what `older` says, but for its place. */
   const odds = (older: StatedHit, newer: StatedHit, standout: number): number => {
-    const before = readingOf(older)
-    const { statements, terms, thing } = readingOf(newer)
-    const topic = asked.intersection(before.terms)
-    const lost = topic.difference(terms)
-    const matter = asked.union(before.terms)
-    const changes = statements.filter((one) => one.tellsChange)
-    const isOther = ({ text }: Statement): boolean =>
-      isNotSo(question, older.text, text) || (before.isOfSelf && isOfThird(question, older.text, text))
+    const signs = signsOf(older.text, newer.text)
     return (
       weights.intercept +
       weights.standout * standout +
       weights.gap * Math.min(4, Math.max(-1, older.order - newer.order)) +
-      ((newer.message === undefined ? weights.lostOfFact : weights.lost) * lost.size) / Math.max(1, asked.size) +
-      (lost.size > 0 && lost.size < topic.size ? weights.partly : 0) +
-      weights.changes * Math.sqrt(changes.length / statements.length) +
-      ((changes.length > 0 ? changes : statements).every(isOther) ? weights.notSo : 0) +
-      (thing.size > 0 && thing.isDisjointFrom(matter) ? weights.otherThing : 0) +
-      (lacksValue(question, older.text, newer.text) ? weights.lacksValue : 0)
+      (newer.message === undefined ? weights.lostOfFact : weights.lost) * signs.lost +
+      (signs.isPartly ? weights.partly : 0) +
+      weights.changes * Math.sqrt(signs.changes) +
+      (signs.isNotSo ? weights.notSo : 0) +
+      (signs.isOfOtherThing ? weights.otherThing : 0) +
+      (signs.lacksValue ? weights.lacksValue : 0)
     )
   }
-  return {
-    odds,
-    mayChange: (older: StatedHit, newer: StatedHit) => readingOf(older).mayChange(readingOf(newer).statements)
-  }
+  return { odds, mayChange: (older: StatedHit, newer: StatedHit) => mayChange(older.text, newer.text) }
 }
-
-const ownThing =
-  /(?:^|[.!?] )(?:my|our) ((?:(?!(?:is|was|has|had|went|and|of|in|on|at|to|got|wants?|says?)\b)[\w'-]+ ?){1,3})/i
-const unreal =
-  /\b(?:if|would|could|might|maybe|perhaps|one day|i'd|we'd|used to|last (?:year|month)|thinking (?:of|about)|thought (?:of|about)|considered|decided against|wanted to|wish)\b/i
-const ofSelf = /\b(?:i|im|ive|my|me|mine|we|our|us)\b/i
-const ofThird = /\b(?:he|she|his|her|him)\b/i
-const subjectOf = /(?:^|[.!?] )(?:my|our|his|her|their) (?:\w+ )?(\w+)/i
-
-/** Of a third person, where the question has none. */
-const isOfThird = (question: string, older: string, statement: string): boolean =>
-  ofThird.test(statement) &&
-  !ofThird.test(question) &&
-  (!ofSelf.test(statement) || namesOther(`${question} ${older}`, statement))
-
-/** Whether it speaks of a person, by what they are to somebody, of whom `known` does not. */
-const namesOther = (known: string, text: string): boolean =>
-  text
-    .matchAll(otherPeople)
-    .some(([, person]) => !known.toLowerCase().includes(person!.toLowerCase().replace(/s$/, "")))
-
-/** A wish, a plan or the past, or the state of another person. */
-const isNotSo = (question: string, older: string, statement: string): boolean =>
-  unreal.test(statement) ||
-  (!asksWho(question) && namesOther(`${question} ${older}`, subjectOf.exec(statement)?.[0] ?? ""))

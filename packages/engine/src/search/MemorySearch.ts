@@ -40,12 +40,11 @@ import {
   shortlist,
   withCosines
 } from "../ranking/Fusion.ts"
-import { namedSpeaker, questionTraits, type QuestionTraits } from "@muniment/language/question/QuestionTraits"
+import { namedSpeaker, questionTraits, type QuestionTraits, roleTerm } from "@muniment/language/question/QuestionTraits"
 import { correctedFirst, oncePerMessage, presentFirst } from "./presentFirst.ts"
 import { askAll, recordsPerTurn, scoredAgain, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { joinedTerms, searchTerms, tokenize } from "@muniment/language/text/Tokenizer"
 
 export interface MemoryQuery {
   readonly text: string
@@ -354,11 +353,9 @@ const weigh = Effect.fnUntraced(function* (
   query: MemoryQuery,
   nowMillis: number
 ) {
-  const terms = joinedTerms(searchTerms(query.text), query.asked?.sames)
-  const traits = questionTraits(query.text, {
-    nowMillis: query.askedAtMillis ?? nowMillis,
-    timeZone: query.timeZone
-  })
+  const at = { nowMillis: query.askedAtMillis ?? nowMillis, timeZone: query.timeZone }
+  const traits = questionTraits(query.text, at, query.asked?.sames)
+  const { terms } = traits
   const names = { words: traits.words, capitals: traits.capitals }
   const parts = yield* askAll(host, namespaces, (key) => ({
     _tag: "Terms",
@@ -374,10 +371,6 @@ const weigh = Effect.fnUntraced(function* (
   const weighted = weighQuery(terms, sumStatistics(parts.map(({ statistics }) => statistics)), roleTerm(speaker))
   return { weighted, traits, fusion: scoredQuery(weighted, query, traits, speaker) }
 })
-
-/** The term of a role by which speakers without a name go: as the word for a side of the chat it tells nothing apart. */
-const roleTerm = (speaker: string | undefined): string | undefined =>
-  speaker === "user" || speaker === "assistant" ? tokenize(speaker)[0] : undefined
 
 /** The query's filter within the scope of a grant. */
 const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryFilter => {

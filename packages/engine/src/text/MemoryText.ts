@@ -8,6 +8,7 @@
  * message of a conversation, `main` is its text and the subject column its speaker.
  */
 import { messageOf, traitsOf, type Message } from "./MessageText.ts"
+import { dateWords } from "@muniment/language/calendar/CalendarWords"
 import { passagesOf, type Passage } from "@muniment/language/text/Passages"
 import { byLanguage, tokenize, type Analyzer } from "@muniment/language/text/Tokenizer"
 
@@ -161,16 +162,3 @@ const keyWords = (key: string): string =>
     .trim()
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
-const MONTHS = "January February March April May June July August September October November December".split(" ")
-const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ")
-
-/** `2023-05-08` in the words of questions: `2023 05 08 May 8 Monday` (UTC); other text is kept. */
-const dateWords = (iso: string): string => {
-  const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return iso
-  const month = date.getUTCMonth()
-  const day = date.getUTCDate()
-  return `${digits(date.getUTCFullYear(), 4)} ${digits(month + 1, 2)} ${digits(day, 2)} ${MONTHS[month]} ${day} ${WEEKDAYS[date.getUTCDay()]}`
-}
-
-const digits = (number: number, width: number): string => String(number).padStart(width, "0")

@@ -16,6 +16,7 @@ import {
   resolvedDates,
   withResolvedDates
 } from "@muniment/language/calendar/ResolvedDates"
+import { WEEKDAY } from "@muniment/language/calendar/CalendarWords"
 import { foreignQuestion, foreignQuotes } from "./ForeignQuotes.ts"
 import { chancesOf, type HitList, hitListOf, isGrounded, polarityIn } from "./Gate.ts"
 import { byTime, type Quote, readQuotes, saidAt, asksOnly, messagesBehind, saidWith, speakerOf } from "./Quote.ts"
@@ -300,9 +301,10 @@ const restates = (question: Question, quote: Quote, other: Quote): boolean => {
   return isOfSame && tellsChange(other.text) && saysValue(question, other) && !after.isSubsetOf(before)
 }
 
+const numbersAndDays = new RegExp(`\\d+|\\b${WEEKDAY}`, "g")
+
 /** Numbers and days of the week. */
-const valuesIn = ({ text }: Quote): ReadonlySet<string> =>
-  new Set(text.toLowerCase().match(/\d+|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day/g))
+const valuesIn = ({ text }: Quote): ReadonlySet<string> => new Set(text.toLowerCase().match(numbersAndDays))
 
 /** A word of what is asked about, other than who is asked about. */
 const sharesMatter = ({ names, topic }: Question, { terms }: Quote): boolean => {

@@ -19,6 +19,7 @@ import type { Question } from "@muniment/language/question/Question"
 import { asksOnly, type Quote } from "./Quote.ts"
 import { hasSlotForm, isOfPast, slotNouns, slotStated } from "@muniment/language/question/SlotValue"
 import { daysWritten, hasWrittenDate, resolvedDates } from "@muniment/language/calendar/ResolvedDates"
+import { WEEKDAY } from "@muniment/language/calendar/CalendarWords"
 import { toldClauses } from "@muniment/language/question/ToldClauses"
 
 /** Common facts of the hits of one question. */
@@ -279,7 +280,7 @@ const isDatedBy = ({ isWhenDone, text: question }: Question, text: string, saidO
   return spoken.some(({ from }) => from <= day) || written.some((days) => days.some((one) => one <= day))
 }
 const CLOCK = /\d:\d\d|\b\d{1,2} ?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\bat \d{1,2}\b(?!:)/i
-const HABIT = /\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:every|each) \p{L}+)\b|\d:\d\d|\b\d{1,2} ?[ap]m\b/iu
+const HABIT = new RegExp(`\\b(?:${WEEKDAY}s|(?:every|each) \\p{L}+)\\b|\\d:\\d\\d|\\b\\d{1,2} ?[ap]m\\b`, "iu")
 const ORDINAL = /\bthe \d{1,2}(?:st|nd|rd|th)\b/i
 
 /** A stored statement holds the subject of the question, and any quote the thing whose name or day is asked for. */

@@ -3,6 +3,7 @@
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
 import { stopWords } from "@muniment/language/text/Language"
+import { monthNames, weekdayNames } from "@muniment/language/calendar/CalendarWords"
 import { noRelatives } from "./lexicon/speech.ts"
 import { oneOf } from "@muniment/language/text/OneOf"
 import { singleRelations } from "./lexicon/identity.ts"
@@ -113,7 +114,10 @@ const turned = new RegExp(
   `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
   "gu"
 )
-const notNames = oneOf(noRelatives, { before: "^", after: String.raw`\b` })
+const notNames = oneOf([...noRelatives, ...weekdayNames, ...monthNames.filter((name) => name !== "May")], {
+  before: "^",
+  after: String.raw`\b`
+})
 
 /** `younger sister` and `ex` tell people apart; `new`, `lovely` do not. */
 const kept = (qualities: string): string =>

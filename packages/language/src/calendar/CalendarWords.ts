@@ -1,6 +1,6 @@
 /**
- * English names of months and weekdays, capitalised. A reader that folds case folds these too, but `may` and `march` are
- * also verbs.
+ * English names of months and weekdays: the only place where they stand. A reader that folds case folds the names too, but
+ * `may` and `march` are also verbs. Sources of patterns are in lower case and have no group that captures.
  */
 
 /** Index = number of the month - 1. */
@@ -9,6 +9,23 @@ export const monthNames: ReadonlyArray<string> =
 
 /** From Monday. */
 export const weekdayNames: ReadonlyArray<string> = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ")
+
+const lowerMonths = monthNames.map((name) => name.toLowerCase())
+/** Full names. */
+export const MONTH = `(?:${lowerMonths.join("|")})`
+export const WEEKDAY = `(?:${weekdayNames.map((name) => name.toLowerCase()).join("|")})`
+/** Index = number of the month - 1: `jan(?:uary)?`. */
+export const monthForms: ReadonlyArray<string> = lowerMonths.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`)
+
+/** By its first three letters, in any case; -1: none. */
+export const monthIndex = (name: string): number => indexIn(monthNames, name)
+/** 0: Monday. */
+export const weekdayIndex = (name: string): number => indexIn(weekdayNames, name)
+
+const indexIn = (names: ReadonlyArray<string>, name: string): number => {
+  const begin = name.slice(0, 3).toLowerCase()
+  return names.findIndex((known) => known.slice(0, 3).toLowerCase() === begin)
+}
 
 /** Index = number. */
 export const numberWords: ReadonlyArray<string> =
@@ -21,8 +38,7 @@ export interface DatesInText {
   readonly rest: string
 }
 
-const months = monthNames.map((name) => name.toLowerCase())
-const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`
+const month = `(${monthForms.join("|")})`
 const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
 const year = "((?:19|20)\\d{2})"
 
@@ -55,12 +71,19 @@ export const datesInText = (text: string, todayYear: number): DatesInText => {
 
 const daysOf = ([y, m, d]: DateParts, todayYear: number): ReadonlyArray<string> => {
   const years = y === undefined ? [todayYear - 1, todayYear, todayYear + 1] : [Number(y)]
-  const number = m === undefined ? 1 : /^\d/.test(m) ? Number(m) : monthNumber(m)
+  const number = m === undefined ? 1 : /^\d/.test(m) ? Number(m) : monthIndex(m) + 1
   return years.map((each) => `${each}-${twoDigits(number)}-${twoDigits(Number(d ?? 1))}`)
 }
 
-const monthNumber = (name: string): number =>
-  months.findIndex((each) => each.startsWith(name.slice(0, 3).toLowerCase())) + 1
+/** `2023-05-08` in the words of questions: `2023 05 08 May 8 Monday` (UTC); other text is kept. */
+export const dateWords = (iso: string): string => {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  const [month, day] = [date.getUTCMonth(), date.getUTCDate()]
+  const year = String(date.getUTCFullYear()).padStart(4, "0")
+  const weekday = weekdayNames[(date.getUTCDay() + 6) % 7]
+  return `${year} ${twoDigits(month + 1)} ${twoDigits(day)} ${monthNames[month]} ${day} ${weekday}`
+}
 
 const twoDigits = (value: number): string => String(value).padStart(2, "0")
 

@@ -6,7 +6,7 @@
 import { type SpokenDate, spokenDates } from "./SpokenDates.ts"
 import { oneOf, phrases } from "../text/OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
-import { monthNames } from "./CalendarWords.ts"
+import { monthNames, WEEKDAY } from "./CalendarWords.ts"
 
 /** A date that a sentence names. */
 export interface EventDate {
@@ -79,12 +79,13 @@ const dayMillis = 86_400_000
 
 const isOrdinal = ({ text }: SpokenDate): boolean => /\d(?:st|nd|rd|th)$/i.test(text)
 
+const weekdayAlone = new RegExp(`^(?:on |by )?${WEEKDAY}$`, "i")
+
 /** What a spoken date says that fixes no single day; undefined: it does. */
 const openDate = ({ from, index, precision, text, to }: SpokenDate, side: DateSide): EventDate | undefined => {
   const open = { text, index, start: undefined, end: undefined }
   // What was signed up for "on Friday" is on that day, or was signed up for on it.
-  if (side === "ahead" && /^(?:on |by )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i.test(text))
-    return { ...open, absolute: text }
+  if (side === "ahead" && weekdayAlone.test(text)) return { ...open, absolute: text }
   if (precision === "weekend") return { ...open, start: from, end: to, absolute: `on the weekend of ${from}` }
   const [year = "", month = ""] = from.split("-")
   if (precision === "day" || (precision === "week" && /\bago$|^in\b|^\S+ \S+ from\b/i.test(text))) return undefined

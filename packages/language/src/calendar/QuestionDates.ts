@@ -11,6 +11,7 @@ import { DateTime } from "effect"
 import { Chrono, type ParsedComponents, type ParsedResult } from "chrono-node"
 import { casual } from "chrono-node/en"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
+import { monthForms, monthIndex, monthNames, WEEKDAY } from "./CalendarWords.ts"
 import { counted, numberOf, seasonStarts, type SpokenDate, spokenDates } from "./SpokenDates.ts"
 
 /** Milliseconds since the epoch, `to` exclusive; infinite where the question leaves a side open. */
@@ -102,15 +103,13 @@ const yearLead =
 const seasonLead = "(?<=\\b(?:in|during|over|since|before|after|until|by|this|next)(?: the)? )"
 const seasons = `(${Object.keys(seasonStarts).join("|")})`
 
-const months = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
-const month = `(${months.join("|")})[a-z]*`
+const month = `(${monthNames.map((name) => name.slice(0, 3)).join("|")})[a-z]*`
 /** Cheap reasons to look at all: names of times, and units of what is counted ("in two weeks"); and for written dates. */
 const hints = new RegExp(
   `\\b(?:to(?:day|night|morrow)|yesterday|recent(?:ly)?|lately|noon|(?:${units}|fortnights?|\\w+days?|(?:weekend|night|morning|afternoon|evening)s?)|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun|${seasons}|christmas|halloween|valentine)\\b`,
   "i"
 )
-const writtenHints =
-  /\d|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b/i
+const writtenHints = new RegExp(`\\d|\\b(?:${monthForms.join("|")}|sept)\\b`, "i")
 const monthAndThe = new RegExp(`\\b${month} the (?=\\d)`, "gi")
 /** First month and day, and how many days, of what has a name. */
 const feasts: ReadonlyArray<readonly [pattern: string, month: number, day: number, days: number]> = [
@@ -196,7 +195,7 @@ const calendarDay = (ofYear: number, month: number, day: number): Period | undef
 
 /** The month or the year that a part is of; undefined if neither is named. */
 const withinOf = (named: string, of: string, today: number): Period | undefined => {
-  const at = months.indexOf(named.toLowerCase())
+  const at = monthIndex(named)
   if (at < 0) return /^\d/.test(of) ? { ...monthOf(Number(of), 0), to: Date.UTC(Number(of) + 1, 0) } : undefined
   return /^\d/.test(of) ? monthOf(Number(of), at) : latest((atYear) => monthOf(atYear, at), today)
 }
@@ -321,10 +320,11 @@ const isJoined = (text: string, first: Span, second: Span): boolean =>
   /\b(?:between|from) $/i.test(text.slice(0, first.index)) &&
   /^ (?:and|to|until|till) $/i.test(text.slice(first.index + first.length, second.index))
 
+const besideDay = new RegExp(`\\b(?:days?|week|weekend|${WEEKDAY}) (?:before|after|prior to) $`, "i")
+
 const oriented = (span: Span, before: string): Span => {
   const side = /\b(before|until|till|by|prior to|after|since)(?: the)? $/i.exec(before)?.[1]?.toLowerCase()
-  const isNear =
-    /\b(?:days?|week|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day) (?:before|after|prior to) $/i.test(before)
+  const isNear = besideDay.test(before)
   switch (side) {
     case undefined:
       return span

@@ -8,6 +8,7 @@
  */
 import { DateTime } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
+import { MONTH, monthIndex, monthNames, numberWords, WEEKDAY as anyWeekday, weekdayIndex } from "./CalendarWords.ts"
 
 export type Precision = "day" | "weekend" | "week" | "month" | "season" | "year"
 
@@ -91,25 +92,22 @@ const repeated = /\b(?:every|each|most|except|but)(?: (?:on|the))? $/i
 const isoDay = (day: number): string => new Date(day * dayMillis).toISOString().slice(0, "2026-01-31".length)
 const single = (day: number | undefined): Period | undefined => (day === undefined ? undefined : { from: day, to: day })
 
-const numberWords = "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
 const COUNT = `(an?|${numberWords.slice(1).join("|")}|\\d{1,3})`
 export const numberOf = (words: string): number =>
   /^an?$/.test(words) ? 1 : numberWords.includes(words) ? numberWords.indexOf(words) : Number(words)
 
-const weekdays = "mon tue wed thu fri sat sun".split(" ")
-const WEEKDAY = "((?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+const WEEKDAY = `(${anyWeekday})`
 /** Also shortened, beside a word of its own: "sat" and "sun" alone are words. */
-const SHORT_WEEKDAY = "((?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\\b"
+const SHORT_WEEKDAY = `(${anyWeekday}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\\b`
 /** Not "Fridays" and "Friday mornings": days of every week. */
 const ONCE = "(?!s\\b|['’]s\\b| (?:mornings|afternoons|evenings|nights)\\b)"
-const numberOfDay = (name: string): number => weekdays.indexOf(name.slice(0, 3))
 const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
 const mondayOf = (day: number): number => day - weekdayOf(day)
-const thisWeeks = (name: string, today: number): number => mondayOf(today) + numberOfDay(name)
+const thisWeeks = (name: string, today: number): number => mondayOf(today) + weekdayIndex(name)
 /** The nearest such day behind. */
-const lastOf = (name: string, today: number): number => today - ((weekdayOf(today) - numberOfDay(name) + 7) % 7 || 7)
+const lastOf = (name: string, today: number): number => today - ((weekdayOf(today) - weekdayIndex(name) + 7) % 7 || 7)
 /** The nearest such day from today on. */
-const comingOf = (name: string, today: number): number => today + ((numberOfDay(name) - weekdayOf(today) + 7) % 7)
+const comingOf = (name: string, today: number): number => today + ((weekdayIndex(name) - weekdayOf(today) + 7) % 7)
 
 const weekAround = (day: number): Period => ({ from: mondayOf(day), to: mondayOf(day) + 6, day })
 const weekendOf = (day: number): Period => ({ from: mondayOf(day) + 5, to: mondayOf(day) + 6 })
@@ -172,18 +170,16 @@ const ordinalDay = (date: number, today: number, side: DateSide): number | undef
   return undefined
 }
 
-const months = "january february march april may june july august september october november december".split(" ")
-
-const MONTH_BEGINS = `(?:${months.map((name) => name.slice(0, 3)).join("|")})`
+const MONTH_BEGINS = `(?:${monthNames.map((name) => name.slice(0, 3)).join("|")})`
 
 /** "In January": the nearest on that side. Said of what is to come in January itself it may be this one or the next. */
 const monthBeside = (name: string, today: number, side: DateSide): Period | undefined => {
   const now = dateOf(today)
-  const distance = months.indexOf(name) - now.getUTCMonth()
+  const distance = monthIndex(name) - now.getUTCMonth()
   if (distance === 0 && side === "future") return undefined
   const isOther = side === "past" ? distance > 0 : distance < 0
   const year = now.getUTCFullYear() + (isOther ? (side === "past" ? -1 : 1) : 0)
-  return monthOf(year, months.indexOf(name))
+  return monthOf(year, monthIndex(name))
 }
 
 /** "The Monday after next" is certain once this week's has begun: else the next one is this week's to some. */
@@ -355,7 +351,7 @@ export const spokenForms: ReadonlyArray<SpokenForm> = [
     ),
     read: ([name = "", date = ""], today, side) => {
       const day = side === undefined ? undefined : ordinalDay(Number(date), today, side)
-      return day === undefined || (name !== "" && weekdayOf(day) !== numberOfDay(name)) ? undefined : single(day)
+      return day === undefined || (name !== "" && weekdayOf(day) !== weekdayIndex(name)) ? undefined : single(day)
     },
     example: "We meet on the 31st.",
     counterexample: "We meet on the 31st of May."
@@ -377,7 +373,7 @@ export const spokenForms: ReadonlyArray<SpokenForm> = [
   {
     precision: "month",
     pattern: new RegExp(
-      `\\bin (?:early |mid |late )?(${months.join("|")})\\b(?!,? (?:of )?(?:the )?(?:this |last |next |\\d))`,
+      `\\bin (?:early |mid |late )?(${MONTH})\\b(?!,? (?:of )?(?:the )?(?:this |last |next |\\d))`,
       "gi"
     ),
     read: ([name = ""], today, side) => (side === undefined ? undefined : monthBeside(name, today, side)),

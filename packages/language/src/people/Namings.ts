@@ -3,6 +3,7 @@
  * Lena!") and those of others by their relation ("my sister Ada", "Lena's sister is called Ada"). Read by forms, in
  * English; nothing of what stands in quotation marks.
  */
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { stopWords } from "../text/Language.ts"
 
 export interface Naming {
@@ -48,7 +49,7 @@ const plainText = (text: string): string =>
     .replaceAll("\u2019", "'")
     .replaceAll(/"[^"]*(?:"|$)|“[^”]*(?:”|$)|«[^»]*(?:»|$)/g, " ")
 
-const word = String.raw`(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b)\p{Lu}[\p{L}-]*\p{Ll}`
+const word = String.raw`(?!(?:${weekdayNames.join("|")})\b)\p{Lu}[\p{L}-]*\p{Ll}`
 const name = `${word}(?: ${word}){0,2}`
 const greeting = String.raw`(?:[Hh]i|[Hh]ello|[Hh]ey|[Ss]alut|[Hh]allo|[Gg]ood (?:morning|afternoon|evening|day))(?: there| everyone| all)?`
 const behind = String.raw`(?=\s*(?:[,.!;:()–—]|$)| - | (?:and|from|here|by the way|but|your)\b)`
@@ -94,7 +95,8 @@ const isName = (text: string): boolean => {
   const words = text.toLowerCase().split(" ")
   return !words.some((one) => notNames.has(one) || stopWords.has(one) || months.has(one))
 }
-const months = new Set("january february march april june july august september october november december".split(" "))
+/** "May" is also a name. */
+const months = new Set(monthNames.map((name) => name.toLowerCase()).filter((name) => name !== "may"))
 
 const ownNames = (text: string): ReadonlyArray<Naming> =>
   ownForms.flatMap(({ isAlias, pattern }) => {

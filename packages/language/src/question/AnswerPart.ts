@@ -5,7 +5,7 @@
  */
 import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
-import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { monthNames, WEEKDAY as ANY_WEEKDAY, weekdayNames } from "../calendar/CalendarWords.ts"
 import { isUser } from "../people/Relations.ts"
 
 export type PartName =
@@ -83,7 +83,7 @@ const DATE = new RegExp(
 const AMOUNT = new RegExp(`\\b${NUMBER}\\b|\\bha(?:s|ve) an? `, "i")
 const FREQUENCY = new RegExp(
   "\\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|usually|sometimes|rarely|" +
-    "seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|" +
+    `seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|${ANY_WEEKDAY}s|` +
     "mornings|evenings|weekends)\\b",
   "i"
 )
@@ -199,8 +199,11 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     question: "How often does Ann swim?",
     example: "I swim twice a week.",
     counterexample: "I swim in the lake.",
-    plain:
-      /\b(?:every|each|daily|weekly|monthly|once|twice|(?:\d+|two|three|four|five|six) (?:times|days)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|never|per|an? (?:day|week|month|year))\b/iu,
+    plain: new RegExp(
+      "\\b(?:every|each|daily|weekly|monthly|once|twice|(?:\\d+|two|three|four|five|six) (?:times|days)|" +
+        `${ANY_WEEKDAY}s?|never|per|an? (?:day|week|month|year))\\b`,
+      "iu"
+    ),
     plainly: ["I swim twice a week.", "I swim in the lake."]
   },
   {

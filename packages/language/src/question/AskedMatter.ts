@@ -4,13 +4,12 @@
  * 1,050 now" says nothing of the dog. Read by signs, in English: of a change, of the sort of value that is asked for, of
  * other matters; in doubt it may.
  */
+import { MONTH, WEEKDAY } from "../calendar/CalendarWords.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
 const oneOf = (phrases: ReadonlyArray<string>): RegExp => new RegExp(String.raw`\b(?:${phrases.join("|")})\b`, "i")
 
-const weekday = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-const month =
-  "(?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter)"
+const month = `(?:${MONTH}|spring|summer|autumn|winter)`
 
 /** The state before has ended, or what was said of it was wrong. */
 const ended = oneOf([
@@ -43,7 +42,7 @@ const changed = oneOf([
   "(?:put|puts|went|gone|goes|going|brought|moved|took|is|are)(?: \\w+){0,6} (?:up|down) (?:to|by)",
   "put me (?:up|down|on|onto)|(?:two|three|four|one|some|a few) more|so (?:only|that makes|we are)|(?:are|is) left",
   "now|nowadays|these days|currently|from now on|finally|by now|at the moment",
-  `(?:as of|from|since) (?:now|today|this|next|tomorrow|yesterday|the|last|${weekday}|${month})`,
+  `(?:as of|from|since) (?:now|today|this|next|tomorrow|yesterday|the|last|${WEEKDAY}|${month})`,
   "since [a-z]",
   "start(?:ed|ing)|began|begun|joined|signed|hired|adopted|rented|picked up|bought|booked|took (?:in|on)",
   "first (?:day|week|month|shift|lesson|class)|got (?:the|my|our|a|an) (?:new|keys|offer)|got the keys",
@@ -80,7 +79,7 @@ const tellsName = tests(/\b(?:call(?:s|ed|ing)?|nam(?:e|es|ed|ing)|renam(?:es?|e
 
 /** Amounts, hours and dates. */
 const values = new RegExp(
-  String.raw`\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|half|dozen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|noon|midnight|fortnight|${weekday}|${month})\b`,
+  String.raw`\d[\d.,:]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|half|dozen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|noon|midnight|fortnight|${WEEKDAY}|${month})\b`,
   "gi"
 )
 /** A capitalised word that does not begin a sentence. */
@@ -95,7 +94,7 @@ const aPerson = new RegExp(String.raw`\b${person}\b`, "i")
 /** Everyday names of other people: my sister, the landlord. */
 export const otherPeople = new RegExp(String.raw`\b(?:my|our|your|his|her|their|an?|the) (?:\w+ )?(${person})\b`, "gi")
 
-const aTime = String.raw`(?:\d[\d:.]*(?:st|nd|rd|th| ?[ap]m| o'clock)?(?=[.,!;]|$| (?:of|on|in|from|at|instead|now|this|next|${month})\b)|(?:first|second|third|last|next|this) (?=${weekday}|${month}|week)|${weekday}|${month}|noon|midnight|half past|tomorrow|tonight)`
+const aTime = String.raw`(?:\d[\d:.]*(?:st|nd|rd|th| ?[ap]m| o'clock)?(?=[.,!;]|$| (?:of|on|in|from|at|instead|now|this|next|${month})\b)|(?:first|second|third|last|next|this) (?=${WEEKDAY}|${month}|week)|${WEEKDAY}|${month}|noon|midnight|half past|tomorrow|tonight)`
 const movedTime = new RegExp(
   String.raw`\b(?:(?:mov|push|postpon|delay|reschedul|chang|shift|bump)\w*|put|brings?|brought|starts?|begins?)\b[^.!?]{0,40}? (?:to|at|on|from|until|till|by|for) (?:the )?${aTime}`,
   "i"
@@ -108,7 +107,7 @@ const atPlace = new RegExp(
 /** It moves something to another time and names nothing else: "book club moved to the first Wednesday". */
 const tellsTimeAlone = (text: string): boolean =>
   movedTime.test(text) && !atPlace.test(text) && !name.test(text.replaceAll(timeNamed, ""))
-const timeNamed = new RegExp(String.raw`\b(?:${weekday}|${month})s?\b`, "gi")
+const timeNamed = new RegExp(String.raw`\b(?:${WEEKDAY}|${month})s?\b`, "gi")
 
 const placeNamed =
   /\b(?:in|at|from|near|into|(?:mov|go|went|fly|flew|travel|trip|came|com|back)\w* (?:back )?to) \p{Lu}\p{L}+/gu

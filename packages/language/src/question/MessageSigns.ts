@@ -4,6 +4,8 @@
  * write, hence with ASCII patterns where they do.
  */
 
+import { monthForms, WEEKDAY } from "../calendar/CalendarWords.ts"
+
 export interface MessageSigns {
   /** A sentence that is no question speaks of its speaker: I, my, me, we, our. */
   readonly isOfSpeaker: boolean
@@ -39,8 +41,8 @@ type AnswerKind = keyof typeof answerKinds
 
 const anyOf = (parts: ReadonlyArray<string>, flags = "i"): RegExp => new RegExp(`\\b(?:${parts.join("|")})\\b`, flags)
 
-const months =
-  "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
+/** "May" counts with its capital alone. */
+const months = [...monthForms.filter((form) => !form.startsWith("may")), "sept"].join("|")
 const relative = "today|tomorrow|yesterday|tonight|noon|midnight|o'clock|since|birthday"
 const periods = "week|weekend|month|year|night|morning|spring|summer|autumn|fall|winter"
 const numerals = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred"
@@ -49,7 +51,7 @@ const before = "in|at|to|from|near|into"
 /** Signs of each kind in a text. */
 const signs: Readonly<Record<AnswerKind, ReadonlyArray<RegExp>>> = {
   date: [
-    anyOf([months, "nov(?:ember)?|dec(?:ember)?", "(?:mon|tues|wednes|thurs|fri|satur|sun)days?", relative]),
+    anyOf([months, `${WEEKDAY}s?`, relative]),
     anyOf([`(?:last|next|this|every) (?:${periods})`, "(?:days?|weeks?|months?|years?) ago"]),
     anyOf(["(?:19|20)\\d\\d", "\\d+(?:st|nd|rd|th)", "\\d{1,2}:\\d\\d", "\\d{1,2} ?[ap]m"]),
     /\bMay\b/

@@ -5,7 +5,7 @@
 import { questionDates, type AskedAt, type TimeRange } from "../calendar/QuestionDates.ts"
 import { kindAsked } from "./MessageSigns.ts"
 import { stopWords } from "../text/Language.ts"
-import { tokenize } from "../text/Tokenizer.ts"
+import { joinedTerms, searchTerms, tokenize } from "../text/Tokenizer.ts"
 
 export interface QuestionTraits extends NameWords {
   /** About the asker: "I", "my", "we", "the user". Not in "tell me" and the like. */
@@ -19,6 +19,8 @@ export interface QuestionTraits extends NameWords {
   readonly isOfAssistant: boolean
   /** Of a query that is no single question but what somebody says in a talk that goes on: when it is asked. */
   readonly goesOnAt: number | undefined
+  /** As an index looks for them (`searchTerms`). */
+  readonly terms: ReadonlyArray<string>
 }
 
 /** What of a question may name somebody. */
@@ -29,7 +31,12 @@ export interface NameWords {
   readonly capitals: ReadonlySet<string>
 }
 
-export const questionTraits = (question: string, at: AskedAt): QuestionTraits => {
+/** `sames`: stems that stand for one person each, and are one term (`askedQuestion`). */
+export const questionTraits = (
+  question: string,
+  at: AskedAt,
+  sames: ReadonlyArray<ReadonlySet<string>> = []
+): QuestionTraits => {
   const lower = question.replaceAll("US", "").toLowerCase().replaceAll("\u2019", "'")
   return {
     isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
@@ -38,6 +45,7 @@ export const questionTraits = (question: string, at: AskedAt): QuestionTraits =>
     kind: kindAsked(lower),
     goesOnAt: goesOn(question) ? at.nowMillis : undefined,
     isOfAssistant: ofAssistant.some((pattern) => pattern.test(lower)),
+    terms: joinedTerms(searchTerms(question), sames),
     ...wordsOf(question)
   }
 }
@@ -114,3 +122,7 @@ const naming = ({ capitals, words }: NameWords, speaker: string): "whole" | "beg
   const isBegun = capitals.values().some((word) => word.length >= NICKNAME_LENGTH_MIN && first.startsWith(word))
   return isBegun ? "begun" : undefined
 }
+
+/** The term of a role by which speakers without a name go: as the word for a side of the chat it tells nothing apart. */
+export const roleTerm = (speaker: string | undefined): string | undefined =>
+  speaker === "user" || speaker === "assistant" ? tokenize(speaker)[0] : undefined

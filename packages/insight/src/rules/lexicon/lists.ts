@@ -2,6 +2,7 @@
  * Word lists of the patterns by name, and values in angle brackets (Pattern.ts); entries are separated by commas and
  * may use `?` and groups.
  */
+import { weekdayNames } from "@muniment/language/calendar/CalendarWords"
 
 const list = (text: string): ReadonlyArray<string> =>
   text
@@ -45,7 +46,7 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
   often: list(`every day, every morning, every night, every evening, every week, every month, every year, every weekend,
     every summer, every winter, every other day, each day, each morning, each night, each week, daily, weekly, once a week,
     twice a week, twice a day, three times a week, before work, after work, before bed, on weekends, on weekdays,
-    in the mornings?, in the evenings?, (?:on |every )(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?`),
+    in the mornings?, in the evenings?, (?:on |every )(?:${weekdayNames.join("|")})s?`),
   live: list(`live, lives, reside, resides, am living, is living, are living, have lived, has lived, have been living,
     has been living, am staying, is staying, stay, stays`),
   work: list(`work, works, worked, am working, is working, have worked, has worked, have been working, has been working,
