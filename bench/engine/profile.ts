@@ -8,7 +8,6 @@ export interface ProfileShare {
   readonly part: string
   /** 0 to 1, of the wall time of the profile. */
   readonly share: number
-  readonly millis: number
 }
 
 /** Function and file of a frame, `name File.ts`; the first rule that fits decides. */
@@ -32,7 +31,6 @@ const parts: ReadonlyArray<readonly [RegExp, string]> = [
   [/CommitThread\.ts/, "handing commits to their thread"]
 ]
 const samplingMicros = 200
-const microsPerMilli = 1_000
 
 export const profileLoop = async <A>(
   work: () => Promise<A>
@@ -56,7 +54,7 @@ export const profileLoop = async <A>(
   }
   const total = [...micros.values()].reduce((sum, some) => sum + some, 0)
   const shares = [...micros]
-    .map(([part, some]) => ({ part, share: some / total, millis: some / microsPerMilli }))
+    .map(([part, some]) => ({ part, share: some / total }))
     .sort((left, right) => right.share - left.share)
   return { result, shares }
 }

@@ -194,9 +194,9 @@ const mixedTable = ({ idle, importedPerSecond, importing, memories }: MixedResul
 })
 
 const profileTable = ({ profile }: MixedResult): ReportTable => ({
-  title: "Where the event loop's time goes during the import",
-  columns: ["part", "share, %", "ms"],
-  rows: profile.map(({ millis, part, share }) => [part, share * 100, millis])
+  title: "Where the event loop's time goes during the import, in percent",
+  columns: ["part", "share, %"],
+  rows: profile.map(({ part, share }) => [part, share * 100])
 })
 
 const namespacesTable = (result: NamespacesResult): ReportTable => ({

@@ -13,7 +13,6 @@ export interface Traits {
   readonly durability: string
   /** What a search compares. */
   readonly search: string
-  readonly lacks: string
 }
 
 /** Where vectors come from: computed by each server for itself, or looked up in the corpus' table. */

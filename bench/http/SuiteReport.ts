@@ -59,7 +59,7 @@ const ratiosNote =
   "Figures are Muniment's. Against a peer: how many times faster Muniment is at p50, and how many times more it does a second."
 
 const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
-  `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions; ${sizes.rounds} rounds. How it is measured: bench/http/README.md.`,
+  `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions; ${sizes.rounds} rounds.`,
   ...given.missing.map(({ name, reason }) => `${name} does not run here: ${reason}`)
 ]
 
@@ -72,16 +72,15 @@ const traitsTable = ({ contestants, given }: SuiteFindings): ReportTable => ({
     "",
     "a write that was acknowledged",
     "a search looks at",
-    "does not do",
     "found again by its own words",
     "resident MB at the end"
   ],
   rows: contestants.flatMap((contestant) => {
     const name = given.names.get(contestant)
     if (name === undefined) return []
-    const { durability, lacks, search } = contestant.traits
+    const { durability, search } = contestant.traits
     const found = `${((given.found.get(name) ?? Number.NaN) * 100).toFixed(1)} %`
-    return [[name, durability, search, lacks, found, (given.residentBytes.get(name) ?? Number.NaN) / 1e6]]
+    return [[name, durability, search, found, (given.residentBytes.get(name) ?? Number.NaN) / 1e6]]
   })
 })
 
@@ -100,7 +99,7 @@ const stagesTable = ({ jobs, samples }: Outcome): ReportTable => {
       const inside = stages.map((stage) => means.get(stage) ?? Number.NaN)
       return [title, ...inside, request - inside.reduce((sum, millis) => sum + millis, 0), request]
     }),
-    note: "From the service's own `/metrics`. `embedding` is the way to the vector's thread and back, or the cache of query vectors; the rest is parsing, authentication, charging and encoding."
+    note: "From the service's own `/metrics`. `embedding` is the way to the vector's thread and back."
   }
 }
 
@@ -134,8 +133,7 @@ const goalsOf = ({ names, samples }: Outcome): ReadonlyArray<Goal> => {
       bound: "at least",
       wanted: 5,
       found: durable.length === 0 ? undefined : Math.min(...durable),
-      unit: "x",
-      note: "over HTTP, with all that a request of the service does; bench/engine measures the engine"
+      unit: "x"
     },
     {
       name: "p99 of searches while memories arrive, against the idle p99",

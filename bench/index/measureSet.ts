@@ -6,7 +6,6 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { timed } from "../kit/Measure.ts"
 import { type ColdRow, coldOpens } from "./coldOpen.ts"
 import type { ContenderKind } from "./Contender.ts"
 import type { Curve } from "./Curve.ts"
@@ -29,7 +28,6 @@ export interface Settings {
 export interface SetFigures {
   readonly set: Pick<VectorSet, "name" | "count" | "dims">
   readonly intrinsicDimension: number
-  readonly builds: ReadonlyArray<{ readonly name: string; readonly millis: number }>
   readonly curves: ReadonlyArray<Curve>
   readonly filters: ReadonlyArray<FilterRow>
   readonly adds: ReadonlyArray<WriteRow>
@@ -78,10 +76,9 @@ const measureAll = async (
   const dimension = intrinsicDimension(set)
   const truth = truthOf(set, effort.k)
   const from = set.count - Math.min(writes, Math.floor(set.count / 2))
-  const builds = []
   for (const entrant of entrants) {
     step(`building ${entrant.name}`)
-    builds.push({ name: entrant.name, millis: await build(entrant, set, from) })
+    await build(entrant, set, from)
   }
   step("adding one by one")
   const adds = await addOneByOne(entrants, set, from)
@@ -103,7 +100,6 @@ const measureAll = async (
   return {
     set: { name, count, dims },
     intrinsicDimension: dimension,
-    builds,
     curves,
     filters: filtered,
     adds,
@@ -129,13 +125,10 @@ const openAll = async (set: VectorSet, kinds: ReadonlyArray<ContenderKind>, dire
   return { entrants, notes }
 }
 
-const build = async ({ contender }: Entrant, set: VectorSet, count: number): Promise<number> => {
+const build = async ({ contender }: Entrant, set: VectorSet, count: number): Promise<void> => {
   const vectors = Array.from({ length: count }, (_, at) => rowOf(set, at))
-  const { millis } = await timed(async () => {
-    await contender.add(0, vectors)
-    await contender.settle()
-  })
-  return millis
+  await contender.add(0, vectors)
+  await contender.settle()
 }
 
 const namesOf = (entrants: ReadonlyArray<Entrant>): ReadonlyArray<string> => entrants.map(({ name }) => name)

@@ -107,8 +107,7 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     command: options.command,
     machine,
     notes: [
-      `${options.queries} queries, k ${options.effort.k}, medians of ${options.effort.rounds} interleaved rounds; every answer was compared with brute force over float32 before it was timed`,
-      "one thread, except that LanceDB uses all cores",
+      `${options.queries} queries, k ${options.effort.k}, medians of ${options.effort.rounds} interleaved rounds`,
       ...(all.some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
       ...(strict.some(({ set }) => set.name === "real") ? [`strict recall, real: texts by ${strictModel}`] : []),
       ...notes

@@ -20,7 +20,7 @@ export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
     {
       ...filterTable(figures),
       title: `${label}: filters, p50 us`,
-      note: `In brackets recall, where it is below ${recallGoal}. Left out: 200 candidates filtered afterwards, which keep too few of narrow filters.`
+      note: `In brackets recall, where it is below ${recallGoal}.`
     }
   ]
 }
@@ -83,7 +83,7 @@ const filterTable = ({ filters }: SetFigures): Columns => {
 const filterText = ({ attribute, share }: { readonly attribute: string; readonly share: number }): string =>
   `${attribute === "near" ? "nearest" : "random"} ${share * 100} %`
 
-const engineTable = ({ set, curves, builds, adds, replacements, churns, cold, memory }: SetFigures): Columns => {
+const engineTable = ({ set, curves, adds, replacements, churns, cold, memory }: SetFigures): Columns => {
   const share = churns[0]?.share ?? 0
   return {
     columns: [
@@ -92,7 +92,6 @@ const engineTable = ({ set, curves, builds, adds, replacements, churns, cold, me
       "p99 us",
       "highest recall",
       `after churn of ${share * 100} %`,
-      "build s",
       "upserts /s",
       "replacements /s",
       "bytes a vector",
@@ -110,7 +109,6 @@ const engineTable = ({ set, curves, builds, adds, replacements, churns, cold, me
         best.p99Micros,
         best.recall.toFixed(4),
         of(churns)?.recallAfter.toFixed(4) ?? "",
-        number(of(builds)?.millis, 1 / 1_000),
         number(of(adds)?.perSecond),
         number(of(replacements)?.perSecond),
         number(of(memory)?.bytesPerVector),

@@ -4,7 +4,7 @@
  */
 import type { Baseline, BaselineRun } from "./Baseline.ts"
 import { median } from "./Measure.ts"
-import { figure, tableText, verdictOf } from "./Report.ts"
+import { figure, verdictOf } from "./Report.ts"
 
 export interface SuiteRuns {
   readonly suite: string
@@ -14,7 +14,7 @@ export interface SuiteRuns {
 export const goalsPage = (suites: ReadonlyArray<SuiteRuns>): string =>
   [
     "# Where the goals of speed stand",
-    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, the least and the most of them.",
+    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, and in brackets the least and the most of them.",
     ...suites.map(section)
   ].join("\n\n") + "\n"
 
@@ -23,7 +23,7 @@ const section = ({ baseline: { runs }, suite }: SuiteRuns): string => {
   const heading = `## ${suite}\n\n[Report](${suite}.md), runs of ${days}.`
   const goals = goalsOf(runs)
   if (goals.length === 0) return `${heading} No goal was measured.`
-  return `${heading}\n\n${tableText(["goal", "wanted", "median", "least to most", "runs", "stands"], goals.map(row))}`
+  return `${heading}\n\n${goals.map(line).join("\n")}`
 }
 
 type StoredGoal = BaselineRun["goals"][number]
@@ -45,14 +45,9 @@ const goalsOf = (runs: ReadonlyArray<BaselineRun>): ReadonlyArray<GoalRuns> => {
   return [...byName.values()]
 }
 
-const row = ({ found, goal }: GoalRuns): ReadonlyArray<string> => {
+const line = ({ found, goal }: GoalRuns): string => {
   const middle = median(found)
-  return [
-    goal.name,
-    `${goal.bound} ${figure(goal.wanted)} ${goal.unit}`.trimEnd(),
-    figure(middle),
-    `${figure(Math.min(...found))} to ${figure(Math.max(...found))}`,
-    String(found.length),
-    verdictOf({ ...goal, found: middle })
-  ]
+  const range = `${figure(Math.min(...found))} to ${figure(Math.max(...found))}, ${found.length} runs`
+  const wanted = `${goal.bound} ${figure(goal.wanted)} ${goal.unit}`.trimEnd()
+  return `- ${verdictOf({ ...goal, found: middle })}: ${goal.name}: ${figure(middle)} (${range}), wanted ${wanted}`
 }

@@ -42,6 +42,7 @@ export interface Unavailable {
 
 export interface ReportTable {
   readonly title: string
+  /** A table of two is written as a list. */
   readonly columns: ReadonlyArray<string>
   /** Numbers are printed with three significant digits. */
   readonly rows: ReadonlyArray<ReadonlyArray<string | number>>
@@ -104,7 +105,7 @@ export const reportText = (report: SuiteReport, when: Date, links: ReadonlyArray
   ].join("\n\n") + "\n"
 
 const tableSection = ({ title, columns, rows, note }: ReportTable): string =>
-  `## ${title}\n\n${tableText(columns, rows)}${note === undefined ? "" : `\n\n${note}`}`
+  `## ${title}\n\n${columns.length === 2 ? listText(rows) : tableText(columns, rows)}${note === undefined ? "" : `\n\n${note}`}`
 
 /** A report covers some sizes of a suite: goals of the others are only counted, unless their note says why. */
 const measuredGoals = (goals: ReadonlyArray<Goal>): string => {
@@ -116,17 +117,20 @@ const measuredGoals = (goals: ReadonlyArray<Goal>): string => {
   ].join("\n\n")
 }
 
+/** A line for each goal: its verdict, what was found and wanted, its note. */
 export const goalsText = (goals: ReadonlyArray<Goal>): string =>
-  tableText(
-    ["goal", "wanted", "found", "", "note"],
-    goals.map((goal) => [
-      goal.name,
-      `${goal.bound} ${goal.wanted} ${goal.unit}`.trimEnd(),
-      goal.found === undefined ? "" : `${figure(goal.found)} ${goal.unit}`.trimEnd(),
-      verdictOf(goal),
-      goal.note ?? ""
-    ])
-  )
+  goals
+    .map((goal) => {
+      const { bound, found, name, note = "", unit, wanted } = goal
+      const measured = found === undefined ? "" : `${figure(found)} ${unit}`.trimEnd() + ", "
+      const suffix = note === "" ? "" : ` (${note})`
+      return `- ${verdictOf(goal)}: ${name}: ${measured}wanted ${`${bound} ${wanted} ${unit}`.trimEnd()}${suffix}`
+    })
+    .join("\n")
+
+/** Rows of two columns: a name and its value. */
+const listText = (rows: ReportTable["rows"]): string =>
+  rows.map(([name = "", value = ""]) => `- ${name}: ${cellText(value)}`).join("\n")
 
 export const tableText = (
   columns: ReadonlyArray<string>,
@@ -134,7 +138,9 @@ export const tableText = (
 ): string => [tableLine(columns), `|${"---|".repeat(columns.length)}`, ...rows.map(tableLine)].join("\n")
 
 const tableLine = (row: ReadonlyArray<string | number>): string =>
-  `| ${row.map((cell) => (typeof cell === "number" ? figure(cell) : cell)).join(" | ")} |`
+  `| ${row.map(cellText).join(" | ")} |`
+
+const cellText = (cell: string | number): string => (typeof cell === "number" ? figure(cell) : cell)
 
 /** Three significant digits, thousands set apart: 0.0512, 12.3, 48,200. */
 export const figure = (value: number): string => {

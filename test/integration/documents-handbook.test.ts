@@ -156,12 +156,12 @@ describe("the pages of the repository", () => {
       Array.from(read(file).matchAll(/"(MUNIMENT_[A-Z0-9_]+)"/g), ([, name]) => name!)
     )
     const listed = Array.from(
-      read("packages/server/docs/configuration.md").matchAll(/^\| (`MUNIMENT_.*?) \|/gm),
+      read("packages/server/docs/configuration.md").matchAll(/^- (`MUNIMENT_[^(]*) \(/gm),
       ([, cell]) => cell!.match(/MUNIMENT_\w+/g)!
     ).flat()
     const missing = known.filter((name) => !listed.includes(name))
     const unknown = listed.filter((name) => !known.includes(name))
-    expect({ missing, unknown }, "rows of packages/server/docs/configuration.md").toEqual({ missing: [], unknown: [] })
+    expect({ missing, unknown }, "entries of packages/server/docs/configuration.md").toEqual({ missing: [], unknown: [] })
   })
 
   it.each(["operations", "money", "security"])("say the value of every limit that an operator meets: %s.md", (name) => {

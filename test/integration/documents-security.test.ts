@@ -1,4 +1,4 @@
-/** The threat model: each row names a test that is there, or says that nothing holds it; the lists are complete. */
+/** The threat model: each entry names a test that is there, or says that nothing holds it; the lists are complete. */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
@@ -11,33 +11,32 @@ const read = (file: string): string => readFileSync(join(repository, file), "utf
 const testsIn = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(/`(test\/[^`]+)`/g), ([, file]) => file!)
 
-/** Rows of the tables below a heading, as their cells. */
-const rowsBelow = (heading: string): ReadonlyArray<ReadonlyArray<string>> => {
+/** Entries of the lists below a heading: what the bold words name, and what is said of it. */
+const entriesBelow = (heading: string): ReadonlyArray<readonly [point: string, measure: string]> => {
   const [, section = ""] = read(threatModel).split(`## ${heading}\n`)
-  return section
-    .split(/^## /m, 1)[0]!
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .map((line) => line.split("|").slice(1, -1))
-    .map((cells) => cells.map((cell) => cell.trim()))
-    .filter(([first = ""]) => !["they can", "entry", "point"].includes(first))
+  const lines = section.split(/^## /m, 1)[0]!.split("\n")
+  return lines
+    .filter((line) => line.startsWith("- "))
+    .map((line) => {
+      const [, point = "", measure = ""] = /^- \*\*(.+?)\*\*: (.+)$/.exec(line) ?? []
+      return [point, measure]
+    })
 }
 
 const api = "OWASP API Security Top 10 (2023)"
 const llm = "OWASP Top 10 for LLM applications (2025)"
 const mcp = "Security best practices of the Model Context Protocol"
-const tables = ["Threat model", api, llm, mcp]
+const lists = ["Threat model", api, llm, mcp]
 
 describe("the threat model", () => {
-  it.each(tables.map((heading) => [heading, rowsBelow(heading)] as const))(
-    "has a test in each row, or says that nothing holds it: %s",
-    (_, rows) => {
-      expect(rows.length).toBeGreaterThanOrEqual(8)
-      for (const row of rows) {
-        expect(row).toHaveLength(3)
-        const [, measure = "", held = ""] = row
-        const isHeld = testsIn(held).length > 0
-        expect([row, isHeld || /^not held: \S/.test(measure)]).toEqual([row, true])
+  it.each(lists.map((heading) => [heading, entriesBelow(heading)] as const))(
+    "has a test in each entry, or says that nothing holds it: %s",
+    (_, entries) => {
+      expect(entries.length).toBeGreaterThanOrEqual(8)
+      for (const [point, measure] of entries) {
+        expect(point).not.toBe("")
+        const isHeld = testsIn(measure).length > 0
+        expect([point, isHeld || /^not held: \S/.test(measure)]).toEqual([point, true])
       }
     }
   )
@@ -49,11 +48,11 @@ describe("the threat model", () => {
   })
 
   it("goes through every entry of the lists, in their order", () => {
-    const numbers = (heading: string) => rowsBelow(heading).map(([entry = ""]) => entry.split(" ", 1)[0])
+    const numbers = (heading: string) => entriesBelow(heading).map(([point]) => point.split(" ", 1)[0])
     const upTo10 = Array.from({ length: 10 }, (_, at) => at + 1)
     expect(numbers(api)).toEqual(upTo10.map((number) => `API${number}`))
     expect(numbers(llm)).toEqual(upTo10.map((number) => `LLM${String(number).padStart(2, "0")}`))
-    expect(rowsBelow(mcp).map(([point]) => point)).toEqual([
+    expect(entriesBelow(mcp).map(([point]) => point)).toEqual([
       "Confused deputy",
       "Token passthrough",
       "Server-side request forgery",

@@ -1,5 +1,5 @@
 /**
- * The dashboard, the alert rules and the table of metrics name what `/metrics` gives, and nothing else
+ * The dashboard, the alert rules and the list of metrics name what `/metrics` gives, and nothing else
  * (packages/server/docs/operations.md, Metrics). What only payments, a language model or a backup bring is looked up in
  * the definitions.
  */
@@ -104,7 +104,7 @@ describe("monitoring", () => {
 
   it("tells every metric in the operations page, and no other", () => {
     const [, section = ""] = /^## Metrics$([^]*?)^## /m.exec(page) ?? []
-    const told = [...section.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell]) =>
+    const told = [...section.matchAll(/^- (`[^:]+):/gm)].flatMap(([, cell]) =>
       [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => `muniment_${name}`)
     )
     expect(told.toSorted()).toEqual([...definitions.keys()].toSorted())

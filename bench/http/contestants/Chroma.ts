@@ -20,8 +20,7 @@ export const chroma: Contestant = {
   traits: {
     isDurable: true,
     durability: "SQLite with a rollback journal, synced before the answer",
-    search: "meaning alone (HNSW, cosine)",
-    lacks: "ranking by words; accounts, credits, schemas, versions, expiry, attestation, sharing"
+    search: "meaning alone (HNSW, cosine)"
   },
   start: async ({ directory, encoder }: StartOptions): Promise<Running> => {
     const server = await ChildServer.spawn({

@@ -10,20 +10,17 @@ interface Found {
 }
 
 const givenVectors = new URL("../GivenVectors.ts", import.meta.url).href
-const noService = "accounts, credits, schemas, versions, expiry, attestation, sharing"
 
 export const sqliteVec: Contestant = library("sqlite-vec + FTS5", "sqliteVecServer.ts", {
   isDurable: true,
   durability: "as Muniment: write-ahead log synced (`synchronous=FULL`) before the answer",
-  search: "words (BM25) and meaning (exact scan), fused by rank",
-  lacks: noService
+  search: "words (BM25) and meaning (exact scan), fused by rank"
 })
 
 export const lanceDb: Contestant = library("LanceDB", "lanceServer.ts", {
   isDurable: false,
   durability: "file written, not synced: a power cut may lose it",
-  search: "words (BM25) and meaning (exact scan), fused by rank",
-  lacks: noService
+  search: "words (BM25) and meaning (exact scan), fused by rank"
 })
 
 function library(name: string, entry: string, traits: Traits): Contestant {

@@ -21,8 +21,7 @@ export const muniment: Contestant = {
   traits: {
     isDurable: true,
     durability: "write-ahead log synced (`synchronous=FULL`) before the answer",
-    search: "words (BM25F) and meaning, fused by calibrated relevance",
-    lacks: ""
+    search: "words (BM25F) and meaning, fused by calibrated relevance"
   },
   start: async ({ corpus, directory, encoder, table }: StartOptions): Promise<Running> => {
     const server = await BenchServer.start({

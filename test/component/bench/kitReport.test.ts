@@ -25,8 +25,11 @@ const report: SuiteReport = {
   command: "npm run bench",
   machine: machineFacts(),
   notes: ["a peer was left out"],
-  tables: [{ title: "Search", columns: ["engine", "p50"], rows: [["ours", 0.051234]] }],
-  goals: [{ ...goal, bound: "at least", found: 2.5 }],
+  tables: [
+    { title: "Search", columns: ["engine", "p50", "p99"], rows: [["ours", 0.051234, 1]] },
+    { title: "Memory", columns: ["", ""], rows: [["bytes", 48_210]] }
+  ],
+  goals: [{ ...goal, bound: "at least", found: 2.5, note: "in memory" }],
   pictures: [],
   ratios: { latency: 2.5 }
 }
@@ -159,8 +162,8 @@ describe("the page of goals", () => {
 
   it("has the median of the runs, their least and most, and whether the median meets the goal", () => {
     const text = goalsPage([{ suite: "index", baseline: { runs: [runOf(9, 8), runOf(14, 11), runOf(12, 12)] } }])
-    expect(text).toContain("| speed | at least 10 x | 12 | 9 to 14 | 3 | met |")
-    expect(text).toContain("| time | at most 10 x | 11 | 8 to 12 | 3 | missed |")
+    expect(text).toContain("- met: speed: 12 (9 to 14, 3 runs), wanted at least 10 x\n")
+    expect(text).toContain("- missed: time: 11 (8 to 12, 3 runs), wanted at most 10 x\n")
   })
 
   it("has goals that only some runs measured, and says where there are none", () => {
@@ -168,20 +171,21 @@ describe("the page of goals", () => {
       { suite: "index", baseline: { runs: [runOf(9), runOf(11, 5)] } },
       { suite: "none", baseline: { runs: [runOf()] } }
     ])
-    expect(text).toContain("| time | at most 10 x | 5 | 5 to 5 | 1 | met |")
+    expect(text).toContain("- met: time: 5 (5 to 5, 1 runs), wanted at most 10 x\n")
     expect(text).toContain("## none\n\n[Report](none.md), runs of 2026-11-28. No goal was measured.")
   })
 })
 
 describe("a report", () => {
-  it("is one Markdown file with notes, goals and tables", async () => {
+  it("is one Markdown file with notes, goals, tables, and as lists those of two columns", async () => {
     await writeReport("suite", report, { directory, when: new Date(0) })
     expect(await readdir(directory)).toEqual(["suite.md"])
     const text = await readFile(join(directory, "suite.md"), "utf8")
     expect(text).toContain("1970-01-01")
     expect(text).toContain("- a peer was left out")
-    expect(text).toContain("| latency | at least 2 x | 2.5 x | met |  |")
-    expect(text).toContain("| ours | 0.0512 |")
+    expect(text).toContain("- met: latency: 2.5 x, wanted at least 2 x (in memory)\n")
+    expect(text).toContain("| ours | 0.0512 | 1 |")
+    expect(text).toContain("## Memory\n\n- bytes: 48,200\n")
     expect(text).toBe(reportText(report, new Date(0), []))
   })
 

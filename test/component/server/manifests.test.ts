@@ -7,10 +7,10 @@ const repository = resolve(import.meta.dirname, "../../..")
 const textOf = (path: string) => readFileSync(join(repository, path), "utf8")
 
 const documented = new Set(
-  [...textOf("packages/server/docs/configuration.md").matchAll(/^\| `(MUNIMENT_\w+)` \|/gm)].map(([, name]) => name)
+  [...textOf("packages/server/docs/configuration.md").matchAll(/^- `(MUNIMENT_\w+)` \(/gm)].map(([, name]) => name)
 )
 const defaultOf = (name: string) =>
-  Number(new RegExp(`^\\| \`${name}\` \\| \`(\\d+)\``, "m").exec(textOf("packages/server/docs/configuration.md"))?.[1])
+  Number(new RegExp(`^- \`${name}\` \\(\`(\\d+)\`\\):`, "m").exec(textOf("packages/server/docs/configuration.md"))?.[1])
 
 const namesIn = (path: string) => new Set(textOf(path).match(/\bMUNIMENT_\w+/g))
 

@@ -1,4 +1,4 @@
-/** The tables of commands in packages/cli/README.md, compared with the command tree: each command, and each flag shown. */
+/** The lists of commands in packages/cli/README.md, compared with the command tree: each command, and each flag shown. */
 import { expect, it } from "vitest"
 import { readFileSync } from "node:fs"
 import type { Command } from "effect/cli"
@@ -6,12 +6,12 @@ import { cli } from "../../../packages/cli/src/Cli.ts"
 
 const page = readFileSync(new URL("../../../packages/cli/README.md", import.meta.url), "utf8")
 
-/** Code in the first cells of all tables. */
+/** Code before the colon of all entries. */
 const shown = page
   .split("\n")
-  .filter((line) => line.startsWith("| `"))
+  .filter((line) => line.startsWith("- `"))
   .flatMap((line) => {
-    const cell = line.split(" | ", 1)[0]!
+    const cell = line.split(": ", 1)[0]!
     return [...cell.matchAll(/`([^`]+)`/g)].map(([, span]) => span!)
   })
 

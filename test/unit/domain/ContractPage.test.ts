@@ -1,6 +1,6 @@
 /**
- * `packages/domain/README.md` against the code: the sections that sources cite, and every table of the
- * page whose rows are constants. The behaviour of each section is held by the tests that it names.
+ * `packages/domain/README.md` against the code: the sections that sources cite, and every list and table of
+ * the page whose entries are constants. The behaviour of each section is held by the tests that it names.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -31,6 +31,13 @@ const rowsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
         .slice(1, -1)
         .map((cell) => cell.trim())
     )
+
+/** What a pattern finds in each entry of the lists of a text; entries of another form are not among them. */
+const entriesOf = (text: string, pattern: RegExp): ReadonlyArray<ReadonlyArray<string>> =>
+  text.split("\n").flatMap((line) => {
+    const found = pattern.exec(line)
+    return found === null ? [] : [found.slice(1)]
+  })
 
 const code = (cell: string | undefined): string => /^`([^`]+)`/.exec(cell ?? "")?.[1] ?? ""
 const number = (cell: string | undefined): number => Number((cell ?? "").replaceAll(",", ""))
@@ -81,10 +88,12 @@ describe("the contract page", () => {
   })
 
   it("has the values of the limits that it lists", () => {
-    const rows = rowsOf(section("Limits"))
-    expect(rows.length).toBeGreaterThan(15)
-    for (const [name, value] of rows) {
-      const limit = code(name).replace("Limits.", "") as keyof typeof Limits
+    const text = section("Limits")
+    const entries = entriesOf(text, /^- `Limits\.(\w+)` ([\d,]+): /)
+    expect(entries.length).toBeGreaterThan(15)
+    expect(entries.length).toBe(text.match(/^- /gm)?.length)
+    for (const [name, value] of entries) {
+      const limit = name as keyof typeof Limits
       expect([limit, number(value)]).toEqual([limit, Limits[limit]])
     }
   })
@@ -106,14 +115,10 @@ describe("the contract page", () => {
   })
 
   it("has the price of every priced call", () => {
-    const rows = rowsOf(section("Credits")).filter(([call]) =>
-      /^`(GET|POST|PATCH|DELETE) \/(mem|att|con|sub)/.test(call ?? "")
-    )
-    expect(rows.map(([, , constant]) => code(constant).replace("Prices.", "")).toSorted()).toEqual(
-      Object.keys(Prices).toSorted()
-    )
-    for (const [call, credits, constant] of rows) {
-      const name = code(constant).replace("Prices.", "") as keyof typeof Prices
+    const entries = entriesOf(section("Credits"), /^- (`.+): (\d+) \(`Prices\.(\w+)`\)$/)
+    expect(entries.map(([, , constant]) => constant).toSorted()).toEqual(Object.keys(Prices).toSorted())
+    for (const [call, credits, constant] of entries) {
+      const name = constant as keyof typeof Prices
       expect([call, number(credits)]).toEqual([call, toCredits(Prices[name])])
       const [method = "", path = ""] = code(call).split(" ")
       expect(openApiDocument().paths[`/v1${path}`], call).toHaveProperty(method.toLowerCase())
@@ -126,7 +131,7 @@ describe("the contract page", () => {
         ? error.fields.code.literals.map((name) => `${statusOf(error)} ${name}`)
         : []
     )
-    const listed = rowsOf(section("Errors")).map(([status, name]) => `${status} ${code(name)}`)
+    const listed = entriesOf(section("Errors"), /^- (\d{3} `\w+`)(?:: .+)?$/).map(([name = ""]) => name.replaceAll("`", ""))
     expect(listed.toSorted()).toEqual(declared.toSorted())
   })
 

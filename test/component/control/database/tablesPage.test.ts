@@ -7,17 +7,19 @@ import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
 const page = readFileSync(new URL("../../../../.github/ARCHITECTURE.md", import.meta.url), "utf8")
 
-/** Table -> its columns in the order of names. Notes are in parentheses or behind wide space. */
+/** Table -> its columns in the order of names. Notes are in parentheses or behind wide space; a comma goes on below. */
 const shownTables = (): Record<string, ReadonlyArray<string>> => {
   const [, block = ""] = /Tables of `control\.db`.*?```text\n(.*?)```/s.exec(page) ?? []
   const tables: Record<string, Array<string>> = {}
   let columns: Array<string> = []
+  let goesOn = false
   for (const line of block.trimEnd().split("\n")) {
     const [, name = "", rest = ""] = /^(\S*)\s+(.*)$/.exec(line) ?? []
     if (name !== "") columns = tables[name] = []
-    else if (!rest.startsWith("|")) continue
+    else if (!goesOn) continue
     const [named = ""] = rest.replaceAll(/\([^)]*\)/g, "").split(/ {3,}/)
-    columns.push(...named.split(/[|+]/).map((column) => column.trim()))
+    columns.push(...named.split(/[,+]/).map((column) => column.trim()))
+    goesOn = named.endsWith(",")
   }
   return Object.fromEntries(
     Object.entries(tables).map(([name, found]) => [name, found.filter((column) => column !== "").toSorted()])
