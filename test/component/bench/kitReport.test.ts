@@ -184,7 +184,7 @@ describe("a report", () => {
     expect(text).toContain("1970-01-01")
     expect(text).toContain("- a peer was left out")
     expect(text).toContain("- met: latency: 2.5 x, wanted at least 2 x (in memory)\n")
-    expect(text).toContain("| ours | 0.0512 | 1 |")
+    expect(text).toContain("|ours|0.0512|1|")
     expect(text).toContain("## Memory\n\n- bytes: 48,200\n")
     expect(text).toBe(reportText(report, new Date(0), []))
   })
