@@ -104,7 +104,7 @@ describe("monitoring", () => {
 
   it("tells every metric in the operations page, and no other", () => {
     const [, section = ""] = /^## Metrics$([^]*?)^## /m.exec(page) ?? []
-    const told = [...section.matchAll(/^- (`[^:]+):/gm)].flatMap(([, cell]) =>
+    const told = [...section.matchAll(/^- (`[^:\n]+)/gm)].flatMap(([, cell]) =>
       [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => `muniment_${name}`)
     )
     expect(told.toSorted()).toEqual([...definitions.keys()].toSorted())
