@@ -25,7 +25,6 @@ const written = (name: string, micros: number) => ({ name, perSecond: 1_000_000 
 const figures: SetFigures = {
   set: { name: "hard", count: 10_000, dims: 384 },
   intrinsicDimension: 27,
-  builds: [],
   curves: [
     curve("ours, auto", 0.994, 60),
     curve("ours, exact", 0.994, 200),
