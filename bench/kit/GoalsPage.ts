@@ -20,10 +20,10 @@ export const goalsPage = (suites: ReadonlyArray<SuiteRuns>): string =>
 
 const section = ({ baseline: { runs }, suite }: SuiteRuns): string => {
   const days = [...new Set(runs.map(({ when }) => when))].toSorted().join(", ")
-  const heading = `## ${suite}\n\n[Report](${suite}.md), runs of ${days}.`
+  const heading = `## ${suite}\n\n[Report](${suite}.md), ${runs.length} ${runs.length === 1 ? "run" : "runs"} of ${days}.`
   const goals = goalsOf(runs)
   if (goals.length === 0) return `${heading} No goal was measured.`
-  return `${heading}\n\n${goals.map(line).join("\n")}`
+  return `${heading}\n\n${goals.map((goal) => line(goal, runs.length)).join("\n")}`
 }
 
 type StoredGoal = BaselineRun["goals"][number]
@@ -45,9 +45,11 @@ const goalsOf = (runs: ReadonlyArray<BaselineRun>): ReadonlyArray<GoalRuns> => {
   return [...byName.values()]
 }
 
-const line = ({ found, goal }: GoalRuns): string => {
+/** Says of a goal that not every run has measured how many did. */
+const line = ({ found, goal }: GoalRuns, runs: number): string => {
   const middle = median(found)
-  const range = `${figure(Math.min(...found))} to ${figure(Math.max(...found))}, ${found.length} runs`
+  const measured = found.length === runs ? "" : `, ${found.length} of the runs`
+  const range = `${figure(Math.min(...found))} to ${figure(Math.max(...found))}${measured}`
   const wanted = `${goal.bound} ${figure(goal.wanted)} ${goal.unit}`.trimEnd()
   return `- ${verdictOf({ ...goal, found: middle })}: ${goal.name}: ${figure(middle)} (${range}), wanted ${wanted}`
 }

@@ -137,8 +137,7 @@ export const tableText = (
   rows: ReadonlyArray<ReadonlyArray<string | number>>
 ): string => [tableLine(columns), `|${"---|".repeat(columns.length)}`, ...rows.map(tableLine)].join("\n")
 
-const tableLine = (row: ReadonlyArray<string | number>): string =>
-  `|${row.map(cellText).join("|")}|`
+const tableLine = (row: ReadonlyArray<string | number>): string => `|${row.map(cellText).join("|")}|`
 
 const cellText = (cell: string | number): string => (typeof cell === "number" ? figure(cell) : cell)
 

@@ -161,7 +161,10 @@ describe("the pages of the repository", () => {
     ).flat()
     const missing = known.filter((name) => !listed.includes(name))
     const unknown = listed.filter((name) => !known.includes(name))
-    expect({ missing, unknown }, "entries of packages/server/docs/configuration.md").toEqual({ missing: [], unknown: [] })
+    expect({ missing, unknown }, "entries of packages/server/docs/configuration.md").toEqual({
+      missing: [],
+      unknown: []
+    })
   })
 
   it.each(["operations", "money", "security"])("say the value of every limit that an operator meets: %s.md", (name) => {

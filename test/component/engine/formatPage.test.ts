@@ -102,11 +102,13 @@ const hexLines = (section: string) =>
 
 const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ")
 
-/** Columns by table, in the order of the page: a table in bold, below it entries of its columns with their types. */
+/** Columns by table, in the order of the page: a table in bold, below it entries of its columns. */
 const columnsShown = (): ReadonlyMap<string, ReadonlyArray<string>> => {
   const tables = new Map<string, Array<string>>()
   let columns: Array<string> = []
-  for (const [, table, names = ""] of sectionOf("SQLite").matchAll(/^(?:\*\*`(\w+)`\*\*|- (`[^(]+) \(.*)$/gm)) {
+  for (const [, table, names = ""] of sectionOf("SQLite").matchAll(
+    /^(?:\*\*`(\w+)`\*\*|- (`\w+`(?:, `\w+`)*)(?::.*)?)$/gm
+  )) {
     if (table !== undefined) tables.set(table, (columns = []))
     columns.push(...[...names.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
   }

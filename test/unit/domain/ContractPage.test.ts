@@ -131,7 +131,9 @@ describe("the contract page", () => {
         ? error.fields.code.literals.map((name) => `${statusOf(error)} ${name}`)
         : []
     )
-    const listed = entriesOf(section("Errors"), /^- (\d{3} `\w+`)(?:: .+)?$/).map(([name = ""]) => name.replaceAll("`", ""))
+    const listed = entriesOf(section("Errors"), /^- (\d{3} `\w+`)(?:: .+)?$/).map(([name = ""]) =>
+      name.replaceAll("`", "")
+    )
     expect(listed.toSorted()).toEqual(declared.toSorted())
   })
 
