@@ -198,7 +198,7 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, url: s
 const shownAllowance = (allowance: MicroCredits | undefined): number | null =>
   allowance === undefined ? null : toCredits(allowance)
 
-/** What every node can say. */
+/** Facts about the start that every node knows. */
 const bootReport = (config: ServerConfig, url: string, startedNanos: bigint): Effect.Effect<BootReport> =>
   Effect.map(Clock.monotonicTimeNanos, (nowNanos) => ({
     url,

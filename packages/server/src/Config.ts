@@ -88,7 +88,7 @@ const llm = Config.all({
   concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
   /** Whom the model serves; default: who paid, where payments are taken, else all. */
   accounts: Config.Literals(["paid", "all"], "MUNIMENT_LLM_ACCOUNTS").pipe(Config.option),
-  /** What every reading is told to remember and to leave out. */
+  /** Told to the model with every reading: what to remember and what to leave out. */
   instructions: Config.schema(Instructions, "MUNIMENT_LLM_INSTRUCTIONS").pipe(
     Config.option,
     Config.map(Option.getOrUndefined)
@@ -101,18 +101,18 @@ const llm = Config.all({
   costPerDayUsd: Config.Finite("MUNIMENT_LLM_COST_PER_DAY_USD").pipe(Config.option),
   inputUsdPerMillion: Config.Finite("MUNIMENT_LLM_INPUT_USD_PER_MILLION").pipe(Config.option),
   outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option),
-  /** What accounts pay for 1,000 tokens, beyond the price of a call. */
+  /** Price of 1,000 tokens to accounts, beyond the price of a call. */
   inputCreditsPer1000: integer("MUNIMENT_LLM_INPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0)),
   outputCreditsPer1000: integer("MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0))
 })
 
-/** What the model may change of extracted memories that lie beside each other, when nothing else wants it. */
+/** Consolidation: whether and how far the model may change extracted memories when nothing else needs it. */
 const consolidation = Config.all({
   isOn: Config.Literals(["off", "on"], "MUNIMENT_CONSOLIDATE").pipe(
     Config.withDefault("off"),
     Config.map((given) => given === "on")
   ),
-  /** Of all accounts together, per UTC day. */
+  /** Budget of all accounts together, per UTC day. */
   tokensPerDay: integer("MUNIMENT_CONSOLIDATE_TOKENS_PER_DAY", 1).pipe(Config.withDefault(200_000))
 })
 
@@ -225,7 +225,7 @@ export const ServerConfig = Config.all({
   recall: Config.Literals(["fast", "strict"], "MUNIMENT_RECALL").pipe(Config.withDefault("fast")),
   /** Name in `issuer` of attestations; default: the service's name. */
   issuer: Config.String("MUNIMENT_ISSUER").pipe(Config.option),
-  /** What signed grants begin with, beside the service's own `<service>:grant:v1:`; comma-separated. */
+  /** Prefixes of signed grants beside the service's own `<service>:grant:v1:`; comma-separated. */
   grantPrefixes: nameList("MUNIMENT_GRANT_PREFIXES"),
   /** Other names under which the key file is published; comma-separated. */
   keyFileAliases: nameList("MUNIMENT_KEY_FILE_ALIASES"),
@@ -243,13 +243,13 @@ export const ServerConfig = Config.all({
     { test: isAddressRange },
     "addresses or ranges such as 10.0.0.0/8, separated by commas"
   ),
-  /** What has to name this service: signed requests, grants. */
+  /** Which signed statements have to name this service: requests, grants. */
   requireAudience: Config.Literals(audienceRules, "MUNIMENT_REQUIRE_AUDIENCE").pipe(Config.withDefault("off")),
   /** Whether contract wallets may sign (ERC-1271): the EVM node is asked. */
   erc1271: Config.Literals(["off", "on"], "MUNIMENT_ERC1271").pipe(Config.withDefault("off")),
   /** EVM chain: payments, and where contract wallets are asked. */
   evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL").pipe(Config.map(Option.map((urls) => urls.split(",")[0] ?? urls))),
-  /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
+  /** Public URL, as in https://memory.example.com; default: the Host header. */
   publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),
   /** The console for browsers; `remote`: operators sign in from other machines too, by an https public URL. */
   console: Config.Literals(["on", "off", "remote"], "MUNIMENT_CONSOLE").pipe(Config.withDefault("on")),
@@ -276,7 +276,7 @@ export const ServerConfig = Config.all({
   accountWebhooks: Config.Literals(hookReaches, "MUNIMENT_ACCOUNT_WEBHOOKS").pipe(
     Config.withDefault("public" as const)
   ),
-  /** What conversations leave behind, unless the request or the account says otherwise. */
+  /** Whether conversations leave messages behind, unless the request or the account says otherwise. */
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   /** How long a conversation waits for rules that read nothing else. */
   readingWaitMillis: integer("MUNIMENT_READING_WAIT_MILLIS", 1).pipe(

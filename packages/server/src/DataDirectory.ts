@@ -54,7 +54,7 @@ export class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ r
   }
 }
 
-/** What the lock file says of its holder; `startedAt` in milliseconds. */
+/** Holder of the lock, as the lock file names it; `startedAt` in milliseconds. */
 export const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
 export type LockNote = typeof LockNote.Type
 

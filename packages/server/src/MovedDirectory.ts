@@ -15,7 +15,7 @@ const MovedNote = Schema.fromJsonString(
   Schema.Struct({
     /** The cluster's, without user and password. */
     database: Schema.String,
-    /** Of the move; the cluster has the same. */
+    /** Id of the move; the cluster has the same. */
     id: Schema.String,
     isDone: Schema.Boolean
   })

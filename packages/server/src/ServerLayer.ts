@@ -94,7 +94,7 @@ import { webhookEndpoint } from "./webhooks/WebhookSettings.ts"
 export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   groundedLayer(config, hnswlib, filesGround(config, hnswlib))
 
-/** What lies under the service: on one machine the files of its directory, on several what their nodes share. */
+/** Stores under the service: files of its directory on one machine, what the nodes share on several. */
 export interface Ground<Control, Namespaces, Directory, Copies> {
   readonly control: Layer.Layer<ControlDatabase, Control>
   readonly namespaces: Layer.Layer<NamespaceHost, Namespaces, JobClock>
@@ -172,7 +172,7 @@ const placeGivenUp = Layer.succeed(
   )
 )
 
-/** What handlers and jobs call. */
+/** Services that handlers and jobs call. */
 const callsLayer = <E>(
   config: ServerConfig,
   hnswlib: HnswlibModule | undefined,

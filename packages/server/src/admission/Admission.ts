@@ -15,7 +15,7 @@ import { Gate, type Sender } from "./Gate.ts"
 import type { RefusedLine, RequestHead } from "./Refusals.ts"
 
 export interface AdmissionOptions {
-  /** Of refusals, beside those that all have. */
+  /** Headers of a refusal, beside those that all have. */
   readonly headersFor: (request: RequestHead, randomUUID: () => string) => Readonly<Record<string, string>>
   /** The contract's pattern of a request's path. */
   readonly routeOf: (request: RequestHead) => string

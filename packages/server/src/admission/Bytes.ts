@@ -68,7 +68,7 @@ export class Bytes {
     else this.#changeLarge(account, -bytes)
   }
 
-  /** Of a body that was served, for `millis` from now. */
+  /** Keeps the room of a body that was served for `millis` from now. */
   rest(account: string, bytes: number, nowMillis: number, millis: number): void {
     // Before it is released: a room that becomes empty forgets that its account was refused.
     if (!isSmall(bytes)) {

@@ -45,14 +45,14 @@ export interface GateOptions {
   readonly queueWaitMillis?: number | undefined
   /** The contract's pattern of a request's path. */
   readonly routeOf: (request: RequestHead) => string
-  /** Of refusals: request id, those for web pages. */
+  /** Headers of a refusal: request id, those for web pages. */
   readonly headersFor: (request: RequestHead) => Readonly<Record<string, string>>
 }
 
 export interface GateState {
   readonly lanes: ReadonlyMap<WorkKind, LaneState>
   readonly bodyBytes: number
-  /** Of answers that their callers have not taken, and how many of these were cut off. */
+  /** Bytes of answers that their callers have not taken, and how many answers were cut off. */
   readonly answerBytes: number
   readonly answersCut: number
   readonly refused: ReadonlyArray<RefusedCount>
@@ -158,7 +158,7 @@ export class Gate {
     return this.#streams.has(response)
   }
 
-  /** Of a request whose body has arrived, if it would be refused at once: counted, and to be sent. */
+  /** Refusal of a request whose body has arrived, if it would be refused at once: counted, and to be sent. */
   refusalOf(request: PlainRequest, remoteAddress: string | undefined): RefusedAnswer | undefined {
     if (this.#isOpen) return undefined
     const { body, headers, method = "", url = "" } = request

@@ -71,7 +71,7 @@ export class Lane {
     return { inWork, limit, waiting: this.#queue.size, waitMillis: this.#limit.waitMillis(this.#queue.accounts) }
   }
 
-  /** Of a request that comes now; undefined: it would begin or wait. */
+  /** Refusal of a request that comes now; undefined: it would begin or wait. */
   refusalOf({ account }: Pick<Visit, "account">): Refusal | undefined {
     if (this.hasPlace) return undefined
     const waitMillis = this.#limit.waitMillis(this.#queue.ahead(account))
@@ -245,7 +245,7 @@ export class FairQueue<Item extends Waiting> {
     return undefined
   }
 
-  /** What was taken is not served: its account keeps the turn. */
+  /** Returns the cost of an item that is not served: its account keeps the turn. */
   refund({ account, cost }: Item): void {
     const turn = this.#turns.get(account)
     if (turn !== undefined) turn.deficit += cost

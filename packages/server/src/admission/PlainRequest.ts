@@ -25,7 +25,7 @@ const unusual = ["transfer-encoding", "expect", "upgrade", "connection", "traile
 const knownHeadMax = 2_048
 const knownHeadsMax = 512
 
-/** Of all connections: what callers send differs in little but its body, so that a head is taken apart once. */
+/** Parsed heads of all connections: callers send the same head again and again, so each is taken apart once. */
 export class PlainRequests {
   readonly #heads = new Map<string, Head>()
 
@@ -57,7 +57,7 @@ interface Head {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of the body, in bytes. */
+  /** Length of the body in bytes. */
   readonly length: number
 }
 

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Limits } from "@muniment/domain/Limits"
 import type { RefusalBound } from "./Refusal.ts"
 
-/** What decides about a request, beside its body. */
+/** Parts of a request that decide whether it is refused, beside its body. */
 export interface RequestHead {
   readonly method?: string | undefined
   readonly url?: string | undefined

@@ -12,7 +12,7 @@
 export type AfterPoll = (run: () => void) => void
 export const afterPoll: AfterPoll = setImmediate
 
-/** Of beginning work, until the loop looks at its sockets again: at least, and at most. */
+/** Time in which work begins before the loop looks at its sockets again: least and most. */
 const sliceMillis = 4
 const sliceMillisMax = 50
 /** Turns without work between two slices, and their time: a crowd that opens connections all the time takes half. */
@@ -31,7 +31,7 @@ export class Turnstile {
   #isScheduled = false
   /** Since when something is due that no slice has begun. */
   #sinceMillis = 0
-  /** Of the slice that runs. */
+  /** End of the slice that runs. */
   #endMillis = 0
   #hasNewConnection = false
   #emptyTurns = 0

@@ -8,7 +8,7 @@ import { Limits } from "@muniment/domain/Limits"
 
 export interface UnsentAnswer {
   readonly account: string
-  /** What was left when the answer was made; it counts until the answer is taken whole. */
+  /** Bytes left when the answer was made; they count until the answer is taken whole. */
   readonly bytes: number
   readonly sinceMillis: number
   /** Ends its connection. */

@@ -23,7 +23,7 @@ const leastRiseMax = 2
 /** Shorter times in work never shrink the limit: they are no wait that anybody notices. */
 const unnoticedMillis = 5
 const decrease = 0.9
-/** Of full load, between measurements with few in work. */
+/** Time of full load between measurements with few in work. */
 const probeEveryMillis = 5_000
 /** Weight of the last window in the moving average. */
 const averageShare = 0.2
@@ -50,7 +50,7 @@ export class WorkLimit {
   #inWork = 0
   #wasFull = false
   #few: number | undefined
-  /** Of one unit of work. */
+  /** Average time of one unit of work. */
   #average = unnoticedMillis / 4
   #window: Window = { startedMillis: 0, count: 0, cost: 0, millis: 0 }
   #probedMillis = Number.NEGATIVE_INFINITY

@@ -197,7 +197,7 @@ export class ClusterFront {
   }
 
   #take(socket: Socket): void {
-    // What fails later has its own listener; until then there is nobody to tell.
+    // Later failures have their own listener; until then there is nobody to tell.
     socket.on("error", () => socket.destroy())
     if (this.#isDeparting) this.#takeLast(socket)
     else this.#hand(socket)
@@ -249,7 +249,7 @@ export class ClusterFront {
     if (!this.#wait({ take: () => this.#hand(socket), refuse })) refuse()
   }
 
-  /** Of another node; whether this one serves it, or may do so soon. */
+  /** Takes a connection from another node; returns whether this node serves it, or may do so soon. */
   #takeLink(socket: Socket, caller: string, begin: () => void): boolean {
     const here = this.#here
     if (socket.destroyed) return true

@@ -53,7 +53,7 @@ const lookEachMillis = 250
 const lookAgainMillis = 1_000
 /** For what a leaving node does for the next owners; callers are served meanwhile. */
 const handOverMillis = 5_000
-/** What a node has sent to another one is done, or never will be: longer than any such message waits for its answer. */
+/** Time after which a message to another node is done or never will be: longer than any waits for its answer. */
 const lateMillis = 60_000
 /** Before the service is tried again after it could not start, as while the database is away. */
 const againMillis = 1_000
@@ -119,14 +119,14 @@ export const runNode = Effect.fnUntraced(function* <A, E>(options: NodeOptions<A
   ).pipe(Effect.repeat(Schedule.forever))
 })
 
-/** What a node has for its whole life. */
+/** State that a node has for its whole life. */
 interface Node {
   readonly config: ServerConfig
   readonly log: PostgresLog
   readonly bases: BaseStore["Service"]
   readonly secrets: SharedSecrets
   readonly directory: DataDirectory["Service"]
-  /** Of its copies. */
+  /** Folder of the node's copies. */
   readonly files: string
   readonly namespaces: NodeGround["namespaces"]
   readonly bytes: NodeGround["bytes"]
@@ -218,7 +218,7 @@ const leaving = (handOver: Effect.Effect<void>, membership: Scope.Closeable): Ef
   )
 }
 
-/** Of the node's copies, in the data directory. */
+/** Folder of the node's copies, in the data directory. */
 const nodeFolder = "node"
 
 /** A node throws away the copies that it finds: the data of one machine must not be taken for them. */
@@ -369,7 +369,7 @@ const watchOwner = <A>(
       front.follow(other)
       return other === undefined ? Effect.void : ready(undefined)
     }),
-    // What was known may still be right; a node that does not answer refuses.
+    // The last known owner may still be right; a node that does not answer refuses.
     Effect.catch((fault) => Effect.logDebug("who serves the cluster cannot be asked", { reason: fault.message }))
   )
 

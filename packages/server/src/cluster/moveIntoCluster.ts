@@ -34,7 +34,7 @@ import { forgetMove, movedFrom, type MovedNote, noteMove } from "../MovedDirecto
 import { settleFiles } from "../operator/restoredDirectory.ts"
 import type { ClusterSettings } from "./ClusterSettings.ts"
 
-/** What is to be moved is not whole, or what was moved is not the same. */
+/** The data to be moved is not whole, or the moved data differs. */
 export class MoveFailed extends Data.TaggedError("MoveFailed")<{ readonly message: string }> {}
 
 export type MoveStep = "Copying" | "Checking"
@@ -53,9 +53,9 @@ export interface Moved {
   readonly bytes: number
 }
 
-/** Of a move. */
+/** Length of the id of a move. */
 const idBytes = 16
-/** Of copies, in the data directory. */
+/** Folder of copies, in the data directory. */
 const scratchName = "moving"
 
 export const moveIntoCluster = Effect.fn("Cluster.moveInto")(function* (options: MoveOptions) {
@@ -193,7 +193,7 @@ class Move {
       const { bases } = this.#parts
       for (const [at, { object, sha256, tag }] of kept.entries()) {
         yield* bases.get(object, this.#copy)
-        // What was read, not what the list of the base says.
+        // The digest of what was read, not of what the list of the base says.
         const found = yield* sha256Of(this.#copy)
         if (found !== sha256) return yield* new MoveFailed({ message: `the base of ${tag} is not what was moved` })
         yield* onFile(at + 1, kept.length)
@@ -267,7 +267,7 @@ class Move {
   }
 }
 
-/** Of the digest in the name of a base. */
+/** Digits of the digest in the name of a base. */
 const digestDigits = 32
 
 const copiesBefore = (scratch: string): ReadonlyArray<string> =>

@@ -35,11 +35,11 @@ import { DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
 import { beginLogBehind, proveRestored } from "../operator/restoredDirectory.ts"
 import { type Moved, MoveFailed, type MoveOptions } from "./moveIntoCluster.ts"
 
-/** Of copies, in the data directory. */
+/** Folder of copies, in the data directory. */
 const scratchName = "moving"
 /** Nobody is reached there: nodes that start now wait. */
 const moverName = "moving:0"
-/** What `restore-unfinished` says, so that a repetition empties only what a move has left. */
+/** Text of `restore-unfinished`, by which a repetition empties only what a move has left. */
 const unfinishedText = "migrate\n"
 
 export const moveOutOfCluster = Effect.fn("Cluster.moveOut")(function* (options: MoveOptions) {

@@ -18,7 +18,7 @@ const cookieName = ({ host = "" }: Headers): string => {
   return port === undefined ? "muniment_session" : `muniment_session_${port}`
 }
 
-/** What the browser keeps of its session; undefined: nothing. */
+/** Secret of the session that the browser sends; undefined: none. */
 export const sessionSecretOf = (headers: Headers): string | undefined => {
   const start = `${cookieName(headers)}=`
   const held = headers["cookie"]?.split(";").find((one) => one.trimStart().startsWith(start))

@@ -170,7 +170,7 @@ const followChanges = Effect.fnUntraced(function* ({ directory, log }: Parts, du
   )
 })
 
-/** What a look at some new memories of an agent came to. */
+/** Result of a look at some new memories of an agent. */
 interface Look {
   readonly key: NamespaceKey
   /** Whether some of them lie beside others. */
@@ -198,7 +198,7 @@ const look = Effect.fn("Consolidation.look")(function* (
 ) {
   const { tag } = key
   const found: Found = { isNew: false, done: [], proposed: [], mark: undefined, hasMore: false }
-  // What changes from now on makes it due again.
+  // Later changes make it due again.
   if (!options.dryRun) due.delete(tag)
   const marked = Effect.suspend(() =>
     found.mark === undefined || options.dryRun
@@ -310,7 +310,7 @@ const settle = Effect.fnUntraced(function* (
   found.done.push(entry)
 })
 
-/** Of an entry that is not marked as done its file tells. */
+/** Consolidations that were carried out. Of one whose entry is not marked as done, the agent's file tells. */
 const list = Effect.fn("Consolidation.list")(function* (parts: Parts, query: ListedConsolidations) {
   return yield* Effect.filter(yield* parts.log.list(query), (entry) => wasDone(parts, entry))
 })

@@ -31,7 +31,7 @@ const nearShareMin = 0.5
 const passedMax = 12
 
 export interface NearGroups {
-  /** Of one subject each, oldest first. */
+  /** Memories of one subject each, oldest first. */
   readonly groups: ReadonlyArray<ReadonlyArray<MemoryVersion>>
   /** The last new memory that was looked at; undefined: there is none. */
   readonly last: MemoryVersion | undefined
@@ -117,7 +117,7 @@ const nearestTo = Effect.fnUntraced(function* (
     .map((hit) => hit.memory)
 })
 
-/** Of the words of the shorter one. */
+/** Share of common words, of the words of the shorter text. */
 const commonShare = (memory: MemoryVersion, other: MemoryVersion): number => {
   const [words, others] = [wordsOf(memory), wordsOf(other)]
   return words.intersection(others).size / Math.max(1, Math.min(words.size, others.size))
@@ -129,7 +129,7 @@ const wordsOf = ({ createdAt, data, id, kind, when }: MemoryVersion): ReadonlySe
   return new Set(tellingTerms(text, subject))
 }
 
-/** What was still to come when it was stored, and has passed between the last look and today. */
+/** Plans that lay ahead when they were stored, and whose day has passed since the last look. */
 const passedSince = Effect.fnUntraced(function* (
   { host }: Parts,
   key: NamespaceKey,

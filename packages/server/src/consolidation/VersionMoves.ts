@@ -80,7 +80,7 @@ export const preparedChange = Effect.fn("VersionMoves.prepare")(function* (
 
 const memoryPrefix = "mem_"
 
-/** Of all versions of a memory, the newest first; longer than `versionsMax`: not all of them. */
+/** All versions of a memory, the newest first; longer than `versionsMax`: not all of them. */
 const chainOf = Effect.fnUntraced(function* (host: Host, key: NamespaceKey, latest: MemoryVersion) {
   const chain = [latest]
   let before = latest.supersedes
@@ -93,7 +93,7 @@ const chainOf = Effect.fnUntraced(function* (host: Host, key: NamespaceKey, late
   return chain
 })
 
-/** Of what joins memories, so that one of them that is told again does not supersede it. */
+/** Key of a joined memory: a statement that repeats one of its parts does not supersede it. */
 const ownKey = (id: string): string => sha256Hex(`consolidated ${id}`)
 
 /** The key of an attribute with one value at a time; undefined: it is that of its own words, or of what joined them. */
@@ -111,7 +111,7 @@ const moveOf = (version: MemoryVersion, to: string | undefined): MovedMemory => 
   version: versionOf(version)
 })
 
-/** What a text has of the memories that it joins; its thread is that of the newest. */
+/** Fields that a joined text takes from its memories; its thread is that of the newest. */
 const joinedFields = (members: ReadonlyArray<MemoryVersion>, { threadId }: MemoryVersion) => {
   const ends = members.flatMap(({ expiresAt }) => expiresAt ?? [])
   const own = members.filter((member) => member.threadId === threadId).flatMap(({ sources = [] }) => sources)

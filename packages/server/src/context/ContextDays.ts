@@ -8,7 +8,7 @@ export interface ContextDays {
   /** `YYYY-MM-DD`. */
   readonly today: string
   readonly of: (millis: number) => string
-  /** Of an ISO 8601 time; without a time zone of the request the day where it was said. */
+  /** Day of an ISO 8601 time; without a time zone of the request the day where it was said. */
   readonly said: (iso: string) => string
   /** "8 January 2026". */
   readonly shown: (day: string) => string

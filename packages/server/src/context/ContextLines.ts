@@ -19,7 +19,7 @@ export interface LineGroup {
 }
 
 export interface ContextLine {
-  /** Of the same place in a context. */
+  /** Names the same line in every context. */
   readonly key: string
   readonly section: ContextSectionName
   readonly group: LineGroup
@@ -30,7 +30,7 @@ export interface ContextLine {
   /** Whether it ends with a number that names its memory. */
   readonly isNumbered: boolean
   readonly item: ContextItem
-  /** Of what was found: where, for the attestation of its source. */
+  /** Place of a found memory, for the attestation of its source. */
   readonly placed?: PlacedMemory | undefined
 }
 
@@ -125,5 +125,5 @@ export const laidOut = (lines: ReadonlyArray<ContextLine>, titles: SectionTitles
 
 const byText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** What somebody said or stored, so that no line of it can be taken for a heading or another line. */
+/** Text of a person as one line, which cannot be taken for a heading or another line. */
 export const oneEntry = (text: string): string => text.trim().replace(/\s*[\r\n\u2028\u2029]+\s*/g, "\n  ")

@@ -22,7 +22,7 @@ const eachSide = 2
 export interface FoundOptions {
   readonly days: ContextDays
   readonly timeZone: string | undefined
-  /** What the user of the subject's conversations is called. */
+  /** Name of the user in the subject's conversations. */
   readonly userName: string
   /** Ids of memories, and texts of messages, that the prompt has already. */
   readonly isKnown: (memory: MemoryVersion) => boolean
@@ -36,7 +36,7 @@ export interface FoundOptions {
 export const foundLines = Effect.fnUntraced(function* (found: FoundHits, options: FoundOptions) {
   const isForAgents = (hit: MemoryHit) =>
     isMessage(hit.memory) || options.kinds.has(hit.memory.kind) || found.grantorOf(placeOf(hit).namespace) !== undefined
-  // What a message said that was corrected since is said right by the correction.
+  // The correction of a message says right what the message said.
   const hits = found.hits.filter(
     (hit) => hit.correctedBy === undefined && !options.isKnown(hit.memory) && isForAgents(hit)
   )
@@ -138,13 +138,13 @@ const messageLines = (
 const saidOn = (sentAt: unknown, timeZone: string | undefined): string | undefined =>
   typeof sentAt === "string" ? speakersTime(sentAt, timeZone) : undefined
 
-/** What its days mean that are counted from the day of saying, other than that day itself. */
+/** Days that relative words mean, counted from the day of saying, other than that day itself. */
 const datesIn = (text: string, said: string): ReadonlyArray<string> =>
   plainDates(text, said)
     .filter(({ from }) => from !== speakersDay(said))
     .map(({ resolved, text: words }) => `${words} = ${resolved}`)
 
-/** Of a long message the part that was found, of a turn beside it its beginning. */
+/** The found part of a long message; the beginning of a turn beside it. */
 const partOf = (text: string, hit: MemoryHit | undefined): string => {
   const passage = hit?.ranked.candidate.passage
   if (passage !== undefined) return text.slice(passage.start, passage.end).trim()

@@ -125,7 +125,7 @@ interface Frame extends Fitting {
 
 const alone = (line: ContextLine): ReadonlyArray<ContextLine> => [line]
 
-/** What is searched for, and the texts that the prompt has already. */
+/** The query, and the texts that the prompt has already. */
 const asked = ({ messages, query }: ContextRequest) => {
   if (messages === undefined) return { text: query?.trim(), prompt: new Set<string>() }
   const turns = plainConversation(messages).messages.filter(({ content }) => content.trim() !== "")
@@ -183,7 +183,7 @@ const titlesFor = (name: string | undefined): SectionTitles => ({
 const leftOutLine = ({ facts, messages }: ContextAnswer["leftOut"]): string =>
   facts + messages === 0 ? "" : `Left out for lack of room: ${facts} facts, ${messages} messages.\n`
 
-/** Of what could have stood there: what does not; turns that nobody looked for do not count. */
+/** Items that could have stood there and do not; turns that nobody looked for do not count. */
 const leftOutBeside = (
   lines: ReadonlyArray<ContextLine>,
   all: ReadonlyArray<ContextLine>

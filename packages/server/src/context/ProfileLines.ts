@@ -12,7 +12,7 @@ import type { ContextDays } from "./ContextDays.ts"
 import type { ContextLine, LineGroup } from "./ContextLines.ts"
 import { lineOf, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
 
-/** Of changes and of plans each. */
+/** Most changes, and most plans, that are listed. */
 const listedMax = 5
 
 const topicTitles = {
@@ -45,7 +45,7 @@ export const profileLines = Effect.fnUntraced(function* (
   ]
 })
 
-/** What matters longest, and is asked for most. */
+/** Topics that matter longest and are asked for most. */
 const coreTopics: ReadonlySet<string> = new Set(["identity", "home", "work", "health"])
 const coreMax = 12
 

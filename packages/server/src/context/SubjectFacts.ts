@@ -47,7 +47,7 @@ export interface SubjectFact {
 export interface KnownFacts {
   /** Newest first, each text once. */
   readonly facts: ReadonlyArray<SubjectFact>
-  /** What the subject is called. */
+  /** Names of the subject. */
   readonly names: ReadonlyArray<string>
   /** Whom its memories name, and what they are to whom. */
   readonly others: ReadonlyArray<Person>
@@ -68,10 +68,10 @@ export const makeSubjectFacts = Effect.gen(function* () {
     /** Which kinds of these memories are for agents. */
     kindsForAgents: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
       kindsForAgents(parts, caller, memories),
-    /** What the subject is called. */
+    /** Names of the subject. */
     names: (caller: Identity, scope: SubjectScope) =>
       Effect.map(parts.people(caller, scope), ({ user }) => (user === undefined ? [] : namesOf(user))),
-    /** What a memory has taken the place of, newest first. */
+    /** Versions that a memory has replaced, newest first. */
     before: (caller: Identity, memory: MemoryVersion, max: number) => before(parts, caller, memory, max),
     /** By id, when the last message was sent that told a memory; milliseconds. Absent: no message is known. */
     saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>

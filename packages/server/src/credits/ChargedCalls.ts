@@ -24,7 +24,7 @@ import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
 import { TokenCosts } from "./TokenCosts.ts"
 
-/** What is called, by whom. */
+/** A call with a price: the operation and its caller. */
 export interface PricedOperation {
   readonly caller: Identity
   /** Name of the operation in the ledger. */
@@ -32,9 +32,9 @@ export interface PricedOperation {
   readonly price: MicroCredits
   /** Goes on when its caller goes away: what it changes is charged. */
   readonly isWrite: boolean
-  /** Of the caller's `Idempotency-Key`. */
+  /** Token of the caller's `Idempotency-Key`. */
   readonly token: IdempotencyToken | undefined
-  /** Of a payment, asked for when the purses are empty. */
+  /** The payment of the request, asked for when the purses are empty. */
   readonly carrier: () => PaymentCarrier
   /** Told of the one agent that the call reads or changes. */
   readonly onAgent: (agentId: string) => void
@@ -130,7 +130,7 @@ class OpenCall implements PricedCall {
   readonly token: IdempotencyToken | undefined
   readonly #operation: PricedOperation
   readonly #parts: Parts
-  /** Of a wallet without an account, until this call makes one. */
+  /** A wallet without an account, until this call makes one. */
   #newcomer: Newcomer | undefined
   #held: Reservation | undefined
 
@@ -146,7 +146,7 @@ class OpenCall implements PricedCall {
     const { caller, carrier, isWrite, onAgent, operation, price: fullPrice, token: given } = this.#operation
     const only = changes?.length === 1 ? changes[0] : agent
     if (only !== undefined) onAgent(only)
-    // What the operator looks at in place of an account moves nothing.
+    // An operator's look in place of an account moves nothing.
     if (caller.isOperator === true && !isWrite) return Effect.void
     if (this.#held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
     const account = payerOf(caller)
@@ -180,7 +180,7 @@ class OpenCall implements PricedCall {
     )
   }
 
-  /** Of the agent that pays. A write may be the first of its agent; a read of an unknown one is for none. */
+  /** Namespace of the agent that pays. A write may be the first of its agent; a read of an unknown one is for none. */
   #namespaceOf(agent: string | undefined, changes: ReadonlyArray<string> = []): NamespaceTag | undefined {
     const { id } = this.caller.account
     const [changed, ...others] = changes
@@ -202,7 +202,7 @@ class OpenCall implements PricedCall {
     })
   }
 
-  /** Of a write whose outcome its failure leaves open: charged if its commit is there. */
+  /** Decides a write whose failure leaves the outcome open: charged if its commit is there. */
   get decide(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const held = this.#held
@@ -291,7 +291,7 @@ const uncounted = new Map<string, Uncounted>()
 
 let chargedMicro: MicroCredits = 0
 
-/** What calls cost since the start of the process; on the owner's plan what they would have cost. */
+/** Charges since the start of the process; on the owner's plan what they would have cost. */
 export const chargedSinceStart = (): MicroCredits => chargedMicro
 
 const countCharge = (operation: string, charged: MicroCredits): void => {

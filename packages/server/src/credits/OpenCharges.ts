@@ -15,7 +15,7 @@ import type { Durable } from "@muniment/control/credits/Reservation"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
 export const OpenCharges = {
-  /** Of one machine: what can be decided is, before the server listens. */
+  /** On one machine: decides what can be decided before the server listens. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const ledger = yield* Ledger

@@ -17,12 +17,12 @@ import { answerHeaders } from "../answerHeaders.ts"
 
 export type PaymentNews =
   | { readonly _tag: "Demanded"; readonly demand: PaymentDemand }
-  /** Of a 202, and of a 503 of the network. */
+  /** Answered by a 202, or a 503 of the network. */
   | { readonly _tag: "Later"; readonly retryAfterSeconds: number }
   | { readonly _tag: "Settled"; readonly version: WirePayment["version"]; readonly transaction: SettledTransaction }
 
 export interface PaymentCarrier {
-  /** What is paid for: the request's own origin, and its path without the query. */
+  /** Origin of the request that is paid for, and its path without the query. */
   readonly origin: string
   readonly path: string
   readonly carried: PaymentHeaders

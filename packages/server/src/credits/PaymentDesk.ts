@@ -27,7 +27,7 @@ import { boundMet } from "../boundMet.ts"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentReceipts } from "./PaymentReceipts.ts"
 
-/** What is asked for: units of USDC, and for what. */
+/** A demand for payment: units of USDC, and for what. */
 export interface Demand {
   readonly account: Account
   readonly units: number
@@ -35,7 +35,7 @@ export interface Demand {
   readonly purpose: "deposit" | "top-up"
 }
 
-/** What is asked for where the caller chooses no amount: the smallest deposit. */
+/** Amount demanded where the caller chooses none: the smallest deposit. */
 export const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 
 /** A 402 always names a way to pay: clients choke on one without. */

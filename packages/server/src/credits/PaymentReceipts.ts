@@ -11,7 +11,7 @@ import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcom
 import { type SignedReceipt, signReceipt } from "@muniment/payments/wire/PaymentHeader"
 import { KeyRing } from "@muniment/trust/KeyRing"
 
-/** What a receipt states. */
+/** Statement of a receipt. */
 export type ReceiptFacts = Pick<PaymentSettled, "hash" | "network" | "payer" | "resource" | "settledAt">
 
 export interface ReceiptAnswer {
@@ -27,7 +27,7 @@ export class PaymentReceipts extends Context.Service<
   {
     /** `origin`: of the request; it stands for the public URL where none is configured. */
     readonly sign: (facts: ReceiptFacts, origin: string) => SignedReceipt
-    /** Of a credited payment, by its id or its transaction; with `account` (id) only of that account. */
+    /** Receipt of a credited payment, by its id or its transaction; with `account` (id) only of that account. */
     readonly find: (
       name: string,
       options: { readonly origin: string; readonly account?: string }
@@ -47,7 +47,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       { hash, network, payer },
       {
         atMillis: settledAt,
-        // Of payments by earlier versions it was not kept.
+        // Payments by earlier versions do not have it.
         resource: resource ?? `${publicUrl ?? origin}${depositRoute}`,
         sign: keys.signJws
       }

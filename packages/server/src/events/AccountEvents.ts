@@ -108,7 +108,7 @@ export class EventReader {
     this.#subjects = subjects && new Set(subjects.map(subjectDigest))
   }
 
-  /** What was read so far. */
+  /** Cursor behind the events that were read so far. */
   get cursor(): string {
     return encodePositions(this.#positions)
   }

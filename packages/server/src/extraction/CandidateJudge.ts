@@ -126,12 +126,12 @@ const validated = Effect.fnUntraced(function* (
 
 /** A turn before the messages; milliseconds, undefined for what the request itself repeats. */
 export interface ContextTurn extends Turn {
-  /** Of its message. */
+  /** Key of its message. */
   readonly key?: string | undefined
   readonly expiresAt?: number | undefined
 }
 
-/** What the records of one conversation share. */
+/** Values that the records of one conversation share. */
 export interface ExtractionScope {
   readonly account: string
   readonly request: Pick<
@@ -153,7 +153,7 @@ export interface ExtractionScope {
   readonly marks: ReadonlyArray<string>
   /** Another reading of the messages follows. */
   readonly isAtOnce: boolean
-  /** Of messages that are read again, when the last was said: they are no turns, and what was said later stands. */
+  /** Messages that are read again are no turns, and later statements stand: when the last of them was said. */
   readonly saidMillis?: number | undefined
   /** Memories that the extractor was shown. */
   readonly shown: ReadonlyArray<ShownMemory>

@@ -220,7 +220,7 @@ const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
       typeof supersedes === "string"
         ? yield* host.answer(scope.namespace, { _tag: "Find", id: supersedes })
         : supersedes && places.get(supersedes)
-    // Of two that replace the same one the second would end the first.
+    // The second of two that replace the same memory would end the first.
     const isFirst = supersedes !== undefined && !taken.has(supersedes)
     if (supersedes !== undefined) taken.add(supersedes)
     const key = (isFirst ? replaced?.uniqueKey : undefined) ?? slots[at]

@@ -63,7 +63,7 @@ export class ConversationExtraction extends Context.Service<
     readonly tryReading: ReadingTrial
     /** Reads a portion of what is due in a namespace, and says what stays pending. */
     readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
-    /** What reading stored conversations again takes; queues it for the background unless it is a dry run. */
+    /** Estimates a new reading of stored conversations; queues it for the background unless it is a dry run. */
     readonly reread: Rereading
     /** Waits until a request has left a reading behind. */
     readonly untilPending: Effect.Effect<ReadonlyArray<NamespaceKey>>
@@ -153,7 +153,7 @@ interface Asked {
   readonly key: string
 }
 
-/** What a request has done before its reading. */
+/** Work of a request before its reading. */
 interface Stored {
   readonly kept: KeptMessages
   /** Messages that are stored and await the reading. */
@@ -256,7 +256,7 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
     if (waitMillis !== undefined) return Effect.sleep(waitMillis)
     return awaiting > 0 && request.force !== true ? readings.untilStop : Effect.never
   })
-  // Of a caller who leaves early the messages may be stored.
+  // The caller may have left early, with the messages stored.
   const left = Effect.suspend(() => {
     const namespace = directory.find(account, request.agentId)
     return namespace === undefined ? Effect.void : readings.leave(namespace, key, false)
@@ -288,7 +288,7 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
     : answerOf(plain, "partial", { ...found, problem }, stored.kept)
 })
 
-/** What stays pending, before the background looks at it. One that only found the reader busy is due at once. */
+/** Notes a pending reading before the background looks at it. One that only found the reader busy is due at once. */
 const putOff = Effect.fnUntraced(function* (
   { directory, failed }: Parts,
   { call, id, request }: Asked,
@@ -336,7 +336,7 @@ const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, u
   const awaits: PendingReading = { id, messages: readable, kinds, instructions, conversationDate, expiresAt }
   const namespace = yield* directory.ensure(account.id, request.agentId)
   const kept = yield* keep(namespace, request, messages, readable.length > 0 ? awaits : undefined)
-  // What was read before is not read again in the background.
+  // The background does not read again what was read before.
   const isAwaited = readable.length === 0 || request.force === true || waitsFor(request, "extraction")
   const spentMillis = (yield* Clock.currentTimeMillis) - atMillis
   const waitMillis = isAwaited ? undefined : yield* parts.waitMillis(account.id)
@@ -347,7 +347,7 @@ const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, u
   } satisfies Stored
 })
 
-/** What earlier readings of the messages gave: their answers may have been `pending`, or lost. */
+/** Memories that earlier readings of the messages gave: their answers may have been `pending`, or lost. */
 const extractedBefore = Effect.fnUntraced(function* ({ directory, host }: Parts, { call, messages, request }: Asked) {
   const { agentId, subjectId, threadId } = request
   const namespace = directory.find(call.caller.account.id, agentId)

@@ -53,7 +53,7 @@ export const keyedMessages = (
       return { ...spoken, id, key: keyOf(null), readKey: keyOf(distinct) }
     }
     const keyed = asOccurrence(occurrence)
-    // Of two messages with one id the first counts.
+    // The first of two messages with one id counts.
     if (keys.has(keyed.key)) return []
     keys.add(keyed.key)
     return [{ ...keyed, occurrence, asOccurrence }]

@@ -62,7 +62,7 @@ export const extractorChoice = (
 /** Calls of the model one after the other in a long conversation. */
 const roundsMax = 4
 
-/** Of a whole reading. A request waits for `Limits.extractionDeadlineMillis` of it at most, unless it asks to wait. */
+/** Deadline of a whole reading. A request waits for `Limits.extractionDeadlineMillis` of it, unless it asks to wait. */
 export const extractionDeadline = ({ provider, timeoutMillis }: LlmSettings): number =>
   provider === "none"
     ? Limits.extractionDeadlineMillis

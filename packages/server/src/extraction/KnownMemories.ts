@@ -21,7 +21,7 @@ import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { saidTimes } from "../search/SaidTimes.ts"
 
 const knownMax = 24
-/** Of each text at least. */
+/** Least number of memories looked up for each text. */
 const perTextMin = 4
 const queryLengthMax = 400
 /** Memories whose subjects are named. */
@@ -29,7 +29,7 @@ const namedMax = 60
 
 interface KnownScope extends ConversationScope {
   readonly expiresAt: number | undefined
-  /** What was said later is shown, and not replaced; milliseconds, undefined: all is open. */
+  /** Memories of a later moment are shown, and not replaced; milliseconds, undefined: all are open. */
   readonly saidMillis: number | undefined
 }
 
@@ -57,7 +57,7 @@ const filterFor = ({ subjectId, threadId }: ConversationScope): MemoryFilter => 
 const isOf = ({ subjectId, threadId }: ConversationScope, memory: MemoryVersion): boolean =>
   subjectId !== undefined || memory.threadId === threadId || memory.origin !== "extraction"
 
-/** What is known helps; without it the messages are read all the same. */
+/** Without known memories the messages are read all the same. */
 const orUnknown = <A, R>(known: Effect.Effect<ReadonlyArray<A>, ReadError, R>) =>
   Effect.catch(known, ({ _tag, code }) =>
     Effect.as(
@@ -108,7 +108,7 @@ export const makeKnownMemories = Effect.gen(function* () {
     const later = yield* saidLater(host, namespace, near, scope.saidMillis)
     return near.map((memory): KnownMemory & ShownMemory => {
       const { contentHash, id, kind, origin, sources, uniqueKey } = memory
-      // What a caller stored or corrected stays, and a sentence takes no record's place.
+      // Memories that a caller stored or corrected stay, and a sentence takes no record's place.
       const isOpen =
         origin === "extraction" &&
         isFactKind(kind) &&

@@ -76,7 +76,7 @@ const sentAgain = (
   occurrences: ReadonlyArray<ReadonlySet<string>>,
   thread: ReadonlyArray<string>
 ): ((at: number) => boolean) => {
-  // What tools said is no turn of the thread.
+  // Messages of tools are no turns of the thread.
   const places = messages.flatMap((message, at) => (isOfTool(message) ? [] : [at]))
   const told = places.map((at) => occurrences[at]!)
   for (let end = told.length; end > 0; end--) {

@@ -1,4 +1,4 @@
-/** What the configured language model reads: conversations, questions, hits of a search, memories beside each other. */
+/** Services that the configured language model gives: reading, answers, order of hits, consolidation. */
 import { Layer } from "effect"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { layerOfModel } from "@muniment/insight/answers/ModelAnswers"

@@ -17,7 +17,7 @@ import { readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { saidAt, storedMessage } from "./ConversationMessages.ts"
 import { ReadingFailed, type ThreadReading } from "./ThreadReading.ts"
 
-/** What stays pending in a namespace. */
+/** Pending readings of a namespace. */
 export interface PendingState extends PendingCount {
   /** When one of them is to be tried; undefined: none is left. */
   readonly nextMillis: number | undefined
@@ -47,7 +47,7 @@ interface Failure {
   readonly nextMillis: number
 }
 
-/** Of a namespace. */
+/** Failures of a namespace. */
 interface Failures {
   /** By id of the reading. */
   readonly byId: Map<string, Failure>

@@ -37,7 +37,7 @@ interface Parts {
   readonly kinds: KnownKinds["Service"]
   readonly validator: SchemaValidator["Service"]
   readonly deadlineMillis: number
-  /** Of the installation. */
+  /** Instructions of the installation. */
   readonly instructions: string | undefined
 }
 

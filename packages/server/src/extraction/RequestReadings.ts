@@ -41,7 +41,7 @@ export const makeRequestReadings = Effect.gen(function* () {
         Effect.onInterrupt(() => Fiber.interrupt(fiber))
       )
     }),
-    /** Of its own accord something is to be read in the background. */
+    /** Notes that something is to be read in the background, without a request. */
     note: (namespace: NamespaceKey) => Effect.sync(() => note(namespace)),
     /** Hands over to the background what a request does not wait for. */
     leave: (namespace: NamespaceKey, key: string, isPaid: boolean) =>

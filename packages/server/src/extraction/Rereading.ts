@@ -120,7 +120,7 @@ interface Place {
   readonly expires: boolean
 }
 
-/** What one prompt shows of a conversation. */
+/** Part of a conversation that one prompt shows. */
 interface Portion {
   readonly scope: ConversationScope
   /** Read before, and no news. */
@@ -128,7 +128,7 @@ interface Portion {
   readonly messages: ReadonlyArray<Place>
 }
 
-/** Of all conversations, in the order in which they were said, so that what a later one says replaces an earlier one. */
+/** Portions of all conversations in the order in which they were said, so that a later one replaces an earlier one. */
 const portionsOf = Effect.fnUntraced(function* (parts: Parts, namespace: NamespaceKey, sinceMillis = -Infinity) {
   const { host } = parts
   const waiting = yield* pendingKeys(parts, namespace)

@@ -57,15 +57,15 @@ export interface Begun {
 
 /** The messages could not be read now. Nothing is stored or marked by this reading. */
 export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
-  /** What a caller is told who wanted nothing but the reading. */
+  /** Failure for a caller who wanted nothing but the reading. */
   readonly refusal: Effect.Effect<never, InvalidRequest | PayloadTooLarge | RateLimited | Unavailable>
   /** Too many are read at this time; nothing is wrong with these messages. */
   readonly isBusy: boolean
-  /** What did not cover the tokens: the account's credits, or a budget of the day. */
+  /** Purse that did not cover the tokens: the account's credits, or a budget of the day. */
   readonly exhausted?: "credits" | "budget" | undefined
-  /** Of a model. */
+  /** Problem of a model. */
   readonly problem?: ExtractionProblem | undefined
-  /** What rules found before, where they have read the messages. */
+  /** Finds of the rules, where they have read the messages before. */
   readonly byRules?: ReadMemories | undefined
 }> {}
 
@@ -104,7 +104,7 @@ interface Parts {
   readonly known: KnownMemories
   readonly accounts: Accounts["Service"]
   readonly deadlineMillis: number
-  /** Of the installation. */
+  /** Instructions of the installation. */
   readonly instructions: string | undefined
 }
 
@@ -199,7 +199,7 @@ export type ReadMemories = ReturnType<typeof joined>
 
 type StoredReading = NonNullable<Effect.Success<ReturnType<CandidateStore>>>
 
-/** What the second reading superseded, or what was erased with its messages, is no news of the first. */
+/** Joins two readings: memories that the second superseded, or that were erased, are no news of the first. */
 const joined = (readings: ReadonlyArray<StoredReading>, gone: ReadonlySet<string>) => {
   const changed = readings.flatMap(({ reply }) => [...reply.created, ...reply.updated])
   const replaced = new Set(changed.map(({ supersedes }) => supersedes))

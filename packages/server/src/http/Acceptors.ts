@@ -11,7 +11,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { PollClock } from "../admission/PollClock.ts"
 import { afterPoll } from "../admission/Turnstile.ts"
 
-/** Of one address, with the server's own. */
+/** Sockets that listen at one address, the server's own among them. */
 const socketsMax = 64
 
 /** Where the system deals out connections; elsewhere a server has its one socket. */
@@ -24,7 +24,7 @@ export interface AcceptOptions {
   readonly sockets?: number
 }
 
-/** Of a server that is not listening yet. */
+/** Adds sockets to a server that is not listening yet. */
 export const acceptMore = (server: Server, options: AcceptOptions): void => {
   const { backlog, host, sockets = socketsMax } = options
   // As Node's HTTP server sets its own socket up.

@@ -53,7 +53,7 @@ export const creditsHandlers = (options: BooksOptions) =>
         credits: Effect.fnUntraced(function* () {
           const caller = yield* Caller
           const { account, newcomer } = caller
-          // Of a wallet without an account nothing is kept, a purse neither.
+          // Nothing is kept of a wallet without an account, a purse neither.
           const purses = newcomer === undefined ? yield* ledger.purses(account) : noPurses
           const monthly = plans[account.plan].isUnlimited ? undefined : allowanceOf(options, account.id)
           const allowance = newcomer === undefined ? purses.allowance : (newcomer.allowance ?? 0)

@@ -113,7 +113,7 @@ const envelopeHeaders = (
   ...(status === 503 && headers["retry-after"] === undefined && { "retry-after": "1" })
 })
 
-/** Of a refusal or a failure: what its body says to programs. */
+/** Code that the body of a refusal or a failure has for programs. */
 const codeOf = ({ body, status }: HttpServerResponse.HttpServerResponse): string | undefined => {
   if (status < 400 || body._tag !== "Uint8Array") return undefined
   return /"code":"(\w{1,64})"/.exec(new TextDecoder().decode(body.body))?.[1]
@@ -141,7 +141,7 @@ const traced = <E, R>(
 const isAlias = (path: string): boolean =>
   path.includes(";") || needlessEscape.test(path) || allowedMethods(path).length === 0
 
-/** Of a letter, a digit, or one of - . _ ~, which no client escapes (RFC 3986, 2.3). */
+/** Escape of a letter, a digit, or one of - . _ ~, which no client escapes (RFC 3986, 2.3). */
 const needlessEscape = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/i
 
 const answerFor = (

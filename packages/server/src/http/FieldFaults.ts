@@ -50,7 +50,7 @@ const faultsOf = (
   }
 }
 
-/** Of the forms that a value may have, those that do not refuse a field of it; all where each does. */
+/** The forms of a value that do not refuse a field of it; all where each does. */
 const meantOf = (forms: ReadonlyArray<SchemaIssue.Issue>): ReadonlyArray<SchemaIssue.Issue> => {
   const meant = forms.filter((form) => !refusesField(form))
   return meant.length > 0 ? meant : forms
@@ -74,7 +74,7 @@ const saidBy = (said: object): string | undefined => {
   return typeof annotations?.message === "string" ? annotations.message : undefined
 }
 
-/** What the contract says of a text, a number or a choice; Effect's own words are about schemas. */
+/** Text of the contract for a text, a number or a choice; Effect's own words are about schemas. */
 const annotated = (ast: SchemaAST.AST): string | undefined => {
   const { expected } = (ast.checks?.at(-1)?.annotations ?? ast.annotations ?? {}) as { readonly expected?: unknown }
   return typeof expected === "string" && !ofSchemas.test(expected) ? expected : undefined
@@ -120,7 +120,7 @@ interface Checked {
   readonly annotations?: object | undefined
 }
 
-/** What Effect keeps of a check: its name and its bounds. */
+/** Name and bounds that Effect keeps of a check. */
 const ruleOf = (check: Checked): { readonly id: string; readonly payload: Readonly<Record<string, unknown>> } => {
   const { representation } = (check.annotations ?? {}) as {
     readonly representation?: { readonly id?: string; readonly payload?: Readonly<Record<string, unknown>> | null }

@@ -252,7 +252,7 @@ const drainsOnClose = (server: GatedServer, gate: Gate, polls: PollClock): void 
       else if ([...due].every((response) => gate.isStream(response))) socket.destroy()
     }
   }
-  /** Of connections that were accepted elsewhere Node does not know. */
+  /** Node does not know connections that were accepted elsewhere, so a close waits for them here. */
   const closed = (callback: (error?: Error) => void) => (error?: Error) => {
     const left = [...answersDue.keys()]
     let open = left.length

@@ -7,9 +7,9 @@ import { createHistogram, performance } from "node:perf_hooks"
 
 const tickMillis = 10
 const restingTickMillis = 100
-/** Of a loop at work, before it is asked again whether it rests. */
+/** Ticks of a loop at work before it is asked again whether it rests. */
 const busyTicks = 100
-/** Of its time, in which a loop at rest does something: the ticks at work take some .01. */
+/** Share of its time in which a loop at rest does something: the ticks at work take some .01. */
 const restingShareMax = 0.05
 /** The histogram takes no 0. */
 const onTimeNanos = 1

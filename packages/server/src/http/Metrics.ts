@@ -202,7 +202,7 @@ export class ProcessGauges {
   }
 }
 
-/** What memories take, and what is left. */
+/** Measures the room that memories take, and what is left. */
 const refreshRoom = Effect.gen(function* () {
   const { bavail, bsize } = statfsSync((yield* DataDirectory).path)
   yield* Metric.update(diskFree, bavail * bsize)

@@ -70,7 +70,7 @@ export const revenueAnswer = Effect.fn("StatementAnswers.revenue")(function* (
     : { success, from, to, by, rows }
 })
 
-/** Of one account, or of all. */
+/** Costs of one account, or of all. */
 export const costsAnswer = Effect.fn("StatementAnswers.costs")(function* (
   costs: AgentCosts["Service"],
   account: Account | undefined,

@@ -80,7 +80,7 @@ export const answerUnread = (server: Server): void => {
   server.on("connect", (_, socket) => endWith(socket as Socket, noTunnel))
 }
 
-/** What follows on the connection may be another's. */
+/** Refuses a request with several hosts: the rest of the connection may be another's. */
 export const refuseHosts = (response: ServerResponse): void => refuse(response, oneHost)
 
 const refuse = (response: ServerResponse, answer: UnreadAnswer): void => {
@@ -88,7 +88,7 @@ const refuse = (response: ServerResponse, answer: UnreadAnswer): void => {
   response.writeHead(answer.status, headers).end(body)
 }
 
-/** What was sent is no request, or only a part of one; an answer that has begun is left as it is. */
+/** Refuses what is no request, or only a part of one; an answer that has begun is left as it is. */
 const refuseUnread = (socket: Socket, { code = "" }: NodeJS.ErrnoException): void => {
   // The answer that is being sent, as Node keeps it.
   const { _httpMessage: sending } = socket as Socket & { readonly _httpMessage?: ServerResponse | null }

@@ -87,7 +87,7 @@ const listed = (ignored: ReadonlySet<string>): string => {
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
-/** What the bytes say, if JSON can say it without a loss. */
+/** Value of the bytes, if JSON can say it without a loss. */
 export const readBody = (bytes: ArrayBuffer): Result.Result<unknown, InvalidRequest> => {
   const text = Result.try({ try: () => decoder.decode(bytes), catch: () => invalidJson("the body is not UTF-8") })
   return Result.flatMap(text, (json) => {
@@ -138,7 +138,7 @@ export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation
   return Effect.fail(invalidFields(failure.cause, group.identifier))
 })
 
-/** What is wrong with the fields of a request to an endpoint of `group`. */
+/** Faults in the fields of a request to an endpoint of `group`. */
 export const invalidFields = ({ issue: cause }: Schema.SchemaError, group: string): InvalidRequest => {
   const details = fieldFaults(cause).map(({ message, path }) => ({ path: pointerOf(path), message }))
   return new InvalidRequest({

@@ -52,7 +52,7 @@ export const once = Effect.fnUntraced(function* <A, E, R>(
     })
   }
   const key = idempotencyKeyOf(account, route, clientKey)
-  // Of the client's key and the body neither is stored, only hashes over other inputs.
+  // Neither the client's key nor the body is stored, only hashes over other inputs.
   const secret = JSON.stringify([account, clientKey, contentHash])
   const claim = yield* claimed(store, key, fingerprint)
   if (claim._tag === "Mismatch") {

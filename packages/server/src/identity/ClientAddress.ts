@@ -35,7 +35,7 @@ const rangeOf = (text: string) => {
 
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
-/** What a request tells of its way; headers by lower-case name. */
+/** The way a request came; headers by lower-case name. */
 export interface RequestOrigin {
   readonly remoteAddress: Option.Option<string>
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -76,7 +76,7 @@ const plain = (address: string): string => {
 export const clientOf = (request: RequestOrigin, trusted: TrustedProxies): string =>
   clientNetwork(clientAddress(request, trusted))
 
-/** What is counted as one client: an IPv4 address, or the network of an IPv6 one (its first 64 bits). */
+/** Network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 one. */
 export const clientNetwork = (address: string): string => {
   if (isIP(address) !== 6) return address
   const [head = "", tail = ""] = address.split("%", 1)[0]!.toLowerCase().split("::", 2)

@@ -68,7 +68,7 @@ export const requirePlace = (caller: Identity, place: Place): Effect.Effect<void
 export const requireWholeAccount = (caller: Identity): Effect.Effect<void, Forbidden> =>
   Effect.andThen(requireUnbound(caller), requireChange(caller))
 
-/** What concerns the whole account: its books and payments, claims about its memories. */
+/** For operations on the whole account: its books and payments, claims about its memories. */
 export const requireUnbound = ({ scope }: Identity): Effect.Effect<void, Forbidden> => {
   const bounds = (["agents", "subjects"] as const).filter((name) => scope?.[name] !== undefined)
   return bounds.length === 0

@@ -10,7 +10,7 @@ import type { Audience } from "@muniment/trust/SignatureVerifier"
 import type { RequestOrigin } from "./ClientAddress.ts"
 import { anyHosts, isLocalCaller } from "./LocalCaller.ts"
 
-/** What has to name the service: nothing, signed requests, grants, or both. */
+/** Signed statements that have to name the service: none, requests, grants, or both. */
 export const audienceRules = ["off", "requests", "grants", "all"] as const
 export type AudienceRule = (typeof audienceRules)[number]
 

@@ -27,7 +27,7 @@ export type SignUpMode = (typeof signUpModes)[number]
 export interface SignUpOptions {
   readonly mode: SignUpMode
   readonly plan: Plan
-  /** What the new account may spend in a month for nothing; undefined: without bound. */
+  /** Free credits of the new account a month; undefined: without bound. */
   readonly allowance: MicroCredits | undefined
   /** Whether free sign-ups are bounded. */
   readonly isLimited: boolean

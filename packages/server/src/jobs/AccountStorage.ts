@@ -63,13 +63,15 @@ interface Counted {
 export interface AccountStorage {
   /** Settles the day of an account. */
   readonly carryOut: (account: Account, day: DayOfRun) => Effect.Effect<AccountDay, ControlFailure>
-  /** What `carryOut` would answer after the days that `before` has seen, and what it would leave. Changes nothing. */
+  /**
+   * Rehearses `carryOut` after the days that `before` has seen: its answer, and what it would leave. Changes nothing.
+   */
   readonly rehearse: (
     account: Account,
     day: DayOfRun,
     before: Rehearsed | undefined
   ) => Effect.Effect<{ readonly report: AccountDay; readonly after: Rehearsed }>
-  /** What a later run will purge, unless a deposit comes in before. */
+  /** Memories that a later run will purge, unless a deposit comes in before. */
   readonly purgeNotice: (account: Account) => Effect.Effect<PurgeNotice | undefined>
   /** Days that the balance pays for; undefined where nothing is insured. */
   readonly insuredDays: (account: Account, atMillis: number) => Effect.Effect<number | undefined>
@@ -138,7 +140,7 @@ const runsApartMillis = dayMillis - 3_600_000
 const isAgreed = (earlier: PurgeMark | undefined, runAt: number): earlier is PurgeMark =>
   earlier !== undefined && runAt - earlier.runAt >= runsApartMillis
 
-/** What a later run may purge: what this run has found, or what an earlier one of less than a day ago. */
+/** Mark for a later run to purge: memories that this run has found, or an earlier one of less than a day ago. */
 const markOf = (
   earlier: PurgeMark | undefined,
   now: Omit<PurgeMark, "memories">,

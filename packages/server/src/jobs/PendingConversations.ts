@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
   const turn = Effect.fnUntraced(function* (due: Waiting) {
     const { key } = due
     left.delete(key.tag)
-    // Of an account that was erased meanwhile.
+    // The account was erased meanwhile.
     if (directory.byTag(key.tag) !== key) return void waiting.delete(key.tag)
     const state = yield* Effect.exit(resume(key))
     const nowMillis = yield* Clock.currentTimeMillis
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
       ? state.value
       : { ...due, nextMillis: nowMillis + unreadableMillis }
     waiting.delete(key.tag)
-    // What was left during the turn may not have been seen by it.
+    // The turn may not have seen what was left during it.
     if (left.has(key.tag)) waiting.set(key.tag, { ...pending, key, nextMillis: nowMillis })
     else if (nextMillis !== undefined) waiting.set(key.tag, { ...pending, key, nextMillis })
     if (Exit.hasDies(state)) yield* Effect.asVoid(state)
@@ -125,7 +125,7 @@ const eachOnce = (unseen: Set<NamespaceKey>, look: (key: NamespaceKey) => Effect
     if (crash !== undefined) return yield* Effect.failCause(crash)
   })
 
-/** Of what waits, counted anew. */
+/** Counts what waits anew. */
 const totalOf = (
   host: NamespaceHost["Service"],
   directory: NamespaceDirectory["Service"],

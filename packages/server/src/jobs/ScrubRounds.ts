@@ -77,7 +77,7 @@ export class ScrubRounds {
     return Effect.andThen(this.#look(file), this.save)
   }
 
-  /** What was found of a file is no longer there. */
+  /** Notes that a file's damage is no longer there. */
   noteMended(file: string): Effect.Effect<void> {
     const isOf = (found: ScrubNote["damaged"][number]) => found.file === file && !found.isMended
     if (!this.#note.damaged.some(isOf)) return Effect.void
@@ -142,7 +142,7 @@ const ScrubNote = Schema.Struct({
   startedAt: Schema.NullOr(Schema.Int),
   /** The last file that this round has read. */
   position: Schema.String,
-  /** Of the round under way, or of the last one. */
+  /** Counts of the round under way, or of the last one. */
   files: Schema.Int,
   bytes: Schema.Finite,
   damaged: Schema.Array(DamagedFile)

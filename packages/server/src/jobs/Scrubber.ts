@@ -28,7 +28,7 @@ const everyMillis = 60_000
 export class Scrubber extends Context.Service<
   Scrubber,
   {
-    /** What the round under way has found so far, or the last one. */
+    /** Findings of the round under way so far, or of the last one. */
     readonly note: Effect.Effect<ScrubNote>
   }
 >()("muniment/server/Scrubber") {
@@ -64,7 +64,7 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
       name: "scrubber",
       schedule: Schedule.spaced(everyMillis),
       work: Effect.andThen(base, rounds.run),
-      // What it has read is noted: the next start goes on behind it.
+      // Its findings are noted: the next start goes on behind them.
       isCut: true
     })
   }

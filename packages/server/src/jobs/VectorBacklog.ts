@@ -174,7 +174,7 @@ const look = Effect.fnUntraced(function* ({ counts, embedding, host, model }: Wo
   embedding.setOlderModels(counts.models)
 })
 
-/** What is under way would be read again from the beginning. */
+/** Next batch. An agent whose batch is under way has to wait: it would be read again from the beginning. */
 const nextTurn = ({ due, underWay }: Work): Turn | undefined =>
   due.values().find(({ afterSlot, key }) => afterSlot >= 0 || !underWay.has(key.tag))
 

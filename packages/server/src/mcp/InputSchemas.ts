@@ -11,7 +11,7 @@ import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 /** Description of each argument; a whole schema replaces REST's, where that also takes forms that no model writes. */
 export type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
 
-/** Of arguments: REST's names and types. Of REST's descriptions nothing: an agent pays for every token. */
+/** Schema of arguments by REST's names and types, without its descriptions: an agent pays for every token. */
 export const inputSchemaOf = <Fields extends Schema.Struct.Fields>(
   schema: Schema.Top & { readonly fields: Fields },
   told: Told<keyof Fields & string>
@@ -78,7 +78,7 @@ export const conversation: JsonObject = {
   }
 }
 
-/** What a header gives need not be an argument. */
+/** An argument that a header gives is optional. */
 export const withoutDefaulted = (schema: JsonObject, defaults: ScopeDefaults): JsonObject => {
   const defaulted = new Set<unknown>(scopeNames.filter((name) => defaults[name] !== undefined))
   const required = Array.isArray(schema["required"]) ? schema["required"] : []

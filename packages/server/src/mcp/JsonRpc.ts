@@ -35,7 +35,7 @@ export const rpcCodes = {
   resourceNotFound: -32_002,
   /** First of the codes reserved for servers; SDKs use it for refusals of HTTP. */
   refused: -32_000,
-  /** Of the protocol, from 2026-07-28 on. */
+  /** Codes of the protocol from 2026-07-28 on. */
   headerMismatch: -32_020,
   unsupportedVersion: -32_022,
   /** Ours, as the status of HTTP. */
@@ -102,7 +102,7 @@ export const supportedVersions: ReadonlyArray<string> = [statelessVersion, ...ha
 
 /** From this one on a body is one message. */
 const firstWithoutBatches = "2025-06-18"
-/** Of clients that name none (MCP 2025-06-18, transports). */
+/** Version of clients that name none (MCP 2025-06-18, transports). */
 const assumedVersion = "2025-03-26"
 
 export const hasBatches = (protocolVersion: string = assumedVersion): boolean => protocolVersion < firstWithoutBatches

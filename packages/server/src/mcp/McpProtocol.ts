@@ -23,7 +23,7 @@ import { type McpResources, resourceTemplates } from "./McpResources.ts"
 import type { McpTools } from "./McpTools.ts"
 import { discoverMethod, serverInfo, statelessRefusal, statelessResult } from "./StatelessRequest.ts"
 
-/** What a request is answered with, and for whom. */
+/** Caller, headers and services for the answer to a request. */
 export interface McpContext {
   readonly caller: Identity
   readonly headers: Readonly<Record<string, string | undefined>>

@@ -115,7 +115,7 @@ const answerBatch = Effect.fnUntraced(function* (
   return answers.length === 0 ? accepted : HttpServerResponse.jsonUnsafe(answers)
 })
 
-/** Of a message beyond the rate limit; only requests are answered. */
+/** Answer to a message beyond the rate limit; only requests are answered. */
 const refusedAnswer = (message: RpcMessage, { code, details = [], error }: RateLimited): RpcAnswer | undefined =>
   message._tag === "Request" ? errorAnswer(message.id, rpcCodes.refused, error, { code, details }) : undefined
 

@@ -269,6 +269,6 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   })
 })
 
-/** What is no object is refused with its place. */
+/** Anything but an object is refused with its place. */
 const isFilter = (given: Schema.Json | undefined): boolean =>
   isJsonObject(given) ? Object.values(given).some((value) => value !== null) : given !== undefined && given !== null

@@ -193,7 +193,7 @@ const choice = (published: ReadonlyArray<PublishedSchema>): PublishedSchema => {
 
 const isCircular = (refs: ReadonlyArray<string>): boolean => new Set(refs).size < refs.length
 
-/** What is said of it without what it refers to. */
+/** Description of a node without what it refers to. */
 const shallow = (node: Json | undefined): JsonObject => {
   if (!isJsonObject(node)) return {}
   const { $ref: _ref, allOf: _all, ...own } = node
@@ -209,7 +209,7 @@ const decoded = (part: string): string => {
   }
 }
 
-/** What both say; of one keyword the first, but all properties and all that is required. */
+/** Joins two schemas: the first one's keywords win, but all properties and all that is required stay. */
 const both = (one: JsonObject, other: JsonObject): JsonObject => {
   const properties = [other, one].map((node) => node["properties"]).filter(isJsonObject)
   const required = [...listed(one["required"]), ...listed(other["required"])]

@@ -59,7 +59,7 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
   return { ...errorContent(said), ...(Object.keys(settled).length > 0 && { _meta: settled }) }
 }
 
-/** What REST says of the failure; a demand for payment as paying clients know it. */
+/** REST's body of the failure; a demand for payment as paying clients know it. */
 export const failureJson = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   if (failure._tag === "PaymentRequired") {
     const { accepts, code, error, x402Version } = failure

@@ -22,7 +22,7 @@ export const shortResult = (result: SearchResult): JsonObject => {
   }
 }
 
-/** What a write answers: those who wrote it know the data. */
+/** Short answer of a write, whose caller knows the data. */
 export const shortCreated = ({ created, existing, updated, ...rest }: CreatedMemories) => ({
   created: created.map(shortMemory),
   updated: updated.map(shortMemory),
@@ -32,7 +32,7 @@ export const shortCreated = ({ created, existing, updated, ...rest }: CreatedMem
 
 export const shortHit = (hit: SearchHit): JsonObject => {
   const { confidence: _confidence, contentHash, source: _source, ...metadata } = metadataBeside(hit)
-  // Of a shared memory the attestation names the hash.
+  // The attestation names the hash of a shared memory.
   const kept = hit.source === "own" ? metadata : { ...metadata, ...(contentHash !== undefined && { contentHash }) }
   return { ...clipped(hit), metadata: kept }
 }
@@ -75,7 +75,7 @@ const clipped = (memory: Shown): JsonObject => {
   return { ...memory, data, ...(isClipped && { isClipped }) }
 }
 
-/** Of a long message the passage that was found; else the beginning of each long text, and of data with many. */
+/** The found passage of a long message; else the beginning of each long text, and of data with many. */
 const clippedData = (memory: Shown): { readonly data: JsonObject; readonly isClipped: boolean } => {
   const { data } = memory
   const { text } = data

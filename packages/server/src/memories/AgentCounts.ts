@@ -15,7 +15,7 @@ import { StorageUse } from "./StorageUse.ts"
 export class AgentCounts extends Context.Service<
   AgentCounts,
   {
-    /** Of the agents that the caller sees; null while a file cannot be read. */
+    /** Counts of the agents that the caller sees; null while a file cannot be read. */
     readonly of: (
       caller: Identity
     ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number | null }>>
@@ -46,7 +46,7 @@ export class AgentCounts extends Context.Service<
         const inImage = yield* countedIfOpen(key, caller)
         if (inImage !== undefined) return inImage
         const subjects = caller.scope?.subjects
-        // What a key bound to subjects sees is known for it alone.
+        // A key bound to subjects has counts of its own.
         const part = subjects === undefined ? undefined : `${caller.keyId}`
         return yield* storage.live(key, part, countedInFile(key, subjects))
       })

@@ -116,7 +116,7 @@ const prepare = Effect.fnUntraced(function* (
   if (uniqueOn.length > 0 && uniqueKey(old.subjectId, old.kind, uniqueOn, data) !== old.uniqueKey)
     return yield* otherKey
   const nowMillis = yield* Clock.currentTimeMillis
-  // What was extracted and nothing has replaced changes in place.
+  // An extracted memory that nothing has replaced changes in place.
   const isAlone = found.isLatest && old.uniqueKey === contentKey(old.subjectId, old.kind, old.data)
   const isVersion = old.uniqueKey !== undefined && !isAlone
   const newHash = contentHash({ agentId: key.agentId, data, kind: old.kind })

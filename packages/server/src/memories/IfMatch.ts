@@ -13,7 +13,7 @@ export const versionOf = (memory: MemoryVersion): string => versionTag(memory, m
 
 export const etagOf = (version: string): string => `"${version}"`
 
-/** Of a header that `ChangeHeaders` has let through. Weak tags match nothing, `*` everything. */
+/** Reads a header that `ChangeHeaders` has let through. Weak tags match nothing, `*` everything. */
 export const ifMatchOf = (header: string | undefined): IfMatch =>
   header === undefined || header === "*"
     ? undefined

@@ -24,7 +24,7 @@ export class KnownKinds extends Context.Service<
     readonly builtin: (name: string) => MemorySchema | undefined
     /** Schemas of those of `names` that exist. */
     readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
-    /** What an extraction may yield: what the account registered, then the built-in kinds of facts. */
+    /** Kinds that an extraction may yield: what the account registered, then the built-in kinds of facts. */
     readonly extractable: (account: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     /** The property of a schema that holds its event time. */
     readonly temporalProperty: (schema: MemorySchema) => string | undefined

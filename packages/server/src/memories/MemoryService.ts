@@ -208,7 +208,7 @@ const create = traced("MemoryService.create")(function* (parts: Parts, call: Pri
   )
   const written = { created: created.map(memoryEntry), updated: updated.map(memoryEntry) }
   if (request.onDuplicate !== "return") return written
-  // Of equal memories in one request the first is created, and listed there.
+  // The first of equal memories in one request is created, and listed there.
   const others = new Set(duplicates.map(({ id }) => id)).difference(new Set(created.map(({ id }) => id)))
   const existing = yield* Effect.forEach(others, (id) => find(parts, key, id))
   return { ...written, existing: existing.filter((memory) => memory !== undefined).map(memoryEntry) }
@@ -438,7 +438,7 @@ const revivedIn = (revived: ReadonlyArray<string>) => (revived.length > 0 ? { re
 const splitsChains = ({ tags, threadId, where }: MemoryFilter): boolean =>
   tags !== undefined || threadId !== undefined || where !== undefined
 
-/** Of the memories that match: their other versions, or without `all` those that may become the latest. */
+/** Other versions of the memories that match, or without `all` those that may become the latest. */
 const chainsOf = Effect.fnUntraced(function* (
   parts: Parts,
   caller: Identity,

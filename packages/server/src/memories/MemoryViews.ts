@@ -36,7 +36,7 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
   version: versionOf(memory)
 })
 
-/** What GET /memories/{id}/history answers, apart from `success`. */
+/** Answer of GET /memories/{id}/history, apart from `success`. */
 export const historyView = ({ total, versions }: FoundHistory): MemoryHistory => ({
   versions: versions.map(historyEntry),
   total
@@ -57,9 +57,9 @@ export interface ShownHit {
   /** From 1. */
   readonly rank: number
   readonly explain: boolean
-  /** Of a shared memory, whose view names its source. */
+  /** Grantor of a shared memory, whose view names its source. */
   readonly grantor: string | undefined
-  /** Of a message, where they are asked for. */
+  /** Turns around a message, where they are asked for. */
   readonly turns: Turns | undefined
 }
 

@@ -31,9 +31,9 @@ export class StorageUse extends Context.Service<
   {
     /** Bytes of an account's memories. */
     readonly usedBy: (accountId: string) => Effect.Effect<number>
-    /** Of one agent, without reading a file; undefined: not counted since a kill. */
+    /** Bytes of one agent, without reading a file; undefined: not counted since a kill. */
     readonly ofAgent: (key: NamespaceKey) => number | undefined
-    /** Of all accounts, without reading a file: agents that were not counted since a kill are missing. */
+    /** Bytes of all accounts, without reading a file: agents that were not counted since a kill are missing. */
     readonly known: () => number
     /**
      * Live memories of an agent, or of what `part` of it names. `count` is run where they are not known since the last
@@ -98,17 +98,17 @@ class AccountSum {
   held = 0
   readonly byTag = new Map<NamespaceTag, number>()
   readonly heldByTag = new Map<NamespaceTag, number>()
-  /** What commands without an answer may have taken. */
+  /** Bytes that commands without an answer may have taken. */
   readonly doubts = new Map<NamespaceTag, { readonly key: NamespaceKey; readonly bytes: number }>()
 
-  /** What the namespace takes, as its owner says: nothing about it is in doubt any more. */
+  /** Takes the owner's count of a namespace: nothing about it is in doubt any more. */
   heard(tag: NamespaceTag, bytes: number): void {
     this.set(tag, bytes)
     this.hold(tag, -(this.doubts.get(tag)?.bytes ?? 0))
     this.doubts.delete(tag)
   }
 
-  /** What was held for a command stays held, as nobody knows whether it was carried out. */
+  /** Keeps the bytes held for a command, as nobody knows whether it was carried out. */
   doubt(key: NamespaceKey, held: number): void {
     if (held > 0) this.doubts.set(key.tag, { key, bytes: (this.doubts.get(key.tag)?.bytes ?? 0) + held })
   }
@@ -170,7 +170,7 @@ const liveIn = <E>(
     const known = part === undefined ? held : held?.parts.get(part)
     if (known?.count !== undefined && known.until > clock.currentTimeMillisUnsafe()) return Effect.succeed(known.count)
     return Effect.map(count, (counted) => {
-      // What has changed meanwhile may not be in it.
+      // The count may lack what has changed meanwhile.
       if (memories.get(tag) === held) remember(memories, tag, part, counted)
       return counted.count
     })
@@ -240,7 +240,7 @@ const meterOf = (parts: Parts): StorageMeterService => ({
       outdate(parts, tag)
       return sum.doubt(key, held)
     }
-    // What a read says, which comes without bytes, is news only if it differs.
+    // A read has no bytes: it is news only if its count differs.
     if (memories !== undefined && (bytes !== undefined || memories.count !== parts.memories.get(tag)?.count)) {
       parts.memories.set(tag, { ...memories, parts: new Map() })
     }

@@ -40,7 +40,7 @@ const linked = Effect.fnUntraced(function* (find: Find, from: MemoryVersion, dir
   return ids
 })
 
-/** Of memories that are to be removed: the versions that may become the latest again. */
+/** Versions beneath memories that are to be removed, which may become the latest again. */
 export const versionsBeneath = Effect.fnUntraced(function* (find: Find, ids: ReadonlyArray<string>) {
   const removed = new Set(ids)
   const beneath = new Set<string>()

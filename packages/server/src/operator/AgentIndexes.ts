@@ -20,7 +20,7 @@ export interface AgentIndexPage {
 export class AgentIndexes extends Context.Service<
   AgentIndexes,
   {
-    /** Of one account, by its id, or of all; `after` a tag. */
+    /** Indexes of one account, by its id, or of all; `after` a tag. */
     readonly page: (from: {
       readonly account: string | undefined
       readonly after: string | undefined

@@ -212,7 +212,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
 
 const secondsOf = (millis: number): number => Math.round(millis / 1_000)
 
-/** What the operator should mend, with the way to do it. */
+/** Warnings for the operator, each with the way to mend it. */
 const warningsOf = (state: {
   /** Why there are no vectors. */
   readonly wordsOnly: string | undefined

@@ -29,7 +29,7 @@ const detailFields = [
   "webhook"
 ] as const
 
-/** Of the filters of a deletion: whom it concerned. */
+/** Filters of a deletion that say whom it concerned. */
 const filterFields = ["agentId", "subjectId", "threadId", "kind"] as const
 
 /**

@@ -61,9 +61,9 @@ export interface FoundHits {
     messages: ReadonlyArray<MemoryHit>,
     eachSide: number
   ) => Effect.Effect<ReadonlyMap<string, Turns>, ChargeFailure>
-  /** Of a shared memory, spelled as in the grant. */
+  /** Grantor of a shared memory, spelled as in the grant. */
   readonly grantorOf: (namespace: string) => string | undefined
-  /** What an answer that shows these memories says of their sources, and of grants. */
+  /** Sources and grants that an answer with these memories names. */
   readonly attested: (shown: ReadonlyArray<PlacedMemory>) => Effect.Effect<{
     readonly sourceAttestations?: SourceAttestations
     readonly unusableGrants?: OpenedGrants["unusable"]
@@ -169,7 +169,7 @@ const searchBatch = traced("CallerSearch.searchBatch")(function* (
 
 const namedUnusable = (unusable: OpenedGrants["unusable"]) => (unusable.length > 0 ? { unusableGrants: unusable } : {})
 
-/** What grants open to the call, once its price is reserved; `own` does not look at grants. */
+/** Memories that grants open to the call, once its price is reserved; `own` does not look at grants. */
 const reserved = Effect.fnUntraced(function* (
   parts: Parts,
   call: PricedCall,
@@ -209,7 +209,7 @@ interface Found {
   readonly hits: ReadonlyArray<MemoryHit>
   readonly owners: Owners
   readonly around: FoundHits["around"]
-  /** Of `rerank=model`: whether it was done. */
+  /** Whether `rerank=model` was done. */
   readonly reranking: Omit<ToldOrder, "explain">
   readonly explain: SearchExplanation
 }
@@ -304,7 +304,7 @@ const answer = Effect.fnUntraced(function* (parts: Parts, { caller }: PricedCall
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
 
-/** What the language model is asked about hits, best first: for an answer, or for their order. */
+/** Request to the language model about hits, best first: for an answer, or for their order. */
 const modelRequest = Effect.fnUntraced(function* (
   { saidTimes }: Parts,
   { account }: Identity,
@@ -345,7 +345,7 @@ const evidenceOf = (hit: MemoryHit, timeZone: string | undefined, saidMillis: nu
     kind,
     data: typeof sentAt === "string" ? { ...data, sentAt: speakersTime(sentAt, timeZone) } : data,
     when,
-    // What a caller has corrected holds from then on, and no message backs it.
+    // A correction by a caller holds from then on, and no message backs it.
     createdAt: backing?.length === 0 ? updatedAt : (saidMillis ?? createdAt),
     relevance: answerableOf(ranked.evidence),
     passage: ranked.candidate.passage,

@@ -55,7 +55,7 @@ export interface SharedAccessOptions {
 export class SharedAccess extends Context.Service<
   SharedAccess,
   {
-    /** What the grants of an `X-Grants` header open to the caller now. */
+    /** Memories that the grants of an `X-Grants` header open to the caller now. */
     readonly opened: (caller: Identity, header: string) => Effect.Effect<OpenedGrants, InvalidRequest>
     /** Takes a grant back; only its grantor may. */
     readonly revoke: (

@@ -17,7 +17,7 @@ export interface TurnsAsked {
   readonly places: ReadonlyArray<NamespacePlace>
   /** The nearest visible turns before each message, and after it; fewer where some of them are corrected. */
   readonly eachSide: number
-  /** What the caller sees of a namespace: `anyOf` of a bound key or of grants; no restriction: `{}`. */
+  /** Filter of what the caller sees in a namespace: `anyOf` of a bound key or of grants; no restriction: `{}`. */
   readonly visible: (namespace: NamespaceKey) => MemoryFilter
 }
 

@@ -16,7 +16,7 @@ type Hits = ReadonlyArray<MemoryHit>
 
 export interface AskedOrder {
   readonly text: string
-  /** What the language model is asked about these hits; undefined: it is not asked. */
+  /** Request to the language model about these hits; undefined: it is not asked. */
   readonly request: ((hits: Hits) => Effect.Effect<RankRequest>) | undefined
 }
 
@@ -28,7 +28,7 @@ export interface ToldOrder extends Pick<FoundMemories, "reranked" | "rerankProbl
 }
 
 export interface Reranking extends Reordering {
-  /** What became of the hits. */
+  /** Says what became of the hits. */
   readonly told: () => ToldOrder
 }
 
@@ -123,6 +123,6 @@ const textOf = ({ memory, ranked }: MemoryHit): string => {
   return (found ?? denseText(memory)).slice(0, Limits.rerankedTextLengthMax)
 }
 
-/** Of equal scores the order stays. */
+/** Hits with equal scores keep their order. */
 const placesByScore = (scores: Float32Array): ReadonlyArray<number> =>
   [...scores.keys()].sort((left, right) => scores[right]! - scores[left]! || left - right)

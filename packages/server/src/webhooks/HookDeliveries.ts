@@ -196,7 +196,7 @@ const makeFollowed = Effect.gen(function* () {
     for (const place of active) {
       const known = followed.get(place.id)
       if (known === undefined) yield* follow(place)
-      // Of an agent that could not be read, or after a failure.
+      // An agent could not be read, or a delivery failed.
       else if (known.reader === undefined || known.reader.hasUnread) known.isNoted = true
     }
   })
@@ -295,7 +295,7 @@ const makeReading = Effect.gen(function* () {
     return batch.hasMore && batch.events.length > 0
   })
 
-  /** What is read stays behind the stored cursor until it is written down: a failure reads it again. */
+  /** Reads events. They stay behind the stored cursor until they are written down: a failure reads them again. */
   return (following: Following, hook: FollowedHook): Effect.Effect<boolean, InsufficientStorage | ReadError> =>
     Effect.suspend(() => {
       const before = following.reader

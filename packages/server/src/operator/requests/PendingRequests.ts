@@ -21,7 +21,7 @@ export interface RequestEntry {
   readonly caller: string | undefined
   /** The one that the call reads or changes. */
   readonly agentId?: string | undefined
-  /** Of a refusal or a failure, as in its answer. */
+  /** Code of a refusal or a failure, as in its answer. */
   readonly code?: string | undefined
   readonly deleted?: DeletionRecord | undefined
 }

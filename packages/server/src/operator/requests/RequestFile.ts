@@ -23,7 +23,7 @@ export interface RequestFilter {
   /** An operation, or the group before its dot. */
   readonly operation?: string | undefined
   readonly isRefused?: boolean | undefined
-  /** Of an operator in place of an account. */
+  /** A call of an operator in place of an account. */
   readonly isByOperator?: boolean | undefined
   /** Milliseconds, `until` excluded. */
   readonly from?: number | undefined

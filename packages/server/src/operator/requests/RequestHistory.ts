@@ -32,7 +32,7 @@ export class RequestHistory extends Context.Service<
         const { path } = yield* DataDirectory
         const { list } = yield* Accounts
         const history = yield* makeRequestHistory(pending, days === 0 ? undefined : join(path, "requests.db"), days)
-        // Of erasures that ended while the file was not open.
+        // Erasures that ended while the file was not open.
         const known = new Set((yield* list).map(({ id }) => id))
         yield* history.keepOnly((account) => known.has(account))
         return history

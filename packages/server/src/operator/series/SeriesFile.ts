@@ -87,7 +87,10 @@ const firstMinuteIn = async (handle: FileHandle): Promise<number | undefined> =>
   return point && minuteOf(point)
 }
 
-/** Of a file whose first place is empty, as earlier releases left it for all but one minute of a month. */
+/**
+ * Moves the minutes of a file whose first place is empty, as earlier releases left it for all but one minute of a
+ * month.
+ */
 const moveToBegin = async (path: string): Promise<void> => {
   const old = await readFile(path)
   const places = Array.from({ length: Math.floor(old.length / recordBytes) }, (_, at) => at * recordBytes)

@@ -21,7 +21,7 @@ import { StorageUse } from "../../memories/StorageUse.ts"
 import { CallTally } from "./CallTally.ts"
 import { minuteMillis, SeriesFile, inSteps } from "./SeriesFile.ts"
 
-/** What is measured beside the calls. */
+/** Gauges beside the calls. */
 export interface SeriesGauges {
   /** Seconds of processor time, and refusals before any work, since the start of the process. */
   readonly processorSeconds: number
@@ -130,7 +130,7 @@ class OpenSteps {
   readonly #sources: SeriesSources
   readonly #second: OpenStep
   readonly #minute: OpenStep
-  /** Of second `n` at `n % Limits.seriesSecondsKept`. */
+  /** Second `n` is at `n % Limits.seriesSecondsKept`. */
   readonly #ring: Array<SeriesPoint> = []
 
   constructor(sources: SeriesSources, nowMillis: number, levels: SeriesLevels) {
