@@ -42,7 +42,7 @@ export interface Statement {
   readonly signature: string
   /** The key in the file itself; it does not prove who signed. */
   readonly publicKey?: string | undefined
-  /** Of a source attestation: whose memories, and those that the answer shows. */
+  /** Source of a source attestation: whose memories, and those that the answer shows. */
   readonly source?: { readonly grantor: string; readonly memories: ReadonlyArray<SharedMemory> }
 }
 

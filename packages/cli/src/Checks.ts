@@ -11,7 +11,7 @@ export interface Check {
   readonly name: string
   readonly verdict: Verdict
   readonly detail: string
-  /** What to do; absent if the check passed. */
+  /** Advice; absent if the check passed. */
   readonly remedy?: string
 }
 

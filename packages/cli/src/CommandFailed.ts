@@ -19,7 +19,7 @@ const reasonOf = (cause: unknown): string => {
   return cause instanceof Error && cause.message !== "" ? cause.message : String(cause)
 }
 
-/** What the system says of a file, as a sentence. */
+/** The system's complaint about a file, as a sentence. */
 const fileReason = ({ message, reason }: PlatformError.PlatformError): string => {
   const path = reason._tag === "BadArgument" ? undefined : reason.pathOrDescriptor
   switch (path === undefined ? undefined : reason._tag) {

@@ -27,7 +27,7 @@ export class MessageLines {
     return lines
   }
 
-  /** What stands after the last newline; nothing if that is blank. */
+  /** The text after the last newline; nothing if that is blank. */
   end(): Array<Uint8Array | undefined> {
     const isLost = this.#length > this.#bytesMax
     const line = Buffer.concat(this.#parts)

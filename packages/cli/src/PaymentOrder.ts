@@ -18,7 +18,7 @@ export interface PaymentOrder {
   readonly payTo: string
   /** How long the signature can be carried out. */
   readonly timeoutSeconds: number
-  /** Of Solana: who signs and pays for the transaction. */
+  /** On Solana: who signs and pays for the transaction. */
   readonly feePayer: string | undefined
   readonly resource: string
   readonly description: string

@@ -9,7 +9,7 @@ import { currentProfile, setting } from "./Profiles.ts"
 
 const probeMillisMax = 2_000
 
-/** What `--url` says, else what the settings say; an origin without a slash at its end. */
+/** Origin from `--url`, else from the settings, without a slash at its end. */
 export const serviceUrl = (given: Option.Option<string>) => Effect.map(servicePlace(given), ({ url }) => url)
 
 /** The same with the key of the profile that names it. */
@@ -38,7 +38,7 @@ export const serviceIsRunning = Effect.gen(function* () {
   return note !== undefined && (yield* answers(note.url))
 }).pipe(Effect.mapError(commandFailed))
 
-/** Of commands for which none is started. */
+/** Fails where no service runs, for commands that start none. */
 export const demandService = Effect.filterOrFail(
   serviceIsRunning,
   (isRunning) => isRunning,

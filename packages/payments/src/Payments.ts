@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations, lanes }: Requ
 })
 
 interface QuoteRequest {
-  /** Of USDC, 6 decimals. */
+  /** Units of USDC, 6 decimals. */
   readonly units: number
   /** Absolute URL without query. */
   readonly resource: string
@@ -110,7 +110,7 @@ interface NetworkStatus {
   readonly isOffered: boolean
   /** The last that the node said; undefined if it never did. */
   readonly health: ChainHealth | undefined
-  /** Of ours, in the order of the configuration. */
+  /** Our nodes, in the order of the configuration. */
   readonly nodes: ReadonlyArray<NodeStatus>
 }
 

@@ -290,12 +290,12 @@ const listed = ({ files, finishedAt, id, log, release, startedAt }: BackupManife
   id,
   startedAt,
   finishedAt,
-  /** What `restore --until` may name: ordinals and times. */
+  /** Moments that `restore --until` may name: ordinals and times. */
   until:
     log === null
       ? null
       : { ordinals: [log.complete, log.last] as const, times: [log.completeAt, log.through] as const },
-  /** What follows was erased before a backup had it. */
+  /** The next records were erased before a backup had them. */
   isCut: log?.isCut === true,
   release,
   files: files.length,

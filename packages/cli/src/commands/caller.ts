@@ -10,7 +10,7 @@ export type CallerCredentials =
   | { readonly apiKey: string; readonly key?: undefined }
   | { readonly key: WalletKey; readonly apiKey?: undefined }
 
-/** Of the flags `--api-key` and `--key-file`, then of the environment, then `profileKey`. */
+/** Credentials of the flags `--api-key` and `--key-file`, then of the environment, then `profileKey`. */
 const credentialsOf = Effect.fnUntraced(function* (
   apiKey: Option.Option<string>,
   keyFile: Option.Option<string>,

@@ -20,7 +20,7 @@ import { flags } from "./flags.ts"
 /** A local model may take minutes to read a window. */
 const callMillisMax = 900_000
 
-/** What `--vary` can give two values, and which requests have it. */
+/** Parameters that `--vary` can give two values, and which requests have them. */
 const varied: Readonly<Record<string, "search" | "create">> = { recall: "search", remember: "create" }
 
 const whole = (name: string, standard: number, description: string) =>

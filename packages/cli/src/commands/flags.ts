@@ -34,7 +34,7 @@ const apiKey = optionalText(
   "API key of the account; without it the wallet signs, and its own account is meant"
 )
 
-/** Of commands that need no wallet. */
+/** Flag of commands that need no wallet. */
 const callerKey = optionalText(
   "api-key",
   "API key of the account, else MUNIMENT_API_KEY, which no process list shows, or the profile's"
@@ -54,7 +54,7 @@ export const callerFlags = { apiKey: callerKey, keyFile: Flag.optional(keyFile),
 const day = (name: string, which: string) =>
   optionalText(name, `${which} day, YYYY-MM-DD, UTC; default all that is kept`)
 
-/** Of commands that show a log. */
+/** Flags of commands that show a log. */
 export const logFlags = {
   from: day("from", "First"),
   to: day("to", "Last"),

@@ -47,7 +47,7 @@ const keepMadeFlag = Flag.Boolean("keep-made").pipe(
   Flag.withDefault(false)
 )
 
-/** What a revocation did, for people. */
+/** Result of a revocation, for people. */
 const revocationText = (key: KeyRecord, alsoRevoked: ReadonlyArray<string>): string =>
   [
     `Key ${key.id} of account ${key.account} is revoked.`,

@@ -89,7 +89,7 @@ interface Outgoing {
   /** Ids of its requests; empty for notifications. */
   readonly ids: ReadonlyArray<Id>
   readonly isHandshake: boolean
-  /** Of a request that says its own version (MCP 2026-07-28, Streamable HTTP). */
+  /** Headers of a request that says its own version (MCP 2026-07-28, Streamable HTTP). */
   readonly headers: Readonly<Record<string, string>>
 }
 

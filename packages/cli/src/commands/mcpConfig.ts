@@ -49,7 +49,7 @@ export const endpointOf = Effect.fnUntraced(function* (given: Option.Option<stri
 const mcpTransports = ["http", "stdio"] as const
 type McpTransport = (typeof mcpTransports)[number]
 
-/** What settings say of the server: both ways to it, and the headers or flags that name agent, subject and thread. */
+/** The server in a client's settings: both ways to it, and the headers or flags that name agent, subject and thread. */
 interface McpServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ interface McpServer {
 interface McpClient {
   readonly title: string
   readonly file: string
-  /** What stands for the key: a reference that the client resolves, else the place for the key itself. */
+  /** Placeholder of the key: a reference that the client resolves, else the place for the key itself. */
   readonly key: string
   readonly keyHint: string
   /** Its entry by transport; a client without `http` starts programs only. */
@@ -242,7 +242,7 @@ export const mcpConfig = Command.make(
   ])
 )
 
-/** What starts this command line, with whole paths: programs of a desktop have another search path than a shell. */
+/** Command that starts this command line, with whole paths: desktop programs have another search path than a shell. */
 const ownProgram = Effect.gen(function* () {
   const files = yield* FileSystem.FileSystem
   const cloned = fileURLToPath(new URL("../../../../scripts/muniment.ts", import.meta.url))

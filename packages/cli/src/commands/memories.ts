@@ -149,7 +149,7 @@ export const remember = Command.make(
   ])
 )
 
-/** What an answer of `create` says was stored, and what was not and why. */
+/** Text on what `create` stored, and what it did not and why. */
 export const rememberedText = (answer: Answer<"create">): string => {
   const { created, extraction, extractionProblem, messages, rejected = [], updated } = answer
   const lines = [

@@ -98,7 +98,7 @@ const settingNames = [
   "MUNIMENT_MODELS_DIR"
 ] as const
 
-/** Of the flags, then of the environment. */
+/** Settings of the flags, then of the environment. */
 const settingsOf = Effect.fnUntraced(function* ({ baseUrl, model, provider }: GivenModel) {
   const found: Record<string, string> = {}
   for (const name of settingNames) {

@@ -27,7 +27,7 @@ export const TrialPatience = Context.Reference("muniment/cli/TrialPatience", {
   defaultValue: () => ({ reading: 290_000, answer: 120_000 })
 })
 
-/** Of the trial's service, so that the patience above ends first. */
+/** Time-out of the trial's service, so long that the patience above ends first. */
 const unlimitedMillis = 3_600_000
 const vectorsPollMillis = 100
 const readingPollMillis = 250
@@ -113,7 +113,7 @@ const tryConversation = Effect.fnUntraced(function* (place: Place, conversation:
   }
   const failures = yield* failedCalls(endpoint)
   for (const [reason, count] of failedBefore) failures.set(reason, (failures.get(reason) ?? 0) - count)
-  // What could not be read would be tried again while the next one is read.
+  // Messages that could not be read would be tried again while the next ones are read.
   yield* Effect.ignore(ask((signal) => muniment.batchDelete({ filters: { agentId: scope.agentId } }, { signal })))
   return trialResult({
     conversation,

@@ -70,7 +70,7 @@ export interface CaseSet {
   readonly queries: ReadonlyArray<QueryCase>
 }
 
-/** Of a file, or of all `.json` and `.jsonl` files directly in a folder, in order of their names. */
+/** Cases of a file, or of all `.json` and `.jsonl` files directly in a folder, in order of their names. */
 export const readCases = Effect.fn("readCases")(function* (place: string) {
   const files = yield* FileSystem.FileSystem
   const { type } = yield* files.stat(place)
@@ -111,7 +111,7 @@ export const casesOf = (text: string, source: string): Result.Result<CaseSet, st
   return Result.succeed({ conversations, queries })
 }
 
-/** What is wrong with the form; else undefined, and it was added. */
+/** Adds the case to `list`, or returns what is wrong with its form. */
 const added = <A>(read: Result.Result<A, Schema.SchemaError>, list: Array<A>): string | undefined => {
   if (Result.isFailure(read)) return `it is no case: ${read.failure.message.replace(/\s+/g, " ")}`
   list.push(read.success)
@@ -128,7 +128,7 @@ interface Element {
   readonly json: unknown
 }
 
-/** Of a file that is JSON as a whole its cases, else of each line. */
+/** Cases of a file that is JSON as a whole, else one of each line. */
 const elementsOf = (text: string, source: string): ReadonlyArray<Element> => {
   const whole = jsonOf(text)
   if (Array.isArray(whole)) return whole.map((json, at) => ({ at: `${source}, element ${at + 1}`, json }))
@@ -148,7 +148,7 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
-/** What a conversation's own parts contradict. */
+/** Contradiction between a conversation's own parts. */
 const faultOf = ({ facts, messages, questions }: Case): string | undefined => {
   const ids = new Set(messages.map(({ id }) => id))
   if (ids.size < messages.length) return "two messages have one id."

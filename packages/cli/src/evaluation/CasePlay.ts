@@ -12,7 +12,7 @@ import type { Case, CaseQuestion, QueryCase, CaseFact } from "./CaseFiles.ts"
 export interface Configuration {
   readonly name: string
   readonly muniment: Muniment
-  /** Of every search and of every request that stores. */
+  /** Parameters of every search and of every request that stores. */
   readonly search: Readonly<Record<string, string>>
   readonly create: Readonly<Record<string, string>>
 }
@@ -42,7 +42,7 @@ export interface PlayedQuestion {
     readonly method: string
     readonly millis: number
   }
-  /** Of a conversation's question, where the service hands over contexts. */
+  /** Context of a conversation's question, where the service hands over contexts. */
   readonly context?: {
     readonly tokens: number
     /** Share of the evidence in it; undefined where nothing is to be found. */
@@ -175,7 +175,7 @@ const contextOf = Effect.fnUntraced(function* (
 const indexesOf = (wanted: ReadonlyArray<string>, has: unknown): ReadonlySet<number> =>
   new Set(wanted.flatMap((one, at) => (Array.isArray(has) && has.includes(one) ? [at] : [])))
 
-/** Of what the service holds already. */
+/** Plays a query about memories that the service holds already. */
 export const playQuery = Effect.fn("playQuery")(function* (
   { muniment, search }: Configuration,
   { expected, query, ...filters }: QueryCase,
@@ -198,7 +198,7 @@ export const playQuery = Effect.fn("playQuery")(function* (
   return played
 })
 
-/** Of two texts that differ by case or spaces alone, the same. */
+/** Makes texts equal that differ by case or spaces alone. */
 const plain = (text: string): string => text.toLowerCase().replace(/(?:\\[nrt]|\s)+/g, " ")
 const quoted = (text: string): string => plain(JSON.stringify(text).slice(1, -1)).trim()
 
@@ -234,7 +234,7 @@ export const verdictOf = (
   return isRight(question, answer) ? "right" : "wrong"
 }
 
-/** Of a value that changed the right one comes last; a yes or no that is said counts alone. */
+/** For a value that changed the right one comes last; a yes or no that is said counts alone. */
 const isRight = ({ answer, type, wrong = [] }: CaseQuestion, text: string): boolean => {
   const said = type === "yesno" ? /(?:^|["”]\s+)(yes|no)\b/i.exec(text)?.[1] : undefined
   if (said !== undefined) return matches(answer, said)

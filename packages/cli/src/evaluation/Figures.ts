@@ -1,7 +1,7 @@
-/** What played cases come to: evidence among the first hits, answers, facts, latency; and two configurations compared. */
+/** Figures of played cases: evidence among the first hits, answers, facts, latency; and two configurations compared. */
 import type { PlayedCase, PlayedQuestion } from "./CasePlay.ts"
 
-/** Of one configuration. */
+/** Results of one configuration. */
 export interface Evaluated {
   readonly name: string
   readonly cases: ReadonlyArray<PlayedCase>
@@ -21,7 +21,7 @@ export interface Figures {
   readonly searchMillis: number | undefined
   readonly searchMillis95: number | undefined
   readonly answerMillis: number | undefined
-  /** Of contexts: tokens at the median, and the mean share of the evidence in them. */
+  /** Tokens of contexts at the median, and the mean share of the evidence in them. */
   readonly contextTokens: number | undefined
   readonly contextShare: number | undefined
 }
@@ -79,7 +79,7 @@ export const groupsOf = (
 export interface Difference {
   readonly question: string
   readonly case: string
-  /** What the configuration before and the other have: places of the evidence, or verdicts. */
+  /** Result of the configuration before and of the other: places of the evidence, or verdicts. */
   readonly before: string
   readonly after: string
   readonly isBetter: boolean

@@ -46,7 +46,7 @@ export interface ForeignFact {
   readonly until?: unknown
   /** More properties of its data. */
   readonly more?: Fields
-  /** What the export says beside it. */
+  /** Notes of the export beside it. */
   readonly metadata?: Fields
   /** Fields of the element that have a value and no place in a memory. */
   readonly unkept?: ReadonlyArray<string>
@@ -143,7 +143,7 @@ export const factItems = (owner: ImportOwner, fact: ForeignFact): ReadonlyArray<
   return [{ record: { ...record, uniqueKey }, unkept: left }, { record: ended }]
 }
 
-/** What the agent is asked to do from now on. */
+/** Standing instructions to the agent. */
 export const instructionItems = (
   owner: ImportOwner,
   instruction: Omit<ForeignFact, "subject">

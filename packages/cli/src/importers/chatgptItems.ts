@@ -54,7 +54,7 @@ const itemsOf = (owner: ImportOwner, message: Fields, threadId: string): Readonl
   if (type === "thoughts" || type === "reasoning_recap") return [{ skipped: "a thought of the model" }]
   if (metadata["is_visually_hidden_from_conversation"] === true) return [{ skipped: "a message that is not shown" }]
   const said = partsText(content["parts"]) || textOf(content["text"], content["result"])
-  // What goes to a tool, such as the code that it runs.
+  // Messages to a tool, such as the code that it runs.
   const isCall = textOf(message["recipient"], "all") !== "all"
   const role = isCall ? "tool" : fieldsOf(message["author"])["role"]
   const isPicture = said === undefined && listOf(content["parts"]).length > 0
@@ -65,7 +65,7 @@ const itemsOf = (owner: ImportOwner, message: Fields, threadId: string): Readonl
 
 const hasObjects = (parts: unknown): boolean => listOf(parts).some((part) => typeof part === "object")
 
-/** What the user says about themselves, and what they ask of the model; the same in every conversation. */
+/** Custom instructions: the user about themselves, and wishes to the model; the same in every conversation. */
 const instructionsOf = (owner: ImportOwner, content: Fields, metadata: Fields): ReadonlyArray<ForeignItem> => {
   const told = fieldsOf(metadata["user_context_message_data"])
   const about = textOf(told["about_user_message"]) ?? unwrapped(textOf(content["user_profile"]))

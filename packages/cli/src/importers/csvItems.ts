@@ -7,7 +7,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed } from "../CommandFailed.ts"
 import { factItems, messageItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
 
-/** What a column may mean, with the names that mean it without being told. */
+/** Meanings of columns, with the names that have them without being told. */
 const meanings = {
   id: ["id", "uuid"],
   role: ["role", "sender"],

@@ -15,7 +15,7 @@ export interface ForeignElement {
   readonly fields: Fields | string
   /** Name of the array that it stands in. */
   readonly key: string
-  /** What is left of an object whose arrays held elements. */
+  /** The rest of an object whose arrays held elements. */
   readonly isRest: boolean
 }
 
@@ -105,7 +105,7 @@ interface JsonElement {
   readonly key: string
   /** Undefined: it is longer than the bound. */
   readonly text: string | undefined
-  /** What is left of an object at the root whose arrays held elements. */
+  /** The rest of an object at the root whose arrays held elements. */
   readonly isRest: boolean
 }
 

@@ -40,12 +40,12 @@ export interface ForeignReader {
 }
 
 export interface ForeignExport {
-  /** What `--in` is. */
+  /** Description of `--in`. */
   readonly expects: string
   readonly isFile: (path: string) => boolean
   /** Whether an element, or a page of text, is one that the product writes. */
   readonly isElement: (element: Fields) => boolean
-  /** Of pages of Markdown: their elements; undefined where the page is no such one. */
+  /** Elements of a page of Markdown; undefined where the page is no such one. */
   readonly pageElements?: (path: string, text: string) => ReadonlyArray<Fields> | undefined
   /** Of an object at the root: whether the array of this name holds elements. */
   readonly isList?: (key: string) => boolean

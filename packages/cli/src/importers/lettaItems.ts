@@ -70,7 +70,7 @@ const itemsOf = (owner: ImportOwner, message: Fields, threadId: string, at: numb
     if (wrapped["type"] !== "user_message") return [{ skipped: "an event of the agent's loop" }]
     return messageItems(owner, { ...place, role, text: wrapped["message"], name: wrapped["name"] })
   }
-  // What `send_message` gives.
+  // The result of `send_message`.
   if (role === "tool" && "status" in wrapped && !isGiven(wrapped["message"]))
     return [{ skipped: "a tool's result without text" }]
   return plainItems(owner, { ...message, id: undefined, created_at: undefined }, place)

@@ -18,7 +18,7 @@ import { noteEntries, noteTexts } from "./noteTexts.ts"
 export const noteItems = (owner: ImportOwner, note: Fields): ReadonlyArray<ForeignItem> =>
   piecesOf(owner, note, noteTexts, (fact) => factItems(owner, fact))
 
-/** What a file of this name says is asked of the agent. */
+/** Names of files that hold instructions to the agent. */
 const instructionFile =
   /(?:^|\/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|copilot-instructions\.md|\.cursorrules|\.windsurfrules|[^/]*\.mdc)$/i
 const memoryFile = /(?:^|\/)(?:MEMORY\.md|memory\/[^/]*\.md)$/i

@@ -89,7 +89,7 @@ export const readForeign = Effect.fnUntraced(function* <E, R>(
 
 const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
 
-/** What became of the elements, for a person. */
+/** Summary of the elements for a person. */
 export const readingText = ({ kinds, skipped, unkept }: ForeignReading): string =>
   [
     ...[...kinds].map(([kind, number]) => `kept ${number}: ${kind}`),

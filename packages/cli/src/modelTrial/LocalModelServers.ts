@@ -14,12 +14,12 @@ export interface LocalModelServer {
   readonly models: ServerListing["models"]
 }
 
-/** Of Ollama, llama.cpp, LM Studio and vLLM. Tests have their own. */
+/** Ports of Ollama, llama.cpp, LM Studio and vLLM. Tests have their own. */
 export const LocalModelPorts = Context.Reference<ReadonlyArray<number>>("muniment/cli/LocalModelPorts", {
   defaultValue: () => [11_434, 8_080, 1_234, 8_000]
 })
 
-/** Of one question; who is there answers in a few milliseconds. */
+/** Time-out of one question; a server that is there answers in a few milliseconds. */
 const probeMillisMax = 500
 
 export const localModelServers = Effect.gen(function* () {
@@ -37,7 +37,7 @@ const serverAt = Effect.fnUntraced(function* (port: number) {
 
 const shownModelsMax = 5
 
-/** What turns the model on. */
+/** Lines that turn the model on. */
 export const turningOn = (server: LocalModelServer): string => {
   const [model = "", ...others] = server.models
   const more = shownText(others.slice(0, shownModelsMax).join(", "))

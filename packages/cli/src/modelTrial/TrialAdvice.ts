@@ -20,7 +20,7 @@ export interface TrialResult {
   /** Questions that have an answer and got none. */
   readonly withheld: number
   readonly readingMillis: number
-  /** Of the slowest answer. */
+  /** Time of the slowest answer. */
   readonly answerMillis: number
   readonly inputTokens: number
   readonly outputTokens: number
@@ -42,7 +42,7 @@ interface TrialRecord extends Pick<TrialResult, "readingMillis" | "inputTokens" 
   readonly failures: ReadonlyMap<string, number>
 }
 
-/** What a trial of one conversation comes to, by the words of its facts, falsehoods and answers (pure). */
+/** Result of a trial of one conversation, by the words of its facts, falsehoods and answers (pure). */
 export const trialResult = ({ answers, conversation, failures, memories, ...measured }: TrialRecord): TrialResult => {
   const { facts, falsehoods, title } = conversation
   const texts = memories.map(textOf)
@@ -191,7 +191,7 @@ const notesOf = ({ abilities, byModel, config, listing }: TriedModel): ReadonlyA
   ]
 }
 
-/** What makes it longer, in the words of the server. */
+/** Advice for a longer context, in the words of the server. */
 const longerContext: Readonly<Record<NonNullable<ServerListing["product"]>, string>> = {
   Ollama: "Start Ollama with OLLAMA_CONTEXT_LENGTH=16384.",
   "llama.cpp": "Start llama-server with -c 16384, times the number of its slots (-np).",

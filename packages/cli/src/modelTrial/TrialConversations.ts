@@ -23,7 +23,7 @@ export interface TrialConversation {
 const user = (sentAt: string, content: string) => ({ role: "user", content, sentAt }) as const
 const assistant = (sentAt: string, content: string) => ({ role: "assistant", content, sentAt }) as const
 
-/** Of an earlier state that is told as one. */
+/** Words by which an earlier state is told as one. */
 const past =
   /until|form(?:er|erly)|previous|used to|no longer|earlier|original|instead|moved|left|gave up|was |changed/i
 

@@ -19,7 +19,7 @@ export interface OpenErasure {
   readonly namespaces: ReadonlyArray<NamespaceTag>
   /** Names of their files at its beginning. */
   readonly files: ReadonlyArray<string>
-  /** What there was at its beginning. */
+  /** Counts at its beginning. */
   readonly found: ErasedCounts
   readonly startedAt: number
 }

@@ -28,12 +28,12 @@ export class Accounts extends Context.Service<
     readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, ControlFailure>
     /** Takes effect on the next request; fails if there is no such account. */
     readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | ControlFailure>
-    /** What the account's conversations leave behind; undefined: as the installation says. */
+    /** Whether the account's conversations leave messages behind; undefined: as the installation says. */
     readonly setRemember: (
       id: string,
       remember: Remember | undefined
     ) => Effect.Effect<Account, NotFound | ControlFailure>
-    /** What is to be remembered of its conversations and what not, in words for a model; undefined: no more than the installation says. */
+    /** Instructions for a model that reads the account's conversations; undefined: those of the installation alone. */
     readonly setInstructions: (
       id: string,
       instructions: string | undefined

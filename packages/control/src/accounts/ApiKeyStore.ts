@@ -42,7 +42,7 @@ export interface CreatedKey {
   readonly secret: string
 }
 
-/** What a new key may do, and until when. */
+/** Restrictions and end of a new key. */
 export interface KeyBounds {
   readonly scope?: KeyScope | undefined
   /** Id of the key, or address of the wallet, that makes it; undefined: the operator. */
@@ -159,7 +159,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   })
 })
 
-/** What the key made counts as made by its maker. */
+/** Keys that it made count as made by its maker. */
 const handOver = (sql: SqlClient.SqlClient, id: string) =>
   Effect.forEach(["api_key", "account_webhook"], (table) => {
     const maker = sql`(SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})`
@@ -306,7 +306,7 @@ const recordOf = (row: KeyRow, lastUse: number | undefined): KeyRecord => {
   }
 }
 
-/** What an identity is made of; not when a key was last used. */
+/** Rows from which an identity is made; not when a key was last used. */
 const identityRows: ReadonlyArray<WatchedRows> = [
   { table: "api_key", columns: ["account", "hash", "scope", "expires_at", "revoked_at"] },
   { table: "account" }

@@ -57,7 +57,7 @@ export class NamespaceDirectory extends Context.Service<
       accountId: string,
       agentId: string
     ) => Effect.Effect<NamespaceEntry, PayloadTooLarge | ControlFailure>
-    /** What the memories of a namespace took when it was saved; undefined: not counted, or changed since. */
+    /** Bytes of a namespace's memories when it was saved; undefined: not counted, or changed since. */
     readonly bytesOf: (tag: NamespaceTag) => number | undefined
     readonly saveBytes: (bytes: ReadonlyMap<NamespaceTag, number | undefined>) => Effect.Effect<void, ControlFailure>
     /** Takes a namespace out whose files are gone; `ensure` brings it back under its tag. Unknown tags are ignored. */
@@ -201,7 +201,7 @@ interface AliasRow {
   readonly namespace_tag: string
 }
 
-/** What is committed, by tag and by account. */
+/** Committed namespaces, by tag and by account. */
 class KnownNamespaces {
   readonly #byTag = new Map<NamespaceTag, NamespaceEntry>()
   readonly #aliases = new Map<NamespaceTag, NamespaceTag>()

@@ -23,7 +23,7 @@ export class Quotas extends Context.Service<
     readonly of: (account: Pick<Account, "id" | "plan">) => QuotaLimits
     readonly ofTier: (tier: QuotaTier) => QuotaLimits
     readonly change: (subject: QuotaSubject, changes: QuotaChanges) => Effect.Effect<void, ControlFailure>
-    /** Of an account that is erased. */
+    /** Forgets an account that is erased. */
     readonly forget: (accountId: string) => void
   }
 >()("muniment/control/Quotas") {
@@ -85,7 +85,7 @@ interface Row {
   readonly value: number | null
 }
 
-/** What the operator set, by tier or by account. */
+/** Limits that the operator set, by tier or by account. */
 class Settings {
   readonly #bySubject = new Map<string, Map<QuotaName, number | null>>()
 

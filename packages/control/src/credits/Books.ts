@@ -73,7 +73,7 @@ export interface Credited<A> {
   readonly amount: MicroCredits
 }
 
-/** What an account may spend in a month for nothing; undefined: without bound. */
+/** Free credits of an account a month; undefined: without bound. */
 export const allowanceOf = (
   { monthlyAllowance, walletAllowance }: BooksOptions,
   accountId: string

@@ -144,7 +144,7 @@ export class ChangeQueue {
   }
 }
 
-/** What is tried again is not put together anew: its keys would stand for other amounts. */
+/** Items that are tried again keep their transfers: new keys would stand for other amounts. */
 const transfersOf = (items: ReadonlyArray<Item>): ReadonlyArray<NewTransfer> => [
   ...items.flatMap(({ mayBePosted }) => mayBePosted ?? []),
   ...together(items.flatMap(({ change }) => change.transfers ?? []))

@@ -36,13 +36,13 @@ export const EarlierOwners = Context.Reference<EarlierOwnersShape | undefined>("
 const leftBehind = (unwritten: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTransfer> =>
   unwritten.filter(({ isShared }) => isShared === true)
 
-/** What is needed of this owner's books. */
+/** Parts of this owner's books that its successor needs. */
 export interface OwnersBooks {
   readonly purseAt: (accountId: string, atMillis: number) => Purse
   readonly flush: Effect.Effect<void, ControlFailure>
 }
 
-/** What the queue of an owner does with charges that it cannot write at its end. */
+/** Charges that the queue of an owner cannot write at its end. */
 export const leaving =
   (owners: EarlierOwnersShape | undefined) =>
   (unwritten: ReadonlyArray<NewTransfer>, cause: Cause.Cause<ControlFailure>): Effect.Effect<void> =>

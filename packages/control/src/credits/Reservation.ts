@@ -23,13 +23,13 @@ export interface ReserveOptions {
   readonly account: Account
   readonly operation: string
   readonly price: MicroCredits
-  /** Of the agent that the call is for; undefined: for none or several. */
+  /** Namespace of the agent that the call is for; undefined: for none or several. */
   readonly namespace?: NamespaceTag | undefined
   /** Undefined for a read, which is held in memory only. */
   readonly durable?: Durable | undefined
 }
 
-/** What a call cost, where it costs less than was held for it. */
+/** Cost of a call that costs less than was held for it. */
 export interface ActualCost {
   /** At most what is held. */
   readonly price: MicroCredits

@@ -19,7 +19,7 @@ export interface Period {
   readonly until: number
 }
 
-/** Of an entry, in the order of statements. */
+/** Position of an entry in the order of statements. */
 export interface StatementPosition {
   readonly at: number
   readonly id: number

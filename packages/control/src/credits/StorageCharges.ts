@@ -11,7 +11,7 @@ import { type PurgeMark, storageJob } from "../jobs/JobLog.ts"
 import { accountName, incomeFromStorage, type NewTransfer, postTransfers } from "./Transfers.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
-/** What the run did besides charging. */
+/** Results of the run besides charges. */
 export interface RunFacts {
   readonly account: Account
   /** `YYYY-MM-DD`, UTC. */
@@ -20,7 +20,7 @@ export interface RunFacts {
   readonly memories: number
   readonly expired?: number | undefined
   readonly purged?: number | undefined
-  /** What is marked from now on; undefined: nothing. */
+  /** The mark from now on; undefined: none. */
   readonly mark?: PurgeMark | undefined
 }
 

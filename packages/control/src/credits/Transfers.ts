@@ -32,7 +32,7 @@ export interface NewTransfer {
   readonly operation?: string | undefined
   /** Calls it pays for; default 1. */
   readonly calls?: number | undefined
-  /** Of the agent that a charge is for; undefined: for none or several. */
+  /** Namespace of the agent that a charge is for; undefined: for none or several. */
   readonly namespace?: NamespaceTag | undefined
   /** May be merged with others of the same accounts, operation and agent. */
   readonly isShared?: boolean | undefined
@@ -149,7 +149,7 @@ export interface LedgerEntry {
   readonly kind: TransferKind
   /** The operation charged; of an adjustment, its reason. */
   readonly operation?: string
-  /** Of the agent charged for; absent: none, several, or one that is not known here any more. */
+  /** Agent charged for; absent: none, several, or one that is not known here any more. */
   readonly agentId?: string
   readonly purse: PurseName
   /** Calls in a charge: reads of the same moment and operation are one movement. */

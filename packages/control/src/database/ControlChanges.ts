@@ -37,7 +37,7 @@ export class ControlChanges implements CommitHooks {
   readonly #version: number
   readonly #turn = Semaphore.makeUnsafe(1)
   #number: number
-  /** Of the transaction that is committing; undefined: it changes nothing. */
+  /** Number of the transaction that is committing; undefined: it changes nothing. */
   #sealed: number | undefined
   /** The log in use, its last change, and that one's ordinal or a later one. */
   #log: OpenChangeLog | undefined
@@ -64,7 +64,7 @@ export class ControlChanges implements CommitHooks {
     return this.#over
   }
 
-  /** Of the last commit. */
+  /** Number of the last commit. */
   get number(): number {
     return this.#number
   }

@@ -61,7 +61,7 @@ export interface Comparison {
     /** Milliseconds of the last check that found nothing; null: none since the last erasure. */
     readonly checkedAt: number | null
   }>
-  /** What was found is still there; the next start makes the file again. */
+  /** Whether damage that was found is still there; the next start makes the file again. */
   readonly isDamaged: Effect.Effect<boolean>
 }
 

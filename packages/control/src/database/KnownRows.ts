@@ -7,7 +7,10 @@ import { ControlDatabase, type WithoutSql } from "./ControlDatabase.ts"
 import type { WatchedRows } from "./RowWatch.ts"
 
 export interface KnownRows<A> {
-  /** What is kept under `key` if it is still good, else what `look` reads, which is kept unless it is undefined. */
+  /**
+   * Returns the value kept under `key` if it is still good, else reads it by `look` and keeps it unless it is
+   * undefined.
+   */
   readonly get: <E, R>(
     key: string,
     look: Effect.Effect<A | undefined, E, R>,

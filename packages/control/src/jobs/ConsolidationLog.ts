@@ -25,7 +25,7 @@ export interface ConsolidationEntry {
   /** Milliseconds. */
   readonly at: number
   readonly action: "merge" | "replace" | "end"
-  /** What was superseded, oldest first. */
+  /** Superseded memories, oldest first. */
   readonly memories: ReadonlyArray<string>
   /** Id of what supersedes them. */
   readonly into: string
@@ -82,7 +82,7 @@ export class ConsolidationLog extends Context.Service<
       mark: ConsolidationMark,
       isDue: boolean
     ) => Effect.Effect<void, ControlFailure>
-    /** Of an agent that was looked at: it has changed since. */
+    /** Marks an agent that was looked at: it has changed since. */
     readonly markDue: (namespace: NamespaceTag) => Effect.Effect<void, ControlFailure>
     /** Agents that were looked at and have not changed since. */
     readonly settled: Effect.Effect<ReadonlySet<NamespaceTag>>

@@ -27,11 +27,11 @@ export interface DaySums {
   readonly at: number
 }
 
-/** What a run found to purge. */
+/** Memories that a run found to purge. */
 export interface PurgeMark {
   /** When that run began. */
   readonly runAt: number
-  /** What was created before this time is removed by the first run a day later, if nothing changes. */
+  /** Memories created before this time are removed by the first run a day later, if nothing changes. */
   readonly createdBefore: number
   /** Their number, superseded versions included. */
   readonly memories: number

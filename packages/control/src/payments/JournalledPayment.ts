@@ -15,7 +15,7 @@ export interface NewPayment {
   readonly account: string
   readonly network: PaymentNetwork
   readonly payer: string
-  /** Of USDC, 6 decimals. */
+  /** Units of USDC, 6 decimals. */
   readonly units: number
   /** JSON, as signed by the payer. */
   readonly payload: unknown

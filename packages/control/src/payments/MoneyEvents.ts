@@ -27,7 +27,7 @@ export class MoneyEvents extends Context.Service<
   {
     /** Oldest first, those with a larger number. */
     readonly after: (account: string, number: number, limit: number) => Effect.Effect<ReadonlyArray<MoneyEvent>>
-    /** Of the account's last event; 0: there is none. */
+    /** Number of the account's last event; 0: there is none. */
     readonly last: (account: string) => Effect.Effect<number>
     /** The last number of all accounts, and which ones have events behind `number`. */
     readonly news: (number: number) => Effect.Effect<{ readonly last: number; readonly accounts: ReadonlySet<string> }>
@@ -114,7 +114,7 @@ const idLength = 32
 const idOf = (type: WebhookEventType, { id }: PaymentSubject): string =>
   `msg_${createHash("sha256").update(`${type}\0${id}`).digest("hex").slice(0, idLength)}`
 
-/** What the account is told; whose wallet it was it is not. */
+/** Data of the account's event, without the wallet. */
 const eventDataOf = ({ id, network, payment, reason, transaction, units }: PaymentSubject): MoneyEventData => ({
   payment: payment ?? id,
   ...(payment !== undefined && { refund: id }),

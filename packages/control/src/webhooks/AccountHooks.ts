@@ -63,7 +63,7 @@ export class AccountHooks extends Context.Service<
     readonly due: Effect.Effect<ReadonlyArray<string>>
     /** Undefined: not active, or its account is suspended or gone. */
     readonly followed: (id: string) => Effect.Effect<FollowedHook | undefined>
-    /** Of a paused one too. */
+    /** Endpoint of a webhook, also of a paused one. */
     readonly endpoint: (place: HookPlace) => Effect.Effect<HookEndpoint, NotFound>
     readonly enqueue: (
       hook: HookPlace,
@@ -222,7 +222,7 @@ class HookMessages {
     })
   }
 
-  /** Of the agents whose first message is due, the first ones. */
+  /** The first due message of each agent. */
   due(webhook: string) {
     const sql = this.#sql
     return Effect.flatMap(
@@ -283,7 +283,7 @@ class HookMessages {
     })
   }
 
-  /** What waits is due now, and has all its time again. */
+  /** Makes waiting messages due now, with all their time again. */
   tryAnew(webhook: string) {
     const sql = this.#sql
     return Effect.gen({ self: this }, function* () {

@@ -15,7 +15,7 @@ import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookState } from "@muniment/domain/Webhooks"
 
-/** What a delivery needs to know of its webhook. */
+/** Fields of a webhook that a delivery needs. */
 export interface FollowedHook extends HookEndpoint {
   readonly id: string
   readonly account: string
@@ -37,13 +37,13 @@ export interface HookPlace {
   readonly account: string
 }
 
-/** Of all accounts. */
+/** Counts of all accounts. */
 export interface HookCounts {
   readonly active: number
   readonly paused: number
   readonly pending: number
   readonly failed: number
-  /** Of the oldest pending message. */
+  /** Time of the oldest pending message. */
   readonly oldestAt: number | undefined
 }
 

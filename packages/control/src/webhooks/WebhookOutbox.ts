@@ -24,7 +24,7 @@ export interface DueWebhook {
 export interface WebhookCounts {
   readonly pending: number
   readonly failed: number
-  /** Of the oldest pending one. */
+  /** Time of the oldest pending message. */
   readonly oldestAt: number | undefined
 }
 

@@ -71,9 +71,9 @@ export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
 
 export const isChainUnavailable = (error: unknown): error is ChainUnavailable => error instanceof ChainUnavailable
 
-/** What a network needs to take payments, as its node says. */
+/** State that a network needs to take payments, as its node says. */
 export interface ChainHealth {
-  /** Of the operator, in the chain's coin (ETH, SOL); undefined where a facilitator pays the fees. */
+  /** Coins of the operator (ETH, SOL); undefined where a facilitator pays the fees. */
   readonly feeBalance: number | undefined
   /** The fee balance is enough for the dearest payment that we would send now. */
   readonly isFunded: boolean

@@ -43,7 +43,7 @@ export interface EvmAuthorization {
   readonly signature: Hex
 }
 
-/** Of an ECDSA signature: r, s and v. */
+/** Bytes of an ECDSA signature: r, s and v. */
 export const ecdsaBytes = 65
 /** A contract wallet's signature can be long (a passkey's is about 600 bytes); we pay for it as call data. */
 const signatureBytesMax = 2_048
@@ -144,7 +144,7 @@ export const transferData = ({ signature, ...signed }: EvmAuthorization): Hex =>
   return encodeFunctionData({ abi: transferByParts, args: [...terms, v, r, s] })
 }
 
-/** Of 65 bytes. */
+/** Parts of a signature of 65 bytes. */
 export const ecdsaParts = (signature: Hex): { readonly r: Hex; readonly s: Hex; readonly v: number } => ({
   r: slice(signature, 0, 32),
   s: slice(signature, 32, 64),

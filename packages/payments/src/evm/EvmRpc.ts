@@ -152,7 +152,7 @@ const revertReason = (cause: unknown): string | undefined => {
   return printable(revertText(data) ?? message.replace(/^.*execution reverted:? ?/i, "")) || "the call is reverted"
 }
 
-/** Of `Error(string)`, with which the token reverts. */
+/** Text of `Error(string)`, with which the token reverts. */
 const revertText = (data: unknown): string | undefined => {
   if (!isHex(data)) return undefined
   try {

@@ -27,7 +27,7 @@ export interface RefundOffer {
   readonly payment: JournalledPayment
   /** The refund under way, or done. */
   readonly refund: JournalledRefund | undefined
-  /** What is to be signed; undefined if there is a refund. */
+  /** The requirement to sign; undefined if there is a refund. */
   readonly requirement: PaymentRequirement | undefined
 }
 

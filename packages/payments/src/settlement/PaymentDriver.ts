@@ -37,7 +37,7 @@ export interface StepOptions {
   readonly mayResend: boolean
 }
 
-/** What a step writes: of payments, or of refunds. */
+/** Journal that a step writes: of payments, or of refunds. */
 export interface DrivenJournal {
   readonly broadcasting: PaymentJournal["Service"]["broadcasting"]
   readonly settled: (id: string, hash: string) => Effect.Effect<unknown, ControlFailure>

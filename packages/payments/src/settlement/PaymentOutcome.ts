@@ -9,7 +9,7 @@ import type { WirePayment } from "../wire/PaymentHeader.ts"
 export interface PaymentRequest {
   /** Id of the account that is credited; the payer may be someone else. */
   readonly account: string
-  /** Of USDC, 6 decimals: what the payment must be worth. */
+  /** Units of USDC, 6 decimals, that the payment must be worth. */
   readonly units: number
   readonly wire: WirePayment
   /** URL of the call that is paid for; the receipt names it. */

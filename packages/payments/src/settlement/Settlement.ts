@@ -194,7 +194,7 @@ class Settler {
       const view = yield* this.#outages.watch(network, "look", chain.look(claim, nothingSigned, units))
       if (view._tag !== "Paid") return yield* refusal
       const account = yield* this.#journal.walletAccount(payer)
-      // What a stranger says to have paid for stands in no receipt.
+      // A receipt does not name a resource that another account asked for.
       const resource = account === request.account ? request.resource : undefined
       const claimed = yield* this.#journal.claim({ id, account, network, payer, units, payload, resource })
       if (claimed._tag === "Taken") return claimed
@@ -277,7 +277,7 @@ const revertBudget = { byPayer: Limits.revertsPerPayerDay, byAccount: Limits.rev
 const isUsedUp = ({ byAccount, byPayer }: Reverts): boolean =>
   byPayer >= revertBudget.byPayer || byAccount >= revertBudget.byAccount
 
-/** What is only used up by payments under way has room again when they have an outcome. */
+/** A budget that only payments under way use up has room again when they have an outcome. */
 const tooManyReverts = (reverts: Reverts, nowMillis: number) =>
   new TooManyReverts({
     retryAfterSeconds: isUsedUp(reverts)
@@ -362,7 +362,7 @@ interface PendingPayment {
   readonly id: string
   readonly network: PaymentNetwork
   readonly payer: string
-  /** Of USDC, 6 decimals. */
+  /** Units of USDC, 6 decimals. */
   readonly units: number
 }
 

@@ -146,7 +146,7 @@ const unreachable: SvmRpc = {
 
 /** Lamports of one signature. */
 const signatureLamports = 5_000
-/** What an account must keep to exist (rent exemption of an empty one). */
+/** Least balance of an account (rent exemption of an empty one). */
 const leastLamports = 890_880
 const lamportsPerSol = 1_000_000_000
 

@@ -17,7 +17,7 @@ import type { ControlReply, ControlStep } from "./ControlCheckWorker.ts"
 export class ControlUnchecked extends Data.TaggedError("ControlUnchecked")<{ readonly message: string }> {}
 
 export interface ControlVerdict {
-  /** What differs, with the tables; empty: nothing, or there is nothing to compare with. */
+  /** Differences, with their tables; empty: none, or nothing to compare with. */
   readonly faults: ReadonlyArray<string>
   /** Base and log led to the snapshot. */
   readonly isCompared: boolean
@@ -45,7 +45,7 @@ export class ControlCheck {
     this.#thread = thread
   }
 
-  /** What is found stays noted until a check finds nothing, or the next start makes `control.db` again. */
+  /** Compares. Findings stay noted until a check finds none, or the next start makes `control.db` again. */
   readonly check: Effect.Effect<ControlVerdict, ControlUnchecked> = Effect.suspend(() =>
     this.#turn.withPermit(Effect.ensuring(this.#check, Effect.ignore(this.#ask({ _tag: "Clear" }))))
   )
@@ -75,7 +75,7 @@ export class ControlCheck {
       const { faults, isCompared } = verdict
       if (faults.length > 0) replacePrivateFile(this.#copies.damaged, `${JSON.stringify(faults)}\n`)
       else if (isCompared) rmSync(this.#copies.damaged, { force: true })
-      // What was found before and cannot be compared any more must not become the measure.
+      // Earlier findings that cannot be compared any more must not become the measure.
       if (!existsSync(this.#copies.damaged)) yield* this.#adopt(erasures)
       return { faults, isCompared }
     })

@@ -23,9 +23,9 @@ export type ControlStep =
   | { readonly _tag: "Clear" }
 
 export interface ControlReply {
-  /** Of the snapshot, of the base, or of the expected file; 0: none. */
+  /** Number of the snapshot, of the base, or of the expected file; 0: none. */
   readonly number: number
-  /** Of `control.db`. */
+  /** Faults of `control.db`. */
   readonly faults: ReadonlyArray<string>
   /** The step could not be done now. */
   readonly failure?: string

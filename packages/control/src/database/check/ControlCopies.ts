@@ -47,14 +47,14 @@ export const controlCopies = (dataDirectory: string): ControlCopies => {
   }
 }
 
-/** What a base holds: `control.db` as it was after change `number`, and when that was found whole, in milliseconds. */
+/** Note of a base: `control.db` after change `number`, and when that was found whole, in milliseconds. */
 const BaseNote = Schema.Struct({ number: Schema.Int, sha256: Schema.String, checkedAt: Schema.Int })
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(BaseNote))
 
 /** Without a byte it is as if it were not there: SQLite then removes its log, too. */
 export const isAbsent = (filename: string): boolean => !existsSync(filename) || statSync(filename).size === 0
 
-/** What is noted of the base, whose bytes are not looked at; undefined: there is none. */
+/** Note of the base, whose bytes are not looked at; undefined: there is none. */
 export const notedBase = ({ base, baseNote }: ControlCopies): typeof BaseNote.Type | undefined =>
   existsSync(base) && existsSync(baseNote)
     ? Option.getOrUndefined(decodeNote(readFileSync(baseNote, "utf8")))
@@ -97,7 +97,7 @@ export const beginExpected = ({ base, expected }: ControlCopies, from: number): 
 export const followExpected = ({ expected }: ControlCopies, changes: Iterable<ControlChange>): number | undefined =>
   followChanges(expected, changes)
 
-/** What the snapshot has otherwise than the expected file. */
+/** Rows of the snapshot that differ from the expected file. */
 export const differencesOf = ({ expected, snapshot }: ControlCopies): ReadonlyArray<string> =>
   using({ filename: snapshot }, (database) => {
     database.prepare("ATTACH ? AS expected").run(expected)
@@ -131,7 +131,7 @@ export const adoptExpected = ({ expected, filename }: ControlCopies): void => {
   syncClosed(dirname(filename))
 }
 
-/** What a check leaves, also a killed one. */
+/** Removes the files of a check, also of a killed one. */
 export const removeComparison = ({ expected, snapshot }: ControlCopies): void => {
   removeWithLogs(snapshot)
   removeWithLogs(expected)
@@ -240,7 +240,7 @@ const makeAgain = Effect.fnUntraced(function* (copies: ControlCopies, logs: Chan
   })
 })
 
-/** What the file kept because the log had not synced it; of a file that cannot be read nothing. */
+/** Changes that the file kept because the log had not synced them; none of a file that cannot be read. */
 const keptChanges = ({ filename }: ControlCopies): ReadonlyArray<ControlChange> => {
   if (!existsSync(filename)) return []
   try {

@@ -157,7 +157,7 @@ const versions: Readonly<Record<string, string>> = {
     last_day TEXT NOT NULL
   ) STRICT;
 `,
-  /** What language models used, by account and UTC day (`YYYY-MM-DD`). Costs are millionths of a US dollar. */
+  /** Use of language models by account and UTC day (`YYYY-MM-DD`). Costs are millionths of a US dollar. */
   "model usage": `
   CREATE TABLE model_usage (
     account TEXT NOT NULL,
@@ -169,7 +169,7 @@ const versions: Readonly<Record<string, string>> = {
   ) STRICT;
   CREATE INDEX model_usage_day ON model_usage(day);
 `,
-  /** What the conversations of an account leave behind; null: as the installation says. */
+  /** Whether the conversations of an account leave messages behind; null: as the installation says. */
   "what conversations leave behind":
     "ALTER TABLE account ADD COLUMN remember TEXT CHECK (remember IN ('messages', 'extracted'))",
   /**
