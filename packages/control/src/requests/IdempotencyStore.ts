@@ -59,7 +59,7 @@ export class IdempotencyStore extends Context.Service<
             WHERE account = ${accountId}`,
           ([row]) => row?.bytes ?? 0
         )
-      /** Drops the account's answers, newest first, beyond half of what may be kept. */
+      /** Drops the account's answers beyond the newest half of what may be kept. */
       const dropOld = (accountId: string) => sql`DELETE FROM idempotency WHERE key IN (
         SELECT key FROM (
           SELECT key, sum(length(body)) OVER (ORDER BY created_at DESC, key) AS bytes FROM idempotency

@@ -222,7 +222,7 @@ class HookMessages {
     })
   }
 
-  /** The first due message of each agent. */
+  /** The first messages of the agents whose first message is due. */
   due(webhook: string) {
     const sql = this.#sql
     return Effect.flatMap(
