@@ -126,7 +126,7 @@ export class BackupFiles {
     })
   }
 
-  /** What was stored so far, so that another backup takes it over if this one is interrupted. */
+  /** Saves what was stored so far, so that another backup takes it over if this one is interrupted. */
   get saveDraft(): Effect.Effect<void, BackupFailure> {
     return Effect.flatMap(Clock.currentTimeMillis, (touchedAt) => {
       this.#unsavedFiles = 0

@@ -38,11 +38,11 @@ export const BackupFile = Schema.Struct({
   copiedAt: Schema.Int,
   /** The same mark of the file later means the same content; null: the file had just changed. */
   mark: Schema.NullOr(Schema.String),
-  /** Of a namespace: its epoch, its last sequence number, and its ordinal of the commit log if it has one. */
+  /** Epoch, last sequence number, and ordinal of the commit log if it has one: of a namespace. */
   epoch: Schema.optionalKey(Schema.Int),
   seq: Schema.optionalKey(Schema.Int),
   ordinal: Schema.optionalKey(Schema.Int),
-  /** Of a database: `PRAGMA user_version`. */
+  /** `PRAGMA user_version` of a database. */
   version: Schema.optionalKey(Schema.Int),
   /** Why this is an older copy than the others: the file is damaged since. */
   stale: Schema.optionalKey(Schema.String)
@@ -70,7 +70,7 @@ export const BackupLog = Schema.Struct({
   through: Schema.Int,
   /** It has what was erased later: nothing that is dated later may continue it. */
   isOutlived: Schema.optionalKey(Schema.Boolean),
-  /** What follows was erased before a backup had it. */
+  /** The next records were erased before a backup had them. */
   isCut: Schema.optionalKey(Schema.Boolean),
   segments: Schema.Array(BackupSegment)
 })
@@ -83,7 +83,7 @@ export const BackupManifest = Schema.Struct({
   /** Every write that was acknowledged before is in the backup. */
   startedAt: Schema.Int,
   finishedAt: Schema.Int,
-  /** Of the service. */
+  /** Release of the service. */
   release: Schema.String,
   /** `control.db` first, then files of keys, then namespaces. */
   files: Schema.Array(BackupFile),
@@ -94,7 +94,7 @@ export const BackupManifest = Schema.Struct({
 })
 export type BackupManifest = typeof BackupManifest.Type
 
-/** What a backup has copied so far; the next one takes over what has not changed since. */
+/** Files that a backup has copied so far; the next one takes over what has not changed since. */
 export const BackupDraft = Schema.Struct({
   muniment: Schema.Literal("draft"),
   format: Schema.Literal(formatVersion),
@@ -155,7 +155,7 @@ export const objectNameOf = (
     : `${objectPrefix}${tag}/${at.epoch ?? 0}-${at.seq ?? 0}.${id}`
 }
 
-/** What a source calls the records of the log behind an ordinal. */
+/** Name by which a source gives the records of the log behind an ordinal. */
 export const recordsFile = (afterOrdinal: number): string => `log/${afterOrdinal}`
 export const recordsBehind = (file: string): number | undefined => {
   const digits = /^log\/(\d{1,15})$/.exec(file)?.[1]

@@ -41,7 +41,7 @@ const attemptsMax = 4
 
 export type BackupFailure = TargetFailed | DamagedBackup | WrongSecret
 
-/** What a stored file is made of. */
+/** Parts of a stored file, and their digest. */
 export type StoredFile = Pick<BackupFile, "object" | "parts" | "bytes" | "sha256">
 
 /** Bytes of a file; the last ones are fewer than asked for, and none after the end. */
@@ -97,7 +97,7 @@ export class BackupStore {
     return Effect.map(this.target.list(manifestPrefix), (names) => names.map(idIn(manifestPrefix)))
   }
 
-  /** Of all complete backups, oldest first, also while `follow` puts one in the place of another. */
+  /** All complete backups, oldest first, also while `follow` puts one in the place of another. */
   get manifests(): Effect.Effect<ReadonlyArray<BackupManifest>, BackupFailure> {
     return Effect.gen({ self: this }, function* () {
       for (let attempt = 1; ; attempt++) {

@@ -183,7 +183,7 @@ class CreateRun {
       return {
         ...log,
         last: part.last,
-        // What a cut leaves out was acknowledged too.
+        // Records that a cut leaves out were acknowledged too.
         through: part.isCut ? log.through : through,
         ...endOf(part, log),
         segments: part.segment === undefined ? log.segments : [...log.segments, part.segment]
@@ -228,7 +228,7 @@ class CreateRun {
     })
   }
 
-  /** What the files may lack of the log, so that all can be brought to one moment. */
+  /** Records that the files may lack, by which all are brought to one moment. */
   #recordsBehind(
     ordinal: number | undefined
   ): Effect.Effect<

@@ -60,7 +60,7 @@ export const restoreBackup = Effect.fn("RestoreBackup")(function* <A, E>(
   return settled
 })
 
-/** Of the restored directory, roughly. */
+/** Size of the restored directory, roughly. */
 export const bytesOf = ({ files, log }: BackupManifest): number =>
   [...files, ...(log?.segments ?? [])].reduce((sum, { bytes }) => sum + bytes, 0)
 

@@ -8,7 +8,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, scrypt } from "node:crypto"
 import { Data, Effect, Schema } from "effect"
 
-/** What opens the key of the backup. */
+/** Secret that opens the key of the backup. */
 export type BackupSecret =
   | { readonly _tag: "Passphrase"; readonly text: string }
   /** Content of a key file: at least `keyFileBytesMin`, from a random source. */

@@ -30,7 +30,7 @@ export interface VerifyFault {
 export interface VerifyOptions<E> extends RestoreOptions {
   /** Folder for the scratch directory, with room for the whole backup; default: the system's for temporary files. */
   readonly scratch?: string | undefined
-  /** What is wrong with the service of the directory. */
+  /** Faults of the service of the directory. */
   readonly prove: (directory: string) => Effect.Effect<ReadonlyArray<VerifyFault>, E>
 }
 

@@ -19,7 +19,7 @@ import { makeModelLoader, type ModelSlots } from "./ModelLoader.ts"
 
 export interface EmbedderStatus {
   readonly state: "ready" | "loading" | "unavailable"
-  /** Of the default model, when `state` is `unavailable`. */
+  /** Reason why the default model is missing, when `state` is `unavailable`. */
   readonly reason: string | undefined
   readonly defaultModel: ModelId | undefined
   readonly loadedModels: ReadonlyArray<ModelId>

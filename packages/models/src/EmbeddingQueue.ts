@@ -14,7 +14,7 @@ import type { ModelLoader, ModelSlots } from "./ModelLoader.ts"
 
 /** `tokensPerTextMax` tokens seldom need 2,000 characters; the rest would be tokenised and dropped. */
 export const charactersPerTextMax = 8_192
-/** Of a helper that failed. */
+/** Rest of a helper that failed, before it is started again. */
 const restMillis = 30_000
 
 interface PendingVector extends PendingText {

@@ -10,7 +10,7 @@ export type EmbeddingThread = WorkerThread<ThreadRequest, ThreadReply>
 
 /** The slowest model loads in a tenth of this on an idle machine. */
 const closeMillisMax = 10_000
-/** Of the network, and again of its first vector. */
+/** Deadline for the network, and again for its first vector. */
 const loadMillisMax = 60_000
 const batchMillisMax = 30_000
 

@@ -52,7 +52,7 @@ export interface ModelSpec {
   readonly pooling: "mean" | "cls"
   readonly queryPrefix: string
   readonly passagePrefix: string
-  /** What its vectors can be trusted in. */
+  /** Languages in which its vectors can be trusted. */
   readonly languages: "english" | "many"
   /**
    * Texts in one run of the network. 1 where activations are quantised by the run (the hub's q8

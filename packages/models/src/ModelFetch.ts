@@ -41,7 +41,7 @@ const hubFileMillis = 300_000
 const registryClientMillis = 300_000
 const conversionMillisMax = 120_000
 const progressPollMillis = 250
-/** Of the output of a failing client the end is kept, which names the cause. */
+/** Length of the end of a failing client's output that is kept: it names the cause. */
 const clientOutputCharactersMax = 4_000
 const reasonCharactersMax = 300
 
@@ -89,7 +89,7 @@ export const fetchFromHub = Effect.fn("ModelFetch.fetchFromHub")(function* (
   }
 })
 
-/** What is taken of archives; only entries of these sizes are unpacked. */
+/** Entries taken of archives; only entries of these sizes are unpacked. */
 interface Wanted {
   readonly files: ReadonlyArray<Pick<ModelFile, "path" | "bytes">>
 }

@@ -15,7 +15,7 @@ export interface OnnxNode {
   readonly output: string
   /** Whole numbers, lists of them, or texts. */
   readonly attributes?: Readonly<Record<string, OnnxAttribute>>
-  /** Of the operator; empty: ONNX's own. */
+  /** Domain of the node's operator; empty: ONNX's own. */
   readonly domain?: string
 }
 

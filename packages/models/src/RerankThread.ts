@@ -21,7 +21,7 @@ export interface RerankerOptions {
 
 /** Searches that wait for the thread; one more keeps its order. */
 const queueMax = 16
-/** Of a load or a run that does not end. */
+/** Deadline of a load or a run. */
 const requestMillisMax = 120_000
 const closeMillisMax = 10_000
 

@@ -19,7 +19,7 @@ export class ChangeRecorder {
     this.#session = this.#opened
   }
 
-  /** What has changed since the last `begin`; undefined: nothing. */
+  /** Changes since the last `begin`; undefined: none. */
   get changes(): Uint8Array | undefined {
     const changes = classified("patchset", () => this.#session.patchset())
     return changes.length === 0 ? undefined : changes

@@ -75,7 +75,7 @@ export interface LogSource {
 const waitMillis = 20_000
 const fetchedWithinMillis = 60_000
 const sweepMillis = 60_000
-/** Of one backup: it copies a few at a time. */
+/** Copies of one backup at a time; it asks for a few. */
 const copiesMax = 64
 
 interface Entry {

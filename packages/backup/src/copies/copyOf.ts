@@ -27,9 +27,9 @@ export interface Copied {
   readonly seq?: number
   readonly ordinal?: number
   readonly version?: number
-  /** Of `control.db`: tags of the namespaces that it names. */
+  /** Tags of the namespaces that `control.db` names. */
   readonly tags?: ReadonlyArray<string>
-  /** Of a part of the log. */
+  /** Records of a part of the log. */
   readonly records?: CopiedRecords
 }
 

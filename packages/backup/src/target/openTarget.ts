@@ -98,7 +98,7 @@ const bytesOf = (path: string): Uint8Array | undefined => {
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
-/** Of the folder that the prefix names, so that a list of manifests does not read all objects. */
+/** Names in the folder of the prefix, so that a list of manifests does not read all objects. */
 const namesBelow = (root: string, prefix: string): ReadonlyArray<string> => {
   const folder = join(root, prefix.slice(0, prefix.lastIndexOf("/") + 1))
   if (!existsSync(folder)) return []

@@ -5,7 +5,7 @@
 import { Context, Data, type Effect, type Scope } from "effect"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 
-/** Of the file, before it was packed. */
+/** The file before it was packed. */
 export interface BaseContent {
   readonly bytes: number
   /** Hex. */
@@ -31,7 +31,7 @@ export class BaseExists extends Data.TaggedError("BaseExists")<{ readonly name: 
 /** There is no base of the name. */
 export class BaseAbsent extends Data.TaggedError("BaseAbsent")<{ readonly name: string }> {}
 
-/** What is kept under the name is not what was put there. */
+/** The object kept under the name is not the one that was put there. */
 export class BaseDamaged extends Data.TaggedError("BaseDamaged")<{ readonly name: string; readonly reason: string }> {
   override get message(): string {
     return `base ${this.name} is damaged: ${this.reason}`

@@ -37,7 +37,7 @@ export class ControlTenure extends Context.Service<
 >()("muniment/cluster/ControlTenure") {}
 
 export interface ReplicatedControlOptions {
-  /** Of this node; what an earlier ownership left in its folder `control` is removed. */
+  /** Folder of this node; an earlier ownership's files in its folder `control` are removed. */
   readonly directory: string
   readonly log: PostgresLog
   readonly bases: BaseStoreShape
@@ -152,7 +152,7 @@ class SharedControlLog implements OpenChangeLog {
       return ordinal
     }).pipe(this.#ending)
 
-  /** What was appended is durable. */
+  /** Appended changes are durable. */
   readonly syncedOrdinal = (): number => this.#ordinal
 
   readonly erase = (): Effect.Effect<void, ChangeLogUnusable> => this.publishBase
@@ -197,6 +197,6 @@ class SharedControlLog implements OpenChangeLog {
 
 const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
 
-/** Of an owner, until the scope closes. */
+/** Publishes bases while this node owns `control.db`, until the scope closes. */
 const publishBases = (log: SharedControlLog): Effect.Effect<void, never, Scope.Scope> =>
   Rounds.add({ name: "bases of control.db", schedule: Schedule.spaced("1 minute"), work: log.publishIfDue })

@@ -7,7 +7,7 @@ import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 /** No namespace has it. */
 export const controlTag = processTag
 
-/** What the text of a record says. Without bytes: what changed before is only in a base. */
+/** Text of a record. Without bytes: earlier changes are only in a base. */
 interface Said {
   readonly version: number
   readonly bytes?: number

@@ -11,7 +11,7 @@ import { asked } from "./LogDatabase.ts"
 
 /** After an attempt that failed. */
 const againMillis = 500
-/** Of one answer. */
+/** Texts of one answer. */
 const pageMax = 16
 
 export interface LeftText {

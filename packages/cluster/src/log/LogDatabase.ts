@@ -91,7 +91,7 @@ const causesOf = (error: unknown): ReadonlyArray<Error> => {
 
 const nextCause = (error: Error): unknown => (isSqlError(error) ? error.reason.cause : error.cause)
 
-/** Of a connection that ended the client only says that it did. */
+/** Reason of a failure; a connection that ended the client only says that it did. */
 const reasonOf = (cause: unknown): unknown =>
   isSqlError(cause) && cause.reason._tag === "ConnectionError" ? (cause.reason.cause ?? cause) : cause
 
@@ -130,7 +130,7 @@ class WatchedConnection extends Duplex {
     super({ allowHalfOpen: false })
     const address = addressOf(url)
     const { host, port, tls } = address
-    // Of a directory, as everywhere in PostgreSQL.
+    // A host that is a directory, as everywhere in PostgreSQL.
     this.#transport = this.#watched(
       host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true })
     )

@@ -96,7 +96,7 @@ export interface MovedNamespace {
  * Invariant: a cluster has all of it or nothing; one that has anything, or a node that runs, is refused and not changed.
  */
 interface MovedData {
-  /** Of the move. */
+  /** Id of the move. */
   readonly id: string
   /** With `control.db`, under its tag. */
   readonly namespaces: ReadonlyArray<MovedNamespace>

@@ -29,7 +29,7 @@ export class NodeSignals {
     const signals = new NodeSignals(sql)
     const heard = Effect.scoped(
       Effect.flatMap(listening.listen(channel), (notifications) => {
-        // What was told before this connection listened.
+        // Signals from before this connection listened.
         signals.#wake()
         const woken = Effect.tap(Queue.take(notifications), () => Effect.sync(() => signals.#wake()))
         return Effect.repeat(woken, Schedule.forever)

@@ -33,11 +33,11 @@ export interface PostgresLogOptions {
   readonly node: string
 }
 
-/** What an owner begins with. Ordinals count the records of the namespace. */
+/** State from which an owner begins. Ordinals count the records of the namespace. */
 export interface Claim {
   /** Grows by one with every claim and removal of the namespace: the one before it was the last tenure of anybody. */
   readonly tenure: bigint
-  /** What the last commit left; undefined: there was none. */
+  /** Position after the last commit; undefined: there was none. */
   readonly state: CopyState | undefined
   readonly lastOrdinal: number
   /** The newest base, which holds everything up to its ordinal. */
@@ -79,7 +79,7 @@ interface OwnerRow {
 const writers = 2
 const batchMax = 256
 const batchBytesMax = 8_388_608
-/** Of one answer; the client refuses more than 16 MiB. */
+/** Bytes of one answer; the client refuses more than 16 MiB. */
 const pageBytesMax = 4_194_304
 const pageMax = 256
 /** Between two looks whether the last owner's lease has ended, of a namespace. */
@@ -226,7 +226,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
       return Effect.map(Deferred.await(done), () => ({ ordinal, record: recordOf(record, ordinal, tag) }))
     })
 
-  /** What `append` has returned is durable. */
+  /** Appended records are durable. */
   readonly whenSynced = (): Effect.Effect<void> => Effect.void
 
   readonly tail = (
@@ -357,7 +357,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
   readonly withDatabase = <A, E>(use: Effect.Effect<A, E, SqlClient>): Effect.Effect<A, E> =>
     Effect.provideService(use, SqlClient, this.#sql)
 
-  /** What all nodes know beside the log. */
+  /** Secrets that all nodes know beside the log. */
   secretsUnder(secret: Redacted.Redacted): SharedSecrets {
     return new SharedSecrets(this.#sql, secret)
   }
@@ -424,7 +424,7 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
     })
   }
 
-  /** What waits behind it was numbered on top of it. */
+  /** Fails an append, and those that wait behind it: they were numbered on top of it. */
   #fail(append: Append, error: LogFenced | LogFault): Effect.Effect<void> {
     if (this.#owned.get(append.tag) === append.owned) {
       if (error._tag === "LogFault") this.#disown(append.tag)

@@ -73,7 +73,7 @@ export class Releases {
     })
   }
 
-  /** What is released meanwhile does not wait for the next attempt. */
+  /** Waits until the next attempt, at most until something is released. */
   get #untilAgain(): Effect.Effect<unknown> {
     return Effect.timeoutOption(Queue.take(this.#wake), againMillis)
   }
@@ -87,7 +87,7 @@ export class Releases {
     })
   }
 
-  /** Of what is in doubt, the tenures that the database says are this node's. */
+  /** Looks which of the tenures in doubt the database says are this node's. */
   get #look(): Effect.Effect<void, LogFault> {
     return Effect.gen({ self: this }, function* () {
       const sql = this.#sql

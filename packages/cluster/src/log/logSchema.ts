@@ -132,7 +132,7 @@ const secrets = `CREATE TABLE muniment_log.secret (name text PRIMARY KEY, sealed
 /** `MoveMarks.ts`. */
 const marks = `CREATE TABLE muniment_log.move (name text PRIMARY KEY, said text NOT NULL)`
 
-/** Of whom: a digest of account and agent. The agent of another account may get the tag. */
+/** Digest of the account and agent that were erased. The agent of another account may get the tag. */
 const erased = `ALTER TABLE muniment_log.namespace_owner ADD COLUMN erased text`
 
 /**
@@ -215,7 +215,9 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
   [7, "left texts", Effect.succeed(steps([leftTexts]))]
 ]
 
-/** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */
+/**
+ * Lock of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any unused number will do.
+ */
 export const startLock = 0x6d_75_6e_69
 
 /** Brings the database to this release's version; nodes that start together wait for each other. */

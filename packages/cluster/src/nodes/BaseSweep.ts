@@ -23,9 +23,9 @@ export interface Swept {
 
 /** A base takes minutes to put, and its node may stand still meanwhile. */
 const strayAfterMillis = 86_400_000
-/** What was condemned is remembered for a late owner. */
+/** Days for which condemned bases are remembered for a late owner. */
 const rememberedDays = 30
-/** Of one statement. */
+/** Names of one statement. */
 const namesMax = 1_000
 const namespaceFolder = "namespaces/"
 const controlFolder = "control/"

@@ -31,7 +31,7 @@ const lockExpiryMillis = 15_000
 /** One for the session of the locks, the others for heartbeats. */
 const connections = 4
 
-/** What a node tells another at once, in bytes: a portion of an import with its vectors. */
+/** Largest message between nodes, in bytes: a portion of an import with its vectors. */
 const messageBytesMax = 268_435_456
 
 /** Provides `Sharding` and joins the cluster; leaves it when the scope closes. */

@@ -27,7 +27,7 @@ const suite = {
 /** For a connection with its handshake, on either side. */
 const openMillis = 2_000
 
-/** What nodes connect with; for `clusterNodeLayer`. */
+/** Protocol by which nodes connect, for `clusterNodeLayer`. */
 export const nodeClientProtocol = (secret: Redacted.Redacted) => {
   const key = keyOf(secret)
   return Layer.effect(
@@ -57,7 +57,7 @@ export const nodeSocketServer = (secret: Redacted.Redacted) => {
   )
 }
 
-/** What a server of such sockets is made with. */
+/** Options of a server of such sockets. */
 export const nodeListener = (secret: Redacted.Redacted): TlsOptions => listening(keyOf(secret))
 
 const listening = (key: Uint8Array): TlsOptions => ({
@@ -65,7 +65,7 @@ const listening = (key: Uint8Array): TlsOptions => ({
   pskCallback: (_, claimed) => (claimed === identity ? key : null)
 })
 
-/** What such a socket is connected with. */
+/** Options of a connection to such a socket. */
 export const nodeConnection = (secret: Redacted.Redacted): ConnectionOptions => connecting(keyOf(secret))
 
 const connecting = (key: Uint8Array): ConnectionOptions => ({

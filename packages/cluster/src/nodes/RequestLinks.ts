@@ -57,7 +57,7 @@ export const requestLinkServer = (
 
 export interface ForwardOptions {
   readonly to: { readonly host: string; readonly port: number }
-  /** Of `nodeConnection`. */
+  /** Options of `nodeConnection`. */
   readonly connection: ConnectionOptions
   /** That node serves. */
   readonly opened: () => void
@@ -157,7 +157,7 @@ const leave = (caller: Socket, answer: string | undefined): void => {
   return undefined
 }
 
-/** What an answer is made of, and what comes next of it. */
+/** Parts of an answer's framing. */
 type Part = "head" | "body" | "size" | "chunk" | "trailer" | "unknown"
 
 /** A head or a line that is longer says nothing. */
@@ -175,9 +175,9 @@ const withoutBody: ReadonlySet<number> = new Set([204, 304])
  */
 export class AnswerBoundary {
   #part: Part = "head"
-  /** Of the head or line so far. */
+  /** Text of the head or line so far. */
   #text = ""
-  /** Of the body or chunk: bytes to come. */
+  /** Bytes of the body or chunk to come. */
   #left = 0
   #isAwaited = false
 

@@ -62,7 +62,7 @@ interface Parts {
   readonly storage: Storage
   readonly session: LockSession
   readonly signals: Signals
-  /** Of the storage. */
+  /** Scope of the storage. */
   readonly scope: Scope.Scope
 }
 

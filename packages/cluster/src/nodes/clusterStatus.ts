@@ -105,5 +105,5 @@ const strays: Effect.Effect<ClusterStatus["strays"], LogFault, SqlClient> = Effe
  */
 export const shardCount = 1_024
 
-/** What sessions of the locks call themselves in PostgreSQL. */
+/** Name of the locks' sessions in PostgreSQL. */
 export const shardSessions = "muniment-cluster"

@@ -48,7 +48,7 @@ const publishEachMillis = 60_000
 const handedOverTogether = 4
 
 export interface ReplicatedStoreOptions {
-  /** Of this node; what an earlier process left in its folder of namespaces is removed. */
+  /** Folder of this node; an earlier process's files in its folder of namespaces are removed. */
   readonly directory: string
   readonly log: PostgresLog
   readonly bases: BaseStoreShape
@@ -95,7 +95,7 @@ export const replicatedStore = ({
     })
   )
 
-/** Of an agent that was erased with its account: refused on every node, and no other agent that gets the tag is. */
+/** Digest of an agent that was erased with its account: refused on every node, while another agent may get its tag. */
 export const agentDigest = ({ account, agentId }: Pick<NamespaceKey, "account" | "agentId">): string =>
   hash("sha256", `${account}\0${agentId}`, "hex")
 
@@ -108,7 +108,7 @@ interface Parts {
   readonly snapshots: SnapshotThread
 }
 
-/** Of a namespace that somebody of this node has. */
+/** State of a namespace that somebody of this node has. */
 interface Place {
   opened: Opened | undefined
   /** When it is open, or has been left. */
@@ -147,7 +147,7 @@ class ReplicatedStore {
   readonly events = (key: NamespaceKey, after: number, limit: number) =>
     Effect.scoped(Effect.andThen(this.#followed(key), storedEvents(this.#parts.folder, key, after, limit)))
 
-  /** Of this node's copy; another one has nothing to be read. */
+  /** Checks this node's copy; another one has nothing to be read. */
   readonly check = (key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> =>
     Effect.suspend(() => {
       const filename = this.#filename(key.tag)
@@ -162,7 +162,7 @@ class ReplicatedStore {
   readonly remake = ({ tag }: NamespaceKey): Effect.Effect<boolean, StoreError> =>
     Effect.scoped(Effect.andThen(this.#enter(tag), Effect.as(this.#dropCopy(tag), true)))
 
-  /** What is acknowledged is in the log of the cluster, not in files. */
+  /** Acknowledged commits are in the log of the cluster, not in files. */
   readonly settleAll = Effect.succeed<ReadonlyArray<NamespaceTag>>([])
 
   readonly releaseRoom = Effect.succeed(false)
@@ -363,7 +363,7 @@ class ReplicatedStore {
   }
 }
 
-/** What the copy lacks is in no base. */
+/** Publishes a base if one is due, with all that the copy has followed. */
 const publishIfDue = ({ log, namespace }: Opened, isClosing: boolean): Effect.Effect<void, StoreError> =>
   log.isBaseDue(isClosing) ? Effect.andThen(namespace.followed, logged(log.publishBase)) : Effect.void
 

@@ -51,7 +51,7 @@ export const Doubles: Wire<Float64Array> = Schema.Uint8Array.pipe(
   )
 )
 
-/** Of what is read from a larger buffer, which may lie anywhere and is used again. */
+/** Copies bytes out of a larger buffer, which may lie anywhere and is used again. */
 const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
 /** All fields but those that `Filter` names: one that is not sent would show or delete more than was asked for. */
@@ -202,5 +202,5 @@ export const Scored: Wire<ScoredQuery> = Schema.Struct({
   hasWords: Schema.optional(Schema.Boolean)
 })
 
-/** What came from another node, or was encoded here, is in memory of this thread alone. */
+/** Bytes from another node, or encoded here, are in memory of this thread alone. */
 export const notShared = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>

@@ -93,7 +93,7 @@ export class FileGuard {
     if (!isKnown && error._tag === "StoreDamaged" && error.newer === undefined) this.#onSuspicion(key)
   }
 
-  /** What a check of the whole file found: nothing opens it any more. */
+  /** Refuses every open of a file whose check found damage. */
   condemn(key: NamespaceKey, damage: StoreDamaged): void {
     this.#quarantine.set(key.tag, damage)
     this.#expiries.delete(key.tag)
@@ -158,7 +158,7 @@ export class FileGuard {
   }
 }
 
-/** What a failed opening holds is given back before the next one, which would wait for it. */
+/** Gives back what a failed opening holds before the next one, which would wait for it. */
 const undoneIfFailed = <A, E, R>(open: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | Scope.Scope> =>
   Effect.gen(function* () {
     const own = yield* Scope.fork(yield* Effect.scope)

@@ -173,7 +173,7 @@ class Host {
   readonly #store: NamespaceStore["Service"]
   readonly #expiresBy: Effect.Effect<number>
   readonly #meter: StorageMeterService
-  /** Of files that are being checked: a damaged one is made again under one name. */
+  /** Files that are being checked: a damaged one is made again under one name. */
   readonly #checking = new Map<NamespaceTag, { readonly turn: Semaphore.Semaphore; users: number }>()
   /** When a file that seemed damaged was found whole. */
   readonly #acquitted = new Map<string, number>()
@@ -342,7 +342,7 @@ class Host {
     return Effect.flatMap(isEmpty, (empty) => (empty ? Effect.uninterruptible(retired) : Effect.succeed(false)))
   }
 
-  /** Of a file one after the other: the scrubber and a read that failed may ask for the same. */
+  /** Checks a file, one after the other: the scrubber and a read that failed may ask for the same one. */
   check(key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
     return Effect.suspend(() => {
       const checks = this.#checking.get(key.tag) ?? { turn: Semaphore.makeUnsafe(1), users: 0 }
@@ -357,7 +357,7 @@ class Host {
     return Effect.gen({ self: this }, function* () {
       const verdict = yield* this.#store.check(key, pace)
       const { faults } = verdict
-      // What was read of a namespace that was erased meanwhile says nothing of one that has its tag now.
+      // Faults of a namespace that was erased meanwhile say nothing of one that has its tag now.
       if (this.#guard.refusal(key)?._tag === "StoreErased") return { ...verdict, faults: [] }
       if (faults.length === 0) {
         this.#guard.acquit(key)

@@ -219,7 +219,7 @@ export class CommandPlanner {
       if (coversConversations(filter)) {
         yield* draft.eraseConversations({ _tag: "Forget", within: { subjectId, threadId } })
         for (const slot of slots) draft.remove(slot, table.row(slot)!.id)
-        // Of a thread: other threads of the subject may carry on what was said there.
+        // A thread was erased: other threads of the subject may carry on what was said there.
         if (threadId !== undefined) yield* removeCarrying(erased, draft)
         draft.endCommand(undefined)
         return () => slots.length
@@ -345,7 +345,7 @@ const removeTakenFrom = Effect.fnUntraced(function* (erased: ReadonlyArray<Memor
   }
 })
 
-/** Of erased messages, stored or kept as turns, no memory keeps the words beside its own. */
+/** No memory keeps the words of erased messages, stored or kept as turns, beside its own. */
 const forgetWords = Effect.fnUntraced(function* (
   scope: ConversationScope,
   keys: ReadonlySet<string>,

@@ -36,7 +36,7 @@ export interface Replies {
   readonly RemoveCreatedBefore: number
 }
 
-/** What an account's quota of bytes has left for a command; its sender holds it. */
+/** Room that an account's quota of bytes has for a command; its sender holds it. */
 export interface Room {
   readonly limit: number
   readonly used: number
@@ -66,7 +66,7 @@ export interface StoreMemories {
   readonly room?: Room | undefined
 }
 
-/** Of several versions under one key, in the order in which they were inserted, the last one is latest. */
+/** A memory whose unique key changes. Of several under one key the last inserted one is latest. */
 export interface MovedMemory {
   readonly id: string
   /** The unique key that it has. */

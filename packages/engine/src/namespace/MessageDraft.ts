@@ -142,7 +142,7 @@ interface DraftedConversation {
 /** A change of one message by a group of commands. */
 interface MessageChange {
   readonly place: MessagePlace
-  /** What the message says afterwards; undefined: it is removed. */
+  /** The message afterwards; undefined: it is removed. */
   readonly becomes: { readonly isShort: boolean; readonly keepsWords: boolean } | undefined
 }
 

@@ -100,7 +100,7 @@ export interface Answers {
 
 export type AnswerOf<Q extends NamespaceQuery> = Answers[Q["_tag"]]
 
-/** What the visible memories tell of who is who; nothing where they are of several subjects. */
+/** Names and relations in the visible memories; none where they are of several subjects. */
 export interface Names {
   readonly _tag: "Names"
   readonly filter: MemoryFilter
@@ -156,7 +156,7 @@ export interface ExactCosinesAt {
   readonly vectors: QueryVectors
 }
 
-/** What relevance reads of all visible memories, for `CountMatching`. */
+/** Figures of all visible memories that relevance needs, for `CountMatching`. */
 export interface Cosines {
   readonly _tag: "Cosines"
   readonly query: WeightedQuery
@@ -243,7 +243,7 @@ export interface IndexState {
   readonly vectors: number
   /** Vectors that no list or graph holds yet; searches scan them. */
   readonly backlog: number
-  /** What a search without a filter, for ten hits, would run, and why. */
+  /** Engine for a search without a filter, for ten hits, and why. */
   readonly engine: Engine
   readonly reason: string
   /** Share of the nearest vectors that the engine is set to find; undefined: it has no such setting. */
@@ -306,7 +306,7 @@ export interface Inserted {
 
 export interface InsertedVersions {
   readonly versions: ReadonlyArray<MemoryVersion>
-  /** Of the last record that was looked at; undefined: there is none behind `afterSeq`. */
+  /** Sequence number of the last record that was looked at; undefined: there is none behind `afterSeq`. */
   readonly lastSeq: number | undefined
 }
 
@@ -321,7 +321,7 @@ export interface WithoutVector {
 export interface RecordWithoutVector {
   readonly slot: number
   readonly record: MemoryRecord
-  /** What is embedded of it; undefined: the whole text. */
+  /** Parts of it that are embedded; undefined: the whole text. */
   readonly passages: ReadonlyArray<Passage> | undefined
 }
 
@@ -362,7 +362,7 @@ export interface ExtractedFrom {
   readonly scope: ConversationScope
   readonly keys: ReadonlyArray<string>
   readonly limit: number
-  /** What was there and latest at this time, milliseconds; default: now. */
+  /** Memories that were there and latest at this time, milliseconds; default: now. */
   readonly asOf?: number | undefined
 }
 
@@ -404,7 +404,7 @@ export interface Events {
 
 /** How the vectors of one model were searched in one namespace: which engine, and why. */
 export interface NamespacePlan extends Plan {
-  /** Of a strict search: whether the best by meaning are those of an exact search over float32 vectors. */
+  /** In a strict search: whether the best by meaning are those of an exact search over float32 vectors. */
   readonly isCertified?: boolean | undefined
   /** Tag of the namespace. */
   readonly namespace: string

@@ -197,7 +197,7 @@ class NamingTable {
     if (subject.size === 0) this.#subjects.delete(told.row.subjectId)
   }
 
-  /** What the visible memories of a subject tell, in no order; of what is told again and again the first time and the last. */
+  /** Names and relations in the visible memories of a subject, in no order; of equal ones the first and the last. */
   of(subjectId: string | undefined, isVisible: (slot: number) => boolean): ReadonlyArray<ToldNaming> {
     const found: Array<ToldNaming> = []
     for (const { naming, rows } of this.#subjects.get(subjectId)?.values() ?? []) {
@@ -253,7 +253,7 @@ export class KnownRecords {
   }
 }
 
-/** Of the process: what one namespace has no use for, another one has. */
+/** One for the process: room that one namespace does not use serves another. */
 export const knownRecords = new KnownRecords()
 
 const isShort = ({ data }: MemoryRecord): boolean => {

@@ -56,7 +56,7 @@ export class SearchCandidate implements PlacedCandidate {
   }
 
   static withCosine(candidate: PlacedCandidate, cosine: number): PlacedCandidate {
-    // Of another node it has fields instead of a row.
+    // A candidate of another node has fields instead of a row.
     if (!(candidate instanceof SearchCandidate)) return { ...candidate, cosine }
     const { lexicalScore: score, matchedTerms, modelId, namespace, row, unit } = candidate
     const hit = { score, matchedTerms }
@@ -87,7 +87,7 @@ export class SearchCandidate implements PlacedCandidate {
     return message === undefined || this.#passage === undefined ? message : { ...message, traits: this.#passage.traits }
   }
 
-  /** Of a fact: whom or what it is about, in lower case. */
+  /** Subject of a fact, in lower case. */
   get about(): string | undefined {
     return this.row.about
   }

@@ -55,7 +55,7 @@ export const StorageMeter = Context.Reference<StorageMeterService>("muniment/eng
   })
 })
 
-/** What a namespace takes by its file, whether it is open or not; undefined: that is not known. */
+/** Bytes of a namespace by its file, whether it is open or not; undefined: unknown. */
 export class StoredBytes extends Context.Service<
   StoredBytes,
   {

@@ -39,7 +39,7 @@ export const COLUMN_WEIGHTS: Readonly<Record<Column, number>> = {
   tags: 1
 }
 
-/** Of the column `neighbours` of a message, which holds four messages and not the turn around an extracted fact. */
+/** Weight of the column `neighbours` of a message: it holds four messages, not the turn around an extracted fact. */
 export const MESSAGE_NEIGHBOURS_WEIGHT = 0.25
 
 /**

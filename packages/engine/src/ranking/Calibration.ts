@@ -6,11 +6,11 @@
  * messages and of other memories, with a vector or without, are on one scale.
  */
 
-/** What speaks for a candidate, or against it, apart from words and cosines. Values are 0 or 1, of `fits` also -1, of `recent` in between. */
+/** Signs for a candidate, or against it, beside words and cosines: 0 or 1, `fits` also -1, `recent` in between. */
 export const traitNames = ["states", "aside", "speaks", "fits", "recent", "inRange", "nearRange"] as const
 export type TraitName = (typeof traitNames)[number]
 
-/** What log-odds of being evidence are read from, beside an intercept (`evidenceValues`). */
+/** Terms of the log-odds of being evidence, beside an intercept (`evidenceValues`). */
 export type EvidenceName = WordName | MessageName | "cosine" | "standout" | "size"
 type WordName = "score" | "words" | "coverage" | "bound" | "matched"
 type MessageName = "self" | "states" | "onlyAsks" | "speaks" | "inRange"
@@ -32,7 +32,7 @@ export interface Calibration {
   /** In place of `evidence` where no visible memory has a word of the query; absent without a cosine. */
   readonly meaning?: {
     readonly cosine: number
-    /** Of how many standard deviations the cosine is above the mean of the best. */
+    /** Weight of the standard deviations by which the cosine is above the mean of the best. */
     readonly standout: number
     readonly intercept: number
   }

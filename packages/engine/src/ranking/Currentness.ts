@@ -16,21 +16,21 @@ const COMPARED_MAX = 10
 /** Fitted on updates of our own, told in chats and stored as facts, on everyday conversations and LoCoMo; rounded. */
 const weights = {
   intercept: -1.2,
-  /** Of how much nearer the two are to each other than each of them is to the usual hit. */
+  /** Weight of how much nearer the two are to each other than each of them is to the usual hit. */
   standout: 41,
-  /** Of the log-odds by which the older one ranks higher. */
+  /** Weight of the log-odds by which the older one ranks higher. */
   gap: -1,
-  /** Of `LaterSigns`. What changes is seldom called by its name again. */
+  /** Weight of `LaterSigns`: a changed thing is seldom called by its name again. */
   lost: 2,
-  /** Of facts, which call it by its name. */
+  /** Weight for facts, which call it by its name. */
   lostOfFact: -7,
   partly: -1.1,
-  /** Of the root of the share. */
+  /** Weight of the root of the share. */
   changes: 1.9,
   notSo: -1.5,
   otherThing: -1.2,
   lacksValue: -1.5,
-  /** Of ln(hits from the older one on). */
+  /** Weight of ln(hits from the older one on). */
   place: -0.7
 }
 
@@ -51,22 +51,25 @@ export interface StatedHit {
   readonly who: string | undefined
   /** Log-odds. */
   readonly order: number
-  /** What was found of it. */
+  /** Text that was found of the hit. */
   readonly text: string
 }
 
 /** Why a hit changed its place. */
 export type MoveReason = "slot" | "change" | "same"
 
-/** What is known of two statements. */
+/** Facts about two statements. */
 export interface Pairs<A> {
-  /** Of their vectors, on the scale of e5-small-v2; undefined where they cannot be compared. */
+  /** Cosine of their vectors, on the scale of e5-small-v2; undefined where they cannot be compared. */
   readonly cosineOf: (one: A, other: A) => number | undefined
   /** Whether what is known of `newer` superseded what is known of `older`. */
   readonly isLater?: (older: A, newer: A) => boolean
 }
 
-/** Of what is known of both. It decides alone where nothing else compares them: a message tells several things. */
+/**
+ * Log-odds of a superseded memory's message. They decide alone where nothing else compares the two: a message tells
+ * several things.
+ */
 const SLOT_ODDS = 1.5
 
 /**
@@ -133,7 +136,7 @@ export const areComparable = (older: StatedHit, newer: StatedHit): boolean =>
   isStatement(older) &&
   isStatement(newer) &&
   newer.who !== undefined &&
-  // What an assistant says of its user, the user knows better.
+  // The user knows better what an assistant says of its user.
   (older.who === newer.who || (byUser(older) === 0 && (byUser(newer) ?? 0) !== 0)) &&
   (older.saidAt === undefined) === (newer.saidAt === undefined)
 

@@ -17,7 +17,7 @@ import type { TimeRange } from "@muniment/language/calendar/QuestionDates"
 import type { QuestionTraits } from "@muniment/language/question/QuestionTraits"
 import { messageTraits } from "../text/MessageText.ts"
 
-/** Of a message of a conversation. */
+/** A message of a conversation. */
 export interface CandidateMessage {
   /** Name, or role. */
   readonly speaker: string
@@ -31,18 +31,18 @@ export interface ScoredCandidate {
   readonly matchedTerms: number
   /** With the query's vector; undefined if the memory has no vector yet, or the search has no model. */
   readonly cosine: number | undefined
-  /** Of a message: the greatest cosine with the visible messages around it; undefined where none is known. */
+  /** Greatest cosine with the visible messages around a message; undefined where none is known. */
   readonly aroundCosine?: number | undefined
   /** Model behind `cosine`; a namespace may still hold vectors of another model than the query's. */
   readonly modelId?: string | undefined
   readonly message?: CandidateMessage | undefined
   /** Event time in milliseconds; of a message, when it was sent. */
   readonly eventAt?: number | undefined
-  /** Of a fact: whom or what it is about, in lower case. */
+  /** Subject of a fact, in lower case. */
   readonly about?: string | undefined
 }
 
-/** What the question asks for beside its words. */
+/** Traits that the question asks for beside its words. */
 export interface AskedTraits extends Pick<QuestionTraits, "isFirstPerson" | "ranges"> {
   /** The one speaker of a visible message whom it names. */
   readonly speaker: string | undefined
@@ -106,7 +106,7 @@ export interface Evidence extends ScoreTerms {
   readonly matched: number
 }
 
-/** What was done in a period is told up to this many days around it. */
+/** Days before and after a period in which people tell what they did in it. */
 const nearBeforeDays = 3
 const nearAfterDays = 10
 /** After which a message counts e times less as recent. */
@@ -130,7 +130,7 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
   }
 }
 
-/** Of every candidate; relevance is judged of the page alone. */
+/** Terms of every candidate's score; relevance is judged of the page alone. */
 export const scoreTermsOf = (candidate: ScoredCandidate, query: ScoredQuery): ScoreTerms => {
   const { aroundCosine, eventAt, lexicalScore, message, modelId } = candidate
   const { asked, scoreBound } = query
@@ -226,7 +226,7 @@ const logOddsOf = (evidence: Evidence, weights: EvidenceWeights): number => {
   return sum
 }
 
-/** What weights of relevance are multiplied with. */
+/** Values that the weights of relevance are multiplied with. */
 export const evidenceValues = (evidence: Evidence): Readonly<Record<keyof EvidenceWeights, number>> => ({
   ...evidence,
   intercept: 1,

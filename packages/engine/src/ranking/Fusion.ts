@@ -78,7 +78,7 @@ export const fusionOf = <C extends Candidate>(
 const spreadMax = 50
 const spreadMin = 10
 
-/** What relevance reads of all candidates of a namespace, or of some. */
+/** Figures of all candidates of a namespace, or of some, that relevance needs. */
 export interface FoundCosines {
   /** The best by meaning, on the scale of `cosineScaleOf`, ascending. */
   readonly best: Float64Array
@@ -102,7 +102,7 @@ export const withCosines = (query: ScoredQuery, found: ReadonlyArray<FoundCosine
   hasWords: found.some(({ hasWords }) => hasWords)
 })
 
-/** Of cosines in ascending order; undefined for too few, or equal ones. */
+/** Spread of cosines in ascending order; undefined for too few, or equal ones. */
 const spreadOf = (cosines: Float64Array): CosineSpread | undefined => {
   if (cosines.length < spreadMin) return undefined
   const best = cosines.subarray(-spreadMax)

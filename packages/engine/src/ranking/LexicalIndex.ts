@@ -70,7 +70,7 @@ export class LexicalIndex {
   #touched = new Uint32Array(SLOTS_MIN)
   #touchedCount = 0
   #epoch = 0
-  /** What the first phase looked up last: the second phase of the same search follows it, mostly. */
+  /** Lists of the first phase: mostly, the second phase of the same search follows it. */
   #counted = { stamp: 0, removals: 0, lists: new Map<string, PostingList>() }
 
   constructor(

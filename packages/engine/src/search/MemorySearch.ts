@@ -48,7 +48,7 @@ import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
 export interface MemoryQuery {
   readonly text: string
-  /** What the people of the subject tell of it, if `text` is in the form of `askedQuestion`. */
+  /** People of the subject whom the question is about, if `text` is in the form of `askedQuestion`. */
   readonly asked?: Pick<AskedQuestion, "about" | "sames"> | undefined
   /** Vector of the text for each model that stored vectors may have; empty for a search by words alone. */
   readonly vectors: QueryVectors
@@ -87,7 +87,7 @@ export interface MemoryHit {
   readonly ranked: Ranked<PlacedCandidate>
   /** Why it does not stand where its score puts it. */
   readonly move?: Move | undefined
-  /** Of a message: the memory taken from it that a caller has corrected since. */
+  /** Memory taken from a message that a caller has corrected since. */
   readonly correctedBy?: string | undefined
 }
 

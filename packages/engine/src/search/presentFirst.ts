@@ -29,7 +29,7 @@ interface FirstHit<A> extends StatedHit {
   readonly hit: A
 }
 
-/** What a search asks, and what it may see of each namespace. */
+/** Question of a search, and what it may see of each namespace. */
 export interface Asked {
   readonly text: string
   /** How facts name the user, in lower case, if the question is about them. */
@@ -182,7 +182,7 @@ const laterStates = Effect.fnUntraced(function* (
 
 export type MessageOrFact = Pick<MemoryVersion, "sources" | "subjectId" | "threadId">
 
-/** Of the messages that a memory is, or was taken from; a key is unique in its conversation. */
+/** Keys of the messages that a memory is, or was taken from; a key is unique in its conversation. */
 export const messageKeys = (
   namespace: string,
   { sources, subjectId, threadId }: MessageOrFact

@@ -111,7 +111,7 @@ const portionsOf = (namespaces: ReadonlyArray<NamespaceKey>, places: ReadonlyArr
   })
 }
 
-/** Of fewer wanted hits too, as many as this are told apart: some of the best by meaning rank lower. */
+/** Least number of hits that are told apart, also where fewer are wanted: some of the best by meaning rank lower. */
 const placesMin = 10
 
 /**

@@ -18,10 +18,10 @@ export type Column = (typeof COLUMNS)[number]
 /** Tokens by column, ready to be indexed. */
 export type MemoryColumns = Readonly<Record<Column, ReadonlyArray<string>>>
 
-/** What is ranked: a memory, or a passage of a long message. */
+/** Unit that is ranked: a memory, or a passage of a long message. */
 export interface MemoryUnit {
   readonly columns: MemoryColumns
-  /** Of a message with several passages only. */
+  /** Passage of a message with several passages. */
   readonly passage: Passage | undefined
   /** Bits of `messageTraits` of the passage; 0 without one. */
   readonly traits: number

@@ -57,7 +57,7 @@ export const traitsOf = (text: string, isByUser: boolean): number => {
   )
 }
 
-/** What a memory tells of who is who. */
+/** Names and relations that a memory states. */
 export const namingsOf = (memory: { readonly kind: string; readonly data: unknown }): ReadonlyArray<Naming> => {
   const message = messageOf(memory)
   if (message !== undefined) return namingsInMessage(message)

@@ -6,7 +6,7 @@
  */
 import { Clock, Effect, Exit } from "effect"
 
-/** What a failed call says about the server; `nothing` if no request was sent. */
+/** Sign of a failed call about the server; `nothing` if no request was sent. */
 export type ServerSign = "alive" | "down" | "nothing"
 
 export type CircuitState = "closed" | "half-open" | "open"

@@ -7,9 +7,9 @@ export interface LanguageModelConfig {
   readonly baseUrl: string
   readonly model: string
   readonly apiKey: Redacted.Redacted | undefined
-  /** Of one exchange with the server; by default 120 s for a reading, 20 s for an answer, 10 s for an order of hits. */
+  /** Time-out of one exchange; by default 120 s for a reading, 20 s for an answer, 10 s for an order of hits. */
   readonly timeoutMillis?: number | undefined
-  /** Of a whole call: waiting, retries, repair. By default a little more than one exchange may take. */
+  /** Deadline of a whole call: waiting, retries, repair. By default a little more than one exchange may take. */
   readonly deadlineMillis?: number | undefined
   /** Calls under way at once. */
   readonly concurrency?: number | undefined
@@ -17,11 +17,11 @@ export interface LanguageModelConfig {
   readonly waitingCallsMax?: number | undefined
   /** Per account and UTC day, input and output together. */
   readonly tokensPerDay?: number | undefined
-  /** Of all accounts together, per UTC day. */
+  /** Budget of all accounts together, per UTC day. */
   readonly totalTokensPerDay?: number | undefined
   /** Per account and UTC day; counts only with prices. */
   readonly costPerDayMicroUsd?: number | undefined
-  /** Of consolidations of all accounts, within the bounds above. */
+  /** Budget of consolidations of all accounts, within the bounds above. */
   readonly consolidationTokensPerDay?: number | undefined
   readonly inputPriceMicroUsdPerMillion?: number | undefined
   readonly outputPriceMicroUsdPerMillion?: number | undefined
@@ -31,7 +31,7 @@ export interface LanguageModelConfig {
   readonly circuitCoolDownMillis?: number | undefined
 }
 
-/** What is read in the background may take its time on a local model; who asks for an answer waits. */
+/** Background readings may take their time on a local model; a caller who asks for an answer waits. */
 const timeoutsMillis: Readonly<Record<ModelPurpose, number>> = {
   extraction: 120_000,
   consolidation: 120_000,
@@ -46,7 +46,7 @@ const defaults = {
   circuitCoolDownMillis: 30_000
 }
 
-/** Of one exchange with the server. */
+/** Time-out of one exchange with the server. */
 export const timeoutOf = (
   { timeoutMillis }: Pick<LanguageModelConfig, "timeoutMillis">,
   purpose: ModelPurpose

@@ -31,7 +31,7 @@ export interface AttemptRequest<A> {
   readonly request: StructuredRequest<A>
   readonly messages: ReadonlyArray<Prompt.MessageEncoded>
   readonly texts: ReadonlyArray<string>
-  /** Of the whole call, milliseconds since the epoch. */
+  /** Deadline of the whole call, milliseconds since the epoch. */
   readonly deadlineMillis: number
 }
 
@@ -219,7 +219,7 @@ export const exchangeFailure = ({ reason }: AiError.AiError): ModelFailure => {
   }
 }
 
-/** What the exchange noted beside the error. */
+/** Number that the exchange noted beside the error. */
 const numberIn = (reason: AiError.AiErrorReason, name: "status" | "retryAfterMillis"): number | undefined => {
   const noted = "metadata" in reason ? reason.metadata[name] : undefined
   return typeof noted === "number" ? noted : undefined

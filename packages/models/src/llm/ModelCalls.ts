@@ -242,7 +242,7 @@ const withRetries = Effect.fnUntraced(function* <A>(
 
 const retriedReasons: ReadonlySet<ModelFailureReason> = new Set(["unreachable", "rate_limited"])
 
-/** Of accounts whose last call failed; beyond it the least recently used are forgotten. */
+/** Accounts whose last call failed; beyond it the least recently used are forgotten. */
 const circuitsMax = 4_096
 
 interface AccountCircuits<E> {

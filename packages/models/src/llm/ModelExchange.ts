@@ -22,7 +22,7 @@ export interface Exchanged extends WireAnswer {
 
 /** An answer of 4,000 tokens is about 16 KB; reasoning added by the server can be many times that. */
 const responseBytesMax = 512 * 1024
-/** Of a refusal's body, which only names the fields that were not understood. */
+/** Bytes read of a refusal's body, which only names the fields that were not understood. */
 const refusalBytesMax = 16 * 1024
 /** More than there are dialects. */
 const dialectsTriedMax = 9
@@ -130,7 +130,7 @@ const invalid = (description: string) => failed(new AiError.InvalidResponseError
 const tooLarge = invalid(`the answer is larger than ${responseBytesMax} bytes`)
 const notJson = invalid("the answer is not JSON")
 const streamed = invalid("the server streams it, though it is asked not to")
-/** Of a proxy, or of another service: no model has written. */
+/** Answer of a proxy, or of another service: no model has written it. */
 const webPage = failed(new AiError.InvalidRequestError({ description: "a web page is at its address" }))
 const notAnAnswer = invalid("the answer does not have the provider's format")
 

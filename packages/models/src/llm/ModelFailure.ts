@@ -20,7 +20,7 @@ export type ModelFailureReason =
 
 /** The model gave no usable answer. */
 export class ModelFailure extends Data.TaggedError("ModelFailure")<{
-  /** What reads in place of a model; undefined: a model. */
+  /** Reader in place of a model; undefined: a model. */
   readonly by?: "rules" | undefined
   readonly reason: ModelFailureReason
   readonly message: string
@@ -29,7 +29,7 @@ export class ModelFailure extends Data.TaggedError("ModelFailure")<{
   readonly status?: number | undefined
 }> {}
 
-/** What an operator can do about it; without an entry: nothing, or the failure says it. */
+/** Advice to an operator; without an entry: none, or the failure says it. */
 export const remedies: { readonly [Reason in ModelFailureReason]?: string } = {
   unreachable: "see whether the server of MUNIMENT_LLM_BASE_URL runs, and what its own log says",
   timeout: "give more time by MUNIMENT_LLM_TIMEOUT_MILLIS, or take a smaller model",

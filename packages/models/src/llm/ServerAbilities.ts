@@ -18,7 +18,7 @@ export interface ServerAbilities {
   /** `prompt`: neither format; the schema is only described. */
   readonly schemaBy: Dialect["schemaBy"]
   readonly thinking: "none" | "switched_off" | "stays_on"
-  /** Of a short answer, with the time that the request itself takes. */
+  /** Speed of a short answer, with the time that the request itself takes. */
   readonly tokensPerSecond: number
 }
 

@@ -23,7 +23,7 @@ export interface ServerListing {
   readonly slots: number | undefined
 }
 
-/** Of one question; a server that is there lists its models at once. */
+/** Time-out of one question; a server that is there lists its models at once. */
 const listingMillisMax = 2_000
 const listingBytesMax = 4 * 1024 * 1024
 

@@ -41,7 +41,7 @@ export const sentAs = <S extends Schema.Top>(schema: S, shape: JsonSchema): S["R
 
 const definitionsPrefix = "#/$defs/"
 
-/** What OpenAI's strict mode knows; a schema with anything else is sent as not strict. */
+/** Keywords of OpenAI's strict mode; a schema with anything else is sent as not strict. */
 const strictKeywords = new Set(
   "$defs,$ref,type,title,description,enum,anyOf,properties,required,additionalProperties,items,pattern,format,multipleOf,minimum,maximum,exclusiveMinimum,exclusiveMaximum,minItems,maxItems".split(
     ","

@@ -272,11 +272,11 @@ export class MemoryTable {
     return this.wasStored(slot, asOf) && (this.#rows[slot]!.changedAt ?? -Infinity) <= asOf
   }
 
-  /** What was there at a time as it is now, with passages; unless `includeSuperseded` what was latest then. */
+  /** Memories that were there at a time, with passages; unless `includeSuperseded` those that were latest then. */
   #thereAt(asOf: number, includeSuperseded: boolean): Bitmap {
     const now = includeSuperseded ? this.#live : this.#latest
     const there = this.#createdTimes.within(now, -Infinity, asOf)
-    // Of a time to come; what has expired is not live.
+    // For a time to come: expired memories are not live.
     there.andNot(this.#expiryTimes.within(there, -Infinity, asOf))
     if (!includeSuperseded) {
       const since = now.clone().andNot(there).and(this.#keyed)

@@ -34,7 +34,7 @@ export class ScoreBounds {
     return score < 1 - residual * residual ? this.upper(score, residual) : 1 + rounding
   }
 
-  /** What scores `score` is truly at least this. */
+  /** Least true score of a row that scores `score`. */
   lower(score: number, residual: number): number {
     return score - this.#error(Math.max(0, score - residual - this.#slackOf(residual)), residual)
   }

@@ -281,7 +281,7 @@ export class VectorArena {
     return row
   }
 
-  /** Of `count` adjacent rows from `row` on. */
+  /** Notes the residuals of `count` adjacent rows from `row` on. */
   #noteResiduals(row: number, count: number): void {
     this.#residualMax = Math.max(this.#residualMax, this.slab.kernels.largestResidual(row, count, this.width))
   }

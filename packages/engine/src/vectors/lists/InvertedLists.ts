@@ -62,9 +62,9 @@ interface List {
 
 export class InvertedLists {
   readonly codebook: Codebook
-  /** Of unfiltered searches: rows re-ranked, against `expectedReranks`. */
+  /** Rows re-ranked in unfiltered searches, against `expectedReranks`. */
   readonly rerankCorrection = new CostCorrection()
-  /** Of filtered searches: lists probed, against what was learned behind random filters. */
+  /** Lists probed in filtered searches, against what was learned behind random filters. */
   readonly probeCorrection = new CostCorrection()
   /** Lists that the last search probed; 0 if it scanned the filtered rows instead. */
   probed = 0

@@ -29,7 +29,7 @@ const sampledSelectivities = [1, 1 / 16, 1 / 128] as const
 interface TrainingQuery {
   readonly query: Float32Array
   readonly into: LearnedMargin
-  /** Of all lists. */
+  /** Scores of the centroids of all lists. */
   readonly centroidScores: Float32Array
   /** By selectivity, as far as it has come. */
   readonly answers: Array<SampledAnswer>
@@ -211,7 +211,7 @@ interface SampledAnswer {
 type BySelectivity = ReadonlyArray<ReadonlyArray<number>>
 
 interface Sample {
-  /** Of all lists. */
+  /** Scores of the centroids of all lists. */
   readonly centroidScores: Float32Array
   readonly lastScores: BySelectivity
 }

@@ -28,7 +28,7 @@ import { type SlotMask, VectorArena } from "../arena/VectorArena.ts"
 import { VectorSegments } from "../arena/VectorSegments.ts"
 import type { IndexStats, SearchHits, SegmentedIndex, VectorIndex } from "../VectorIndex.ts"
 
-// What callers need of the graph engine: only planner/ imports from hnsw/.
+// The parts of the graph engine that callers need: only planner/ imports from hnsw/.
 export { type HnswlibModule, loadHnswlib } from "../hnsw/Hnswlib.ts"
 export { discardSnapshot } from "../hnsw/Snapshot.ts"
 
@@ -42,7 +42,7 @@ export interface PlannedIndexOptions {
   readonly costs?: Readonly<CostBook> | undefined
 }
 
-/** Of a strict search: how many of the best have to be certain, and the least number of hits. */
+/** Sizes of a strict search: how many of the best have to be certain, and the least number of hits. */
 export interface StrictSizes {
   readonly certain: number
   readonly kept: number
@@ -290,7 +290,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 }
 
-/** What the lists say of one search, when they are asked. */
+/** Estimates of the lists for one search, when they are asked for. */
 class ListsOf implements ExpectedLists {
   readonly #codes: QuantizedIndex
   readonly #k: number
