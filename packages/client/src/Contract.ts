@@ -10,7 +10,7 @@ import type { Pay, Payment, PaymentReceipt } from "./Payment.ts"
 
 export type EndpointName = keyof Endpoints
 
-/** What an endpoint answers with status 200. */
+/** Answer of an endpoint with status 200. */
 export type Answer<Name extends EndpointName> = Endpoints[Name]["answer"]
 
 /** A memory as the service shows it. */
@@ -19,7 +19,7 @@ export type Memory = Answer<"get">["memory"]
 /** Query parameters of an endpoint; `never` when it has none. */
 export type Query<Name extends EndpointName> = WithObjects<Endpoints[Name]["query"]>
 
-/** What a URL has as the JSON of an object may be given as the object, and a moment as milliseconds since the epoch. */
+/** An object that a URL has as JSON may be given as the object, and a moment as milliseconds since the epoch. */
 type WithObjects<Parameters> = [Parameters] extends [never]
   ? never
   : {
@@ -34,9 +34,9 @@ export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["body"]>
 export interface CallOptions {
   /** Ends the call, its retries included. */
   readonly signal?: AbortSignal | undefined
-  /** Of a write: replaces the generated one. The same key and body give the first answer again. */
+  /** For a write: replaces the generated one. The same key and body give the first answer again. */
   readonly idempotencyKey?: string | undefined
-  /** Of `update` and `delete`: the `version` that is changed; another one is left as it is (412). */
+  /** For `update` and `delete`: the `version` that is changed; another one is left as it is (412). */
   readonly ifMatch?: string | undefined
   /** Signs a payment when this call answers 402; at most once. `onPaymentRequired` of the client by default. */
   readonly pay?: Pay | undefined
@@ -47,7 +47,7 @@ export interface CallOptions {
 /** With `versions: "all"` the memory goes with its older versions; else the one before is the latest again. */
 export type DeleteOptions = CallOptions & Query<"delete">
 
-/** Of a search: what others granted the caller. */
+/** For a search: grants of others to the caller. */
 export interface GrantOptions {
   /** At most 10 grants, or a share code; scope `own` does not look at them. */
   readonly grants?: GrantsInput | undefined
@@ -60,7 +60,7 @@ export type Options<Name extends EndpointName> =
 /** The answer of a deposit, with what the payment's header says. */
 export type Deposited = Answer<"deposit"> & { readonly receipt?: PaymentReceipt }
 
-/** What a search answers in each mode. */
+/** Answers of a search in each mode. */
 export interface SearchAnswers {
   readonly llm: Exclude<Answer<"search">, { readonly answer: unknown } | { readonly memoryMap: unknown }>
   readonly raw: SearchAnswers["llm"]
@@ -68,7 +68,7 @@ export interface SearchAnswers {
   readonly map: Extract<Answer<"search">, { readonly memoryMap: unknown }>
 }
 
-/** What a context answers in each format. */
+/** Answers of a context in each format. */
 export interface ContextAnswers {
   readonly text: ContextWith<"text" | "sources">
   readonly json: ContextWith<"sections">

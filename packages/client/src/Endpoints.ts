@@ -24,7 +24,7 @@ type Declared = (typeof MemoriesApi)["endpoints"] &
   (typeof HooksApi)["endpoints"] &
   (typeof EventsApi)["endpoints"]
 
-/** What goes into each endpoint under /v1 and what comes out with status 200; `never` where it has no such part. */
+/** Parts of each endpoint under /v1: its request, and its answer with status 200; `never` where it has no such part. */
 export type Endpoints = {
   readonly [Name in keyof Declared]: {
     readonly params: Declared[Name]["~Params"]["Type"]

@@ -29,13 +29,13 @@ export type MunimentOptions = TransportOptions & {
   readonly serviceName?: string | undefined
 }
 
-/** What `add` takes: a text, or messages. */
+/** Content that `add` takes: a text, or messages. */
 export type Content = NonNullable<Body<"create">["conversation"]>
 export type AddScope = Omit<Body<"create">, "agentId" | "conversation" | "memories"> & { readonly agentId?: string }
 export type ForgetFilters = NonNullable<Body<"batchDelete">["filters"]>
 export type Forgotten = Answer<"delete"> | Answer<"batchDelete">
 
-/** Of memories that no agent is named for; the command line has the same. */
+/** Agent of memories that none is named for; the command line has the same. */
 const agentDefault = "assistant"
 
 /** A read has no key: repeating it changes nothing. */
@@ -64,7 +64,7 @@ export class Muniment implements ContractClient {
     return this.#write("create", "POST", "/memories", body, options)
   }
 
-  /** What would be extracted from a conversation, and what not and why; stores nothing. */
+  /** Candidates that would be extracted from a conversation, and those that would not and why; stores nothing. */
   extract(body: Body<"extract">, options?: CallOptions): Promise<Answer<"extract">> {
     return this.#read("extract", { method: "POST", path: "/memories/extract", body }, options)
   }
@@ -126,7 +126,7 @@ export class Muniment implements ContractClient {
     return this.#read("subjects", { method: "GET", path: "/subjects", query }, options)
   }
 
-  /** What is known of a subject now, by topic, with what held before. */
+  /** Facts about a subject now, by topic, with what held before. */
   profile(id: string, query: Query<"profile"> = {}, options?: CallOptions): Promise<Answer<"profile">> {
     return this.#read("profile", { method: "GET", path: `/subjects/${encodeURIComponent(id)}/profile`, query }, options)
   }
@@ -307,12 +307,12 @@ export class Muniment implements ContractClient {
     return this.#read("statement", { method: "GET", path: "/account/statement", query }, options)
   }
 
-  /** What each agent cost in a period, the dearest first. */
+  /** Costs of each agent in a period, the dearest first. */
   costs(query: Omit<Query<"costs">, "format"> = {}, options?: CallOptions): Promise<Answer<"costs">> {
     return this.#read("costs", { method: "GET", path: "/account/costs", query }, options)
   }
 
-  /** What the account called, newest first; `before` the last id leads on. Not for bound keys. */
+  /** Calls of the account, newest first; `before` the last id leads on. Not for bound keys. */
   requests(query: Query<"requests"> = {}, options?: CallOptions): Promise<Answer<"requests">> {
     return this.#read("requests", { method: "GET", path: "/account/requests", query }, options)
   }

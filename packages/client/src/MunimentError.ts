@@ -21,11 +21,11 @@ export class MunimentError extends Error {
   readonly status: number
   readonly code: string
   readonly details: ReadonlyArray<MunimentErrorDetail>
-  /** What the service asked for with `Retry-After`. */
+  /** Wait that the service asked for with `Retry-After`. */
   readonly retryAfterMillis: number | undefined
-  /** Of a 402: what to pay, and how. */
+  /** The demand of a 402: what to pay, and how. */
   readonly paymentRequired: PaymentDemand | undefined
-  /** What the request carried: a call that is made again with it pays nothing twice. */
+  /** Payment of the request: a call that is made again with it pays nothing twice. */
   readonly payment: Payment | undefined
 
   constructor(fields: {

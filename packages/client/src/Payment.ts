@@ -22,7 +22,7 @@ export interface Payment {
 /** Signs one of the ways to pay; what it rejects with, the call rejects with. */
 export type Pay = (demand: PaymentDemand) => Promise<Payment>
 
-/** What the service says of a settled payment. */
+/** Confirmation of a settled payment. */
 export interface PaymentReceipt {
   /** Hash, or signature, of the transaction. */
   readonly transaction: string

@@ -65,7 +65,7 @@ const urlOf = (given: string | undefined): string => {
   throw new TypeError(`${name} must begin with http:// or https:// and name a host: ${JSON.stringify(url)}`)
 }
 
-/** What a header can carry. */
+/** A key that a header can carry. */
 const keyOf = (given: string | undefined): string => {
   const name = given === undefined ? "MUNIMENT_API_KEY" : "apiKey"
   const key = given ?? environment("MUNIMENT_API_KEY")
@@ -228,7 +228,7 @@ export class Transport {
   }
 }
 
-/** What stays the same over all attempts. */
+/** Parts of a request that stay the same over all attempts. */
 interface Prepared {
   /** With its query. */
   readonly path: string

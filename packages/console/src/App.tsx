@@ -179,7 +179,7 @@ const NavGroup = (given: {
 /** That the address names, and the service does not know. */
 const unknownAccount = signal("")
 
-/** Of more accounts than a person looks through, one is chosen by its name. */
+/** Most accounts in a list; among more, one is chosen by its name. */
 const selectMax = 100
 const offeredMax = 50
 

@@ -11,15 +11,15 @@ export interface Account {
   readonly name: string
   readonly plan: Plan
   readonly createdAt: number
-  /** What conversations leave behind; undefined: as the installation says. */
+  /** Whether conversations leave messages behind; undefined: as the installation says. */
   readonly remember?: Remember
-  /** What to remember of its conversations and what to leave out, in words for a model. */
+  /** Instructions for a model that reads its conversations. */
   readonly instructions?: string
   /** Milliseconds; its keys and wallets are refused since then. */
   readonly suspendedAt?: number
 }
 
-/** What an account has that an erasure removes. */
+/** Counts of all that an erasure removes. */
 export const ErasedCounts = Schema.Struct({
   agents: Schema.Int,
   /** Live ones; those of files that cannot be read are not counted, their files are removed too. */
@@ -48,9 +48,9 @@ export const AccountErasureReport = Schema.Struct({
     left: Schema.Array(Schema.String)
   }),
   ledger: Schema.Struct({
-    /** What was booked out, or would be, by ledger account. */
+    /** Credits that were booked out, or would be, by ledger account. */
     closed: Schema.Array(Schema.Struct({ name: Schema.String, credits: Schema.Finite })),
-    /** Of all ledger accounts of this account, after the booking. */
+    /** Credits of all its ledger accounts after the booking. */
     total: Schema.Finite
   })
 })

@@ -38,7 +38,7 @@ export const QueryText = Schema.String.check(
     },
     {
       expected: `1 to ${Limits.queryLengthMax} characters`,
-      // What counts as a blank differs between languages; a byte order mark is one in JavaScript.
+      // Languages differ in what counts as blank; a byte order mark is one in JavaScript.
       toJsonSchema: () => ({ maxLength: Limits.queryLengthMax, pattern: "[^\\s\\ufeff]" })
     }
   )

@@ -22,7 +22,7 @@ export const SessionRecord = Schema.Struct({
 })
 export type SessionRecord = typeof SessionRecord.Type
 
-/** What a page knows of its own session. */
+/** Facts about a page's own session. */
 export const OwnSession = Schema.Struct({
   id: Schema.String.annotate({ description: "As in the list of sessions." }),
   role: SessionRole,

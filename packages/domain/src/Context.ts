@@ -125,7 +125,7 @@ const LeftOut = Schema.Struct({
   messages: Schema.Int
 }).annotate({ description: "What there was no room for." })
 
-/** What POST /context answers, apart from `success`. */
+/** Answer of POST /context, apart from `success`. */
 export const ContextAnswer = Schema.Struct({
   text: Schema.optionalKey(Schema.String.annotate({ description: "Format `text`." })),
   sources: Schema.optionalKey(
@@ -166,7 +166,7 @@ export const SubjectParameters = {
   cursor: Schema.optionalKey(PageCursor)
 }
 
-/** What GET /subjects answers, apart from `success`. */
+/** Answer of GET /subjects, apart from `success`. */
 export const SubjectPage = Schema.Struct({
   subjects: Schema.Array(
     Schema.Struct({
@@ -191,7 +191,7 @@ export const ProfileParameters = {
 
 const FactVersion = Schema.Struct({ id: MemoryId, text: Schema.String, since: Since })
 
-/** What GET /subjects/{id}/profile answers, apart from `success`. */
+/** Answer of GET /subjects/{id}/profile, apart from `success`. */
 export const SubjectProfile = Schema.Struct({
   subjectId: SubjectId,
   names: Schema.Array(Schema.String),

@@ -103,7 +103,7 @@ const ConversationMessage = MessageFields.check(
   )
 )
 
-/** What OpenAI's Responses API has between messages: calls of tools, what they gave, what the model thought. */
+/** Items between messages of OpenAI's Responses API: calls of tools, their results, the model's thoughts. */
 const TurnItem = Schema.StructWithRest(
   Schema.Struct({
     // First, so that what has a role is refused for it, and is known not to be meant as an item.

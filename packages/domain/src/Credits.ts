@@ -32,7 +32,7 @@ const adjustmentCreditsMax = (Limits.depositCentsMax / 100) * creditsPerUsd
 /** Rounding error of a decimal in a double, in millionths: far above the error, far below one. */
 const millionthTolerance = 1e-3
 
-/** What an operator gives or takes, in credits. */
+/** Credits that an operator gives or takes. */
 export const AdjustmentCredits = Schema.Finite.check(
   Schema.makeFilter((credits: number) => isAdjustment(credits), {
     expected: `an amount of credits other than 0, at most ${adjustmentCreditsMax} and with at most 6 decimals`,

@@ -21,7 +21,7 @@ export const AccountEventType = Schema.Literals([
 ])
 export type AccountEventType = typeof AccountEventType.Type
 
-/** Of `payment.*` and `refund.*`. */
+/** Fields of `payment.*` and `refund.*`. */
 const moneyFields = {
   payment: Schema.optionalKey(Schema.String),
   refund: Schema.optionalKey(Schema.String),

@@ -27,7 +27,7 @@ export const Feedback = Schema.Struct({
 })
 export type Feedback = typeof Feedback.Type
 
-/** Of one memory, oldest first. */
+/** Feedback of one memory, oldest first. */
 export const FeedbackList = Schema.Array(Feedback).check(Schema.isMaxLength(Limits.feedbackPerMemoryMax))
 
 /** With one more, which takes the place of one on the same query; undefined: there are as many as there may be. */

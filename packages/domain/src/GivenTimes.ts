@@ -92,7 +92,7 @@ const recordedTime = (yearMax: number) => {
   )
 }
 
-/** Of a record that was stored elsewhere: when that was, milliseconds. */
+/** Time at which a record was stored elsewhere, milliseconds. */
 export const RecordedAt = recordedTime(Limits.momentYearMax)
 /** The same of its end, which may have passed, and may be "never" as other services write it. */
 export const RecordedExpiry = recordedTime(9_999)
@@ -139,7 +139,7 @@ const dayIn = (text: string): number => {
 export const CalendarDay = timeAs("date", "a day of the calendar, YYYY-MM-DD", dayIn, saidYears)
 
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
-/** Of a day that exists: `Date.parse` takes 30 February for 1 March. */
+/** Moment on a day that exists: `Date.parse` takes 30 February for 1 March. */
 const momentIn = (text: string): number =>
   moment.test(text) && !Number.isNaN(dayIn(text.slice(0, dayLength))) ? Date.parse(text) : Number.NaN
 const dayLength = "2026-01-31".length
@@ -245,7 +245,7 @@ const upTo = (max: number): string => {
   return [...shorter, ...smaller, digits].join("|")
 }
 
-/** What `durationMillis` accepts, for those who read the document of the API. */
+/** Pattern that `durationMillis` accepts, for readers of the API's document. */
 const documentedPattern = (daysMax: number): string =>
   `^(?:${Object.entries(unitMillis)
     .map(([unit, millis]) => `(?:${upTo(Math.floor((daysMax * unitMillis.d) / millis))})${unit}`)

@@ -14,7 +14,7 @@ export interface Identity {
   readonly account: Account
   /** The API key that was used, for auditing and grants; undefined for the in-process operator. */
   readonly keyId: string | undefined
-  /** What the key may do; undefined: all. */
+  /** Restrictions of the key; undefined: none. */
   readonly scope?: KeyScope | undefined
   /** When the key ends, milliseconds; undefined: without end. */
   readonly keyExpiresAt?: number | undefined
@@ -24,7 +24,7 @@ export interface Identity {
   readonly isSessionOpen?: Effect.Effect<boolean> | undefined
   /** The operator acts for the account: without charge and rate limits. */
   readonly isOperator?: boolean
-  /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */
+  /** A wallet without an account: `account` is the one that it would get, and nothing is stored for it. */
   readonly newcomer?: Newcomer
 }
 

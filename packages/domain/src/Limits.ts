@@ -81,7 +81,7 @@ export const Limits = {
   schemaDescriptionLengthMax: 4_096,
   schemaTextBytesMax: 65_536,
   schemasPerAccountMax: 200,
-  /** Of the schema of a tool's arguments: schemas in it with references written out, their nesting, listed values. */
+  /** Schemas within the schema of a tool's arguments, with references written out; their nesting, listed values. */
   toolSchemaNodesMax: 512,
   toolSchemaDepthMax: 8,
   toolSchemaValuesMax: 100,
@@ -101,7 +101,7 @@ export const Limits = {
   contextTokensMax: 16_000,
   /** Hits of the one search of a context. */
   contextHits: 50,
-  /** Of the tokens of a context, at most, for all that does not depend on the query. */
+  /** Share of a context's tokens, at most, for all that does not depend on the query. */
   contextProfilePercentMax: 25,
   /** A fact that replaced another one less than this ago is a change. */
   contextChangeDays: 30,
@@ -262,7 +262,7 @@ export const Limits = {
   /** Pauses of background work that fails, each twice the one before. */
   roundRetryMillisMin: 1_000,
   roundRetryMillisMax: 300_000,
-  /** What runs in the background when the service stops may end within this time, all of it together. */
+  /** Time in which background work that runs when the service stops may end, all of it together. */
   roundStopMillisMax: 1_000,
 
   keysPerAccountMax: 1_000,

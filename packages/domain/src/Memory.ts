@@ -21,7 +21,7 @@ export type Mention = typeof Mention.Type
 export const MessageSource = Schema.Struct({
   key: Schema.String,
   id: Schema.optionalKey(Schema.String),
-  /** What was taken from the message was changed by a caller since: the message no longer backs it. */
+  /** A caller has changed what was taken from the message, which no longer backs it. */
   isCorrected: Schema.optionalKey(Schema.Literal(true)),
   /** No message: the key is the id of an older version, whose words this one carries on. It goes with it. */
   isCarried: Schema.optionalKey(Schema.Literal(true))
@@ -47,7 +47,7 @@ export type MemoryOrigin = typeof MemoryOrigin.Type
 /** Built-in kind of the messages of a conversation, one memory each. */
 export const conversationMessageKind = "conversation_message"
 
-/** What made a version that was not stored or extracted as a memory of its own. */
+/** Change that made a version which was not stored or extracted as a memory of its own. */
 export const Revision = Schema.Struct({
   how: Schema.Literals(["corrected", "restored"]),
   /** Key, or wallet. */
@@ -66,7 +66,7 @@ export interface MemoryRecord {
   readonly kind: string
   readonly data: JsonObject
   readonly tags: ReadonlyArray<string>
-  /** What the caller noted beside the data; undefined: nothing. */
+  /** Metadata of the caller beside the data; undefined: none. */
   readonly metadata?: JsonObject | undefined
   readonly mentions: ReadonlyArray<Mention>
   /** Event time, ISO 8601. */
@@ -140,7 +140,7 @@ export const DirectMemory = Schema.Struct({
 })
 export type DirectMemory = typeof DirectMemory.Type
 
-/** What is kept of a conversation: its messages and what is extracted from them, or the latter alone. */
+/** Part of a conversation that is kept: its messages and what is extracted from them, or the latter alone. */
 export const Remember = Schema.Literals(["messages", "extracted"])
 export type Remember = typeof Remember.Type
 
@@ -165,7 +165,7 @@ const vectorWaitText =
   "`vectors`: answers when the new memories are found by meaning too. Default: a small write waits a moment for its vectors; others are found by words at once, and by meaning soon after."
 
 const ReadingWait = Schema.Literals(["vectors", "extraction"])
-/** What an answer waits for: one, or several. */
+/** Work that an answer waits for: one, or several. */
 const Wait = Schema.Union([ReadingWait, Schema.NonEmptyArray(ReadingWait)]).annotate({
   description: `${vectorWaitText} \`extraction\`: answers when the conversation is read, however many are read before it. Default: a busy reader is waited for a moment only.`,
   examples: ["extraction", ["vectors", "extraction"]]
@@ -176,7 +176,7 @@ export type Wait = typeof ReadingWait.Type
 export const waitsFor = ({ wait }: { readonly wait?: typeof Wait.Type | undefined }, what: Wait): boolean =>
   wait === what || (Array.isArray(wait) && wait.includes(what))
 
-/** Of all memories of a request. */
+/** Tags of all memories of a request. */
 const RequestTags = Tags.annotate({
   description:
     "Of all memories of the request, beside their own: of the messages of a conversation, and of what is extracted from them."
@@ -292,7 +292,7 @@ const patchFields = {
 }
 const changesSomething = atLeastOneOf("tags", "metadata", "expiresAt")
 
-/** What PATCH and batch update change of a memory in place; unknown fields are refused. */
+/** Fields of a memory that PATCH and batch update change in place; unknown fields are refused. */
 export const MemoryPatch = Schema.Struct(patchFields)
   .annotate({ examples: [{ tags: ["travel", "booking"], expiresAt: null }] })
   .check(changesSomething)
@@ -377,7 +377,7 @@ export const LookupMemory = Schema.Struct({
 }).annotate({ examples: [{ agentId: "assistant", kind: "contact", key: { email: "ann@example.com" } }] })
 export type LookupMemory = typeof LookupMemory.Type
 
-/** What POST /memories/extract answers. */
+/** Answer of POST /memories/extract. */
 export const ExtractedMemories = Schema.Struct({
   found: Schema.Array(
     Schema.Struct({
@@ -393,7 +393,7 @@ export const ExtractedMemories = Schema.Struct({
 })
 export type ExtractedMemories = typeof ExtractedMemories.Type
 
-/** What POST /memories answers, apart from `success`: `rejected` and what follows for conversations only. */
+/** Answer of POST /memories, apart from `success`: `rejected` and what follows for conversations only. */
 export const CreatedMemories = Schema.Struct({
   created: Schema.Array(MemoryEntry),
   updated: Schema.Array(MemoryEntry),
@@ -464,7 +464,7 @@ export const HistoryEntry = Schema.Struct({
 })
 export type HistoryEntry = typeof HistoryEntry.Type
 
-/** What GET /memories/{id}/history answers, apart from `success`. */
+/** Answer of GET /memories/{id}/history, apart from `success`. */
 export const MemoryHistory = Schema.Struct({
   versions: Schema.Array(HistoryEntry).annotate({ description: "Newest first." }),
   total: Schema.Int.annotate({ description: "How many versions there are." })

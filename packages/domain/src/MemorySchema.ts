@@ -74,7 +74,7 @@ export const TrySchema = Schema.Struct({
   .check(exactlyOneOf("kind", "schema"))
 export type TrySchema = typeof TrySchema.Type
 
-/** What would become of the data. */
+/** Fate of the data if it were stored. */
 export const TriedData = Schema.Struct({
   valid: Schema.Boolean,
   problems: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })),

@@ -1,4 +1,4 @@
-/** What a caller notes beside the data of a memory (contract: Memories, `metadata`): any JSON object of bounded size. */
+/** Metadata of a memory (contract: Memories): any JSON object of bounded size that a caller notes beside the data. */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
 

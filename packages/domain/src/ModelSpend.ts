@@ -16,10 +16,10 @@ export const noSpend: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroU
 export interface BudgetBounds {
   /** Input and output together. */
   readonly tokensPerDay?: number | undefined
-  /** Of all accounts together. */
+  /** Budget of all accounts together. */
   readonly totalTokensPerDay?: number | undefined
   readonly costPerDayMicroUsd?: number | undefined
-  /** What the call is for, where that has a bound of its own. */
+  /** Purpose of the call, where that has a bound of its own. */
   readonly share?: BudgetShare | undefined
 }
 

@@ -51,7 +51,7 @@ export const RefundRecord = Schema.Struct({
 })
 export type RefundRecord = typeof RefundRecord.Type
 
-/** What could be refunded now, or the refund that the payment has. */
+/** Sum that could be refunded now, or the refund that the payment has. */
 export const RefundOffer = Schema.Struct({
   payment: PaymentRecord,
   refund: Schema.NullOr(RefundRecord),
@@ -61,7 +61,7 @@ export const RefundOffer = Schema.Struct({
 })
 export type RefundOffer = typeof RefundOffer.Type
 
-/** What the daily job did, or would do, for one account on one day. */
+/** Work of the daily job, done or due, for one account on one day. */
 export const JobAccount = Schema.Struct({
   account: Schema.String,
   plan: Plan,
@@ -110,7 +110,7 @@ export const ModelUsageDay = Schema.Struct({
 })
 export type ModelUsageDay = typeof ModelUsageDay.Type
 
-/** What a call deleted: the filters that were given, and how many memories matched; never what they said. */
+/** A call's deletion: the filters that were given, and how many memories matched; never what they said. */
 export const DeletionRecord = Schema.Struct({
   agentId: Schema.optionalKey(Schema.String),
   subjectId: Schema.optionalKey(Schema.String),
@@ -148,7 +148,7 @@ export const RequestRecord = Schema.Struct({
 })
 export type RequestRecord = typeof RequestRecord.Type
 
-/** Of an operation, an action, or of whom it concerned. */
+/** Name of an operation, of an action, or of whom it concerned. */
 export const LogName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
 
 export const RequestQuery = {

@@ -11,7 +11,7 @@ import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
 import { WhereFilter, WhereFilterText } from "./Where.ts"
 
-/** What a memory must satisfy to be seen; absent fields do not restrict. */
+/** Conditions under which a memory is seen; absent fields do not restrict. */
 export interface MemoryFilter {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
@@ -61,7 +61,7 @@ export const DataFilterText = Schema.String.check(
   examples: ['{"city":"Oslo"}']
 })
 
-/** Of a text that `DataFilterText` has let through. */
+/** Filter of a text that `DataFilterText` has let through. */
 export const dataFilterOf = (text: string): DataFilter | undefined => Option.getOrUndefined(dataFilterIn(text))
 
 export const Include = Schema.Literals(["messages", "extracted", "all"])
@@ -205,7 +205,7 @@ const ListOrder = Schema.Literals(["asc", "desc"]).annotate({
   description: "`desc` (default): newest first; `asc`: oldest first."
 })
 
-/** What memories can be counted by. */
+/** Fields by which memories can be counted. */
 export const FacetName = Schema.Literals(["agents", "kinds", "subjects", "threads", "tags"])
 export type FacetName = typeof FacetName.Type
 
@@ -333,7 +333,7 @@ export const BatchDelete = Schema.Struct({
   })
   .check(exactlyOneOf("ids", "filters"))
 
-/** What POST /memories/batch/delete answers, apart from `success`. */
+/** Answer of POST /memories/batch/delete, apart from `success`. */
 export const DeletedMemories = Schema.Struct({
   deleted: Schema.Int,
   revived: Schema.optionalKey(
@@ -343,7 +343,7 @@ export const DeletedMemories = Schema.Struct({
 })
 export type DeletedMemories = typeof DeletedMemories.Type
 
-/** What DELETE /memories/{id} answers, apart from `success`. */
+/** Answer of DELETE /memories/{id}, apart from `success`. */
 export const RemovedMemory = Schema.Struct({
   deleted: Schema.optionalKey(
     Schema.Int.annotate({ description: "With `versions=all`: how many versions there were." })

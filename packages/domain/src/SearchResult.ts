@@ -42,7 +42,7 @@ export const IndexExplanation = Schema.Struct({
 })
 export type IndexExplanation = typeof IndexExplanation.Type
 
-/** What a re-ranking model did: the language model, or that of `MUNIMENT_RERANKER`. */
+/** Work of a re-ranking model: the language model, or that of `MUNIMENT_RERANKER`. */
 export const RerankExplanation = Schema.Struct({
   model: Schema.String,
   hits: Schema.Int.annotate({ description: "How many it put in order; 0 where it failed or took too long." }),
@@ -61,7 +61,7 @@ export type SearchExplanation = typeof SearchExplanation.Type
 
 const explain = Schema.optionalKey(SearchExplanation)
 
-/** Of a search with `rerank=model`. */
+/** Fields of a search with `rerank=model`. */
 const reranking = {
   reranked: Schema.optionalKey(
     Schema.Boolean.annotate({

@@ -25,7 +25,7 @@ export const StatementQuery = {
   format
 }
 
-/** What stands in each purse; `receivable` is metered storage that is owed. */
+/** Credits in each purse; `receivable` is metered storage that is owed. */
 export const PurseTotals = Schema.Struct({
   balance: Schema.Finite,
   allowance: Schema.Finite,
@@ -147,7 +147,7 @@ export const AgentCostQuery = {
   format
 }
 
-/** What calls cost in a period, on plan `owner` what they would have cost. */
+/** Cost of calls in a period, on plan `owner` what they would have cost. */
 export const AgentCost = Schema.Struct({
   account: Schema.String,
   agentId: Schema.NullOr(Schema.String).annotate({

@@ -110,7 +110,7 @@ const meantBy = (name: string): string => {
 
 const isValue = (value: Schema.Json): value is WhereValue => typeof value !== "object" || value === null
 
-/** What a test expects in place of a value; undefined: the value is right. */
+/** Value that a test expects; undefined: the given one is right. */
 const wrongFor = (test: FieldTest, value: Schema.Json): string | undefined => {
   switch (test) {
     case "eq":
@@ -140,7 +140,7 @@ const readWhere = (given: Schema.Json): Condition | WhereFault => {
 export const conditionOfData = (data: Readonly<Record<string, WhereValue>>): Condition =>
   all(Object.entries(data).map(([name, value]) => ({ _tag: "Field", of: "data", path: [name], test: "eq", value })))
 
-/** Of what `Where` has let through. */
+/** Condition of an object that `Where` has let through. */
 export const conditionOf = (where: JsonObject): Condition => {
   const read = readWhere(where)
   if ("issue" in read) throw new Error(`no condition: ${read.issue}`)
@@ -179,7 +179,7 @@ export const WhereFilterText = Schema.String.check(
   )
 ).annotate({ description: `JSON. ${whereText}`, examples: [JSON.stringify(examples[0])] })
 
-/** Of a text that `WhereFilterText` has let through. */
+/** Condition of a text that `WhereFilterText` has let through. */
 export const whereOf = (text: string): JsonObject => JSON.parse(text) as JsonObject
 
 /** Whether a memory has what the condition says. */
@@ -205,7 +205,7 @@ const valueAt = (object: Schema.Json | undefined, path: ReadonlyArray<string>): 
   return value
 }
 
-/** Of a list any value in it. */
+/** Whether a value passes, of a list any value in it. */
 const passes = (own: Schema.Json | undefined, condition: FieldCondition): boolean => {
   const { test, value: wanted } = condition
   if (test === "exists") return (own !== undefined) === wanted

@@ -20,10 +20,10 @@ const moment = {
   ]
 }
 
-/** What the user wants of the agent from now on; part of every context of its subject. */
+/** Standing instruction of the user to the agent; part of every context of its subject. */
 export const instructionKind = "instruction_memory"
 
-/** What an extraction yields and the write tools offer. */
+/** Kinds that an extraction yields and the write tools offer. */
 export const factKinds: ReadonlyArray<BuiltinKind> = [
   {
     name: "preference_memory",

@@ -14,7 +14,7 @@ import { builtinTexts } from "./BuiltinKinds.ts"
 export const standingLimits = {
   /** Processor time of the whole request. */
   provenMillisMax: 50,
-  /** Of one item's data as JSON: the time of a check may grow with the square of it. */
+  /** Largest data of one item as JSON: the time of a check may grow with the square of it. */
   provenDataBytesMax: 8_192,
   quarantineMillis: 60_000,
   quarantineMillisMax: 3_600_000,

@@ -14,7 +14,7 @@ import { openValidationLane, type ValidatorBusy } from "./ValidationLane.ts"
 import type { ValidationRequest } from "./ValidationProtocol.ts"
 import { type ParsedSchema, parseSchema } from "./SchemaGate.ts"
 
-/** Of a request that is validated at once: a fraction of a millisecond. */
+/** Largest request that is validated at once: a fraction of a millisecond. */
 const builtinBytesMax = 65_536
 
 export interface ValidationItem {

@@ -10,7 +10,7 @@ export interface ValidationRequest {
 }
 
 export interface ValidationReply {
-  /** Of the first items, at least one; the thread declined the others. */
+  /** Outcomes of the first items, at least one; the thread declined the others. */
   readonly outcomes: ReadonlyArray<Outcome>
   readonly cpuMillis: number
 }

@@ -12,7 +12,7 @@ const shownCharacters = 6
 /** Secrets chosen by operators: a bearer token of RFC 6750 with at least 128 bits, at 6 bits a character. */
 const secretPattern = /^[A-Za-z0-9._~+/=-]{22,256}$/
 
-/** What `isUsableSecret` expects. */
+/** Secrets that `isUsableSecret` accepts. */
 export const usableSecret = "22 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -"
 
 /** `prefix` and 40 characters; `randomBytes` are `apiKeyBytes` bytes of a secure source. */

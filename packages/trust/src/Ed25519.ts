@@ -22,7 +22,7 @@ export const ed25519Sign = (message: Uint8Array, seed: Uint8Array): Uint8Array =
 const privateKeyOf = (seed: Uint8Array): KeyObject =>
   createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: "der", type: "pkcs8" })
 
-/** What stands before the seed in a private key of PKCS #8 (RFC 8410, section 7). */
+/** Bytes before the seed in a private key of PKCS #8 (RFC 8410, section 7). */
 const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex")
 
 /** False for anything else than a signature of `message` by `publicKey`; inputs of any length are allowed. */

@@ -31,7 +31,7 @@ export interface GrantCheck {
   readonly prefixes: ReadonlyArray<string>
   /** By `grantId`. */
   readonly isRevoked: (grantId: string) => boolean
-  /** Of the service; one that requires itself refuses grants without an origin. */
+  /** Audience of the service; one that requires itself refuses grants without an origin. */
   readonly audience: Pick<Audience, "isOwn" | "isRequired">
 }
 

@@ -58,7 +58,7 @@ export class KeyRing extends Context.Service<
     /** JSON Web Signature of a payload by the current key (`JsonWebSignature.ts`). */
     readonly signJws: (payload: Readonly<Record<string, string | number>>) => string
     readonly publicKeys: () => PublishedKeys
-    /** What secrets in `control.db` are sealed with (`SealedText.ts`); made at its first use, and never changed. */
+    /** Key that seals secrets in `control.db` (`SealedText.ts`); made at its first use, and never changed. */
     readonly sealing: Effect.Effect<Redacted.Redacted, KeyFileFault>
     /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>

@@ -84,7 +84,7 @@ const narrow = (path: string): number => {
 }
 
 const writeSynced = (path: string, text: string | Uint8Array): void => {
-  // What a crash left has a mode of its own.
+  // A file that a crash left has a mode of its own.
   rmSync(path, { force: true })
   const descriptor = openSync(path, "wx", fileMode)
   try {

@@ -55,7 +55,7 @@ export type WalletOutcome =
       readonly error: string
     }
 
-/** What a wallet signs; for a plain text `path` in any of the accepted forms, for a full one in full with its query. */
+/** Text that a wallet signs; a plain one has `path` in any of the accepted forms, a full one in full with its query. */
 export interface RequestText {
   readonly method: string
   readonly path: string
@@ -97,7 +97,7 @@ export const verifyWalletRequest = traced("WalletRequest.verify")(function* (
   if (wallet === undefined || signature === undefined || signature === "") {
     return refused("invalid_signature", `send ${Object.values(walletHeaders).join(", ")}`)
   }
-  // What is cheap comes first, and the caller learns the reason.
+  // Cheap checks come first, and the caller learns the reason.
   const timestamp = headers[walletHeaders.timestamp] ?? ""
   const now = yield* Clock.currentTimeMillis
   if (!timestampPattern.test(timestamp) || Math.abs(now - Number(timestamp)) > Limits.signatureWindowMillis) {

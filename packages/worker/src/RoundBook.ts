@@ -56,7 +56,7 @@ export class RoundBook {
     this.#above = above
   }
 
-  /** Of the service around; what stands alone, as in a command, has one of the process. */
+  /** Book of the service around; code that stands alone, as in a command, has one of the process. */
   static readonly current = Context.Reference<RoundBook>("muniment/worker/RoundBook", {
     defaultValue: () => new RoundBook()
   })
@@ -201,7 +201,7 @@ export class OpenRound {
     )
   }
 
-  /** What comes between two pieces of work; likewise. */
+  /** The pause between two pieces of work; likewise. */
   rest<A, R>(until: Effect.Effect<A, never, R>): Effect.Effect<A, "failed", R> {
     return Effect.suspend(() => {
       this.isFailing = false
@@ -253,7 +253,7 @@ const nameOf = (error: unknown): string => {
   return `${String(name)}${codes.length === 0 ? "" : `(${codes[0]})`}`
 }
 
-/** What is a word cannot be what somebody wrote. */
+/** A single word cannot be a text that somebody wrote. */
 const wordOf = (value: unknown): ReadonlyArray<string> =>
   typeof value === "number" || (typeof value === "string" && /^[A-Za-z_]{1,40}$/.test(value)) ? [String(value)] : []
 

@@ -11,7 +11,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { type OpenRound, RoundBook, type RoundOptions } from "./RoundBook.ts"
 
 interface Named {
-  /** Of the log, the metric and the status: "housekeeping". */
+  /** Name in the log, the metric and the status: "housekeeping". */
   readonly name: string
 }
 
@@ -85,7 +85,7 @@ const each = <A, R>({ take, work, ...named }: Consumer<A, R>) =>
 /** Until it has succeeded once. */
 const once = <R>({ name, work }: Task<R>) => opened(serving({ name }), (round) => untilDone(round.attempt(work)))
 
-/** What callers may wait for ends with its scope. */
+/** Work that callers may wait for ends with its scope. */
 const serving = ({ name }: Named): RoundOptions => ({ name, isScheduled: false, isCut: true })
 
 const opened = <R>(
@@ -97,7 +97,7 @@ const opened = <R>(
 /** Begins background work that plain code cannot wait for. */
 export type Errands = (errand: Effect.Effect<unknown, unknown>) => void
 
-/** What is under way is interrupted when the scope closes; a failure is noted, and nothing is tried again. */
+/** Work under way is interrupted when the scope closes; a failure is noted, and nothing is tried again. */
 const errands = ({ name }: Named): Effect.Effect<Errands, never, Scope.Scope> =>
   Effect.gen(function* () {
     const book = yield* RoundBook.current

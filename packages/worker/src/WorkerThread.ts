@@ -96,7 +96,7 @@ export const openWorkerThread = Effect.fn("WorkerThread.open")(function* <Reques
 class Entry<Request, Reply> {
   readonly request: Request
   readonly transfer: ReadonlyArray<ArrayBuffer>
-  /** Of the message to the thread; 0 while it waits. */
+  /** Number of the message to the thread; 0 while it waits. */
   id = 0
   /** The thread that works on it; undefined while it waits. */
   life: Life<Request, Reply> | undefined
@@ -415,7 +415,7 @@ const startWorker = ({ begun, port }: Pick<ThreadData, "begun" | "port">, option
     workerData,
     transferList: [port],
     env: {},
-    // Of Node 22 about its SQLite.
+    // The warning of Node 22 about its SQLite.
     execArgv: ["--disable-warning=ExperimentalWarning"],
     resourceLimits: {
       ...(heapMegabytesMax !== undefined && { maxOldGenerationSizeMb: heapMegabytesMax }),

@@ -47,7 +47,7 @@ export const memoryMiddleware = (client: Muniment, options: MiddlewareOptions): 
       return undefined
     }
   }
-  /** What bears on the turns, without these. */
+  /** Context of the turns, without these. */
   const recall = async (messages: ReadonlyArray<Turn>): Promise<string> => {
     const more = { ...(maxTokens !== undefined && { maxTokens }), ...(timeZone !== undefined && { timeZone }) }
     return (await client.context({ ...scope, ...more, messages })).text
@@ -162,7 +162,7 @@ interface Turn {
   readonly content: string
 }
 
-/** What was said last in the prompt, without calls of tools. */
+/** The last turns of the prompt, without calls of tools. */
 const turnsIn = (prompt: Prompt): ReadonlyArray<Turn> =>
   prompt.slice(-turnsMax).flatMap((message): ReadonlyArray<Turn> => {
     if (message.role !== "user" && message.role !== "assistant") return []

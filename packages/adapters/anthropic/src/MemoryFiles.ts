@@ -204,7 +204,7 @@ const placeOf = (path: string): string => {
 const pathOf = ({ data }: Memory): string => String(data["path"])
 const textOf = ({ data }: Memory): string => String(data["text"])
 
-/** Of a file: all of its versions are one thread. */
+/** Thread of a file: all of its versions are one. */
 const threadOf = async (place: string): Promise<string> => {
   if (place.length <= identifierLengthMax) return place
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(place))

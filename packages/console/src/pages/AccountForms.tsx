@@ -108,7 +108,7 @@ export const SetLimits = ({ account, onClose, onDone, quotas }: Asked & { readon
   )
 }
 
-/** What is no number goes to the service as it is, which says what is wrong with it. */
+/** A text that is no number goes to the service as it is, which says what is wrong with it. */
 const limitOf = (text: string): number | string | null =>
   text === "" ? "default" : text === "none" ? null : /^\d+$/.test(text) ? Number(text) : text
 

@@ -147,7 +147,7 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   }
 ]
 
-/** What a change in place of an account was made to: the memory, schema or other thing that its path names. */
+/** Target of a change in place of an account: the memory, schema or other thing that its path names. */
 const Target = ({ event: { detail, subject } }: { readonly event: Event }) => {
   const [, group = "", id = ""] = /^\/v1\/([\w-]+)\/([^/]+)/.exec(String(detail["path"] ?? "")) ?? []
   if (id === "" || id === "batch" || subject === null) return null
@@ -161,7 +161,7 @@ const Target = ({ event: { detail, subject } }: { readonly event: Event }) => {
   )
 }
 
-/** Of a deletion of memories, whom and how many in words; of others the fields that say what was changed. */
+/** For a deletion of memories, whom and how many in words; else the fields that say what was changed. */
 const eventDetails = ({ path: _path, ...detail }: Event["detail"], subject: Event["subject"]): string => {
   const { agentId, dryRun, kind, memories, subjectId, threadId, ...others } = detail
   const isDeletion = typeof memories === "number"
@@ -249,7 +249,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
 type Labels = ReadonlyMap<string, string>
 const noLabels: Labels = new Map()
 
-/** What the keys are called, by their ids. */
+/** Labels of the keys, by their ids. */
 const keyLabels = async (isOwn: boolean, signal: AbortSignal): Promise<Labels> => {
   const { keys } = await (isOwn ? call("GET", "/v1/keys", { signal }) : call("GET", "/admin/keys", { signal }))
   return new Map(keys.map(({ id, label }) => [id, label]))
@@ -308,7 +308,7 @@ const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> =>
   }
 ]
 
-/** Of a call whose client left: not refused, and no error. */
+/** Status of a call whose client left: not refused, and no error. */
 const clientLeft = 499
 
 const toneOf = (status: number): string =>

@@ -1,4 +1,6 @@
-/** What `POST /v1/context` hands to an agent: the text as it is, the tokens of each section, each line with its memory. */
+/**
+ * The context that `POST /v1/context` gives an agent: its text, the tokens of each section, each line with its memory.
+ */
 import type { ContextAnswer } from "@muniment/domain/Context"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"

@@ -22,7 +22,7 @@ interface Case {
 }
 
 interface Asked extends Case {
-  /** Of the first of the expected among the hits; undefined: none is there. */
+  /** Place of the first expected memory among the hits; undefined: none is there. */
   readonly place: number | undefined
 }
 

@@ -11,16 +11,16 @@ import { asApiError, useLoad } from "../service/load.ts"
 import { Field } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 
-/** Of hits that no answer was made of. */
+/** Title of hits that no answer was made of. */
 export const foundTitle = "Found"
 
-/** Of a memory that may well match (contract: Search, what a relevance means). */
+/** Relevance from which a memory may well match (contract: Search). */
 const matchingRelevanceMin = 0.35
 
 export const Hits = (given: {
   readonly hits: ReadonlyArray<Hit>
   readonly title: string
-  /** What was asked. */
+  /** Query of the search. */
   readonly query: string
   /** How many were asked for: with as many there may be more. */
   readonly limit: number

@@ -212,7 +212,7 @@ const Topics = (given: { readonly map: MapOfMemories; readonly onChoose: (ids: R
 
 const termsMax = 5
 
-/** What the name of the topic does not say already. */
+/** Terms that the name of the topic does not have already. */
 const furtherTerms = (topic: string, terms: ReadonlyArray<string>): ReadonlyArray<string> =>
   terms.filter((term) => !topic.includes(term)).slice(0, termsMax)
 

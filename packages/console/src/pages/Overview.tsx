@@ -114,7 +114,7 @@ const Tile = (given: { readonly title: string; readonly value: string; readonly 
 interface Check {
   readonly tone: "good" | "warn" | "bad"
   readonly text: string
-  /** What mends it, to be typed into a terminal. */
+  /** Remedy, to be typed into a terminal. */
   readonly command?: string
   /** Where more is said, as page and parameters. */
   readonly more?: string

@@ -87,7 +87,7 @@ const tones: Readonly<Record<PaymentRecord["state"], string>> = {
 /** Longer than a chain that answers takes. */
 const longWaitMillis = 600_000
 
-/** What happens next, where no reason is given. */
+/** Next step, where no reason is given. */
 const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
   verified: "signed, not sent yet: it is tried again within a minute",
   broadcasting: "sent; the chain has not confirmed it yet, and is asked every 15 seconds",

@@ -61,7 +61,7 @@ type Filled<Path extends string> = Path extends `${infer Before}/:${infer Rest}`
     : `${Before}/${string}`
   : Path
 
-/** What the contract's endpoints answer, and the routes of the console and of health, which it does not have. */
+/** Answers of the contract's endpoints, and of the routes of the console and of health, which it does not have. */
 type Answers = {
   readonly [Each in Endpoint as `${Each["method"]} ${Filled<Each["path"]>}`]: Each["~Success"]["Type"]
 } & {

@@ -52,7 +52,7 @@ export interface ReadMessage {
   readonly sentAt?: string
 }
 
-/** What a reading of the messages would give; stores nothing. */
+/** Result that a reading of the messages would have; stores nothing. */
 export const tryReading = (conversation: ReadonlyArray<ReadMessage>): Promise<Extracted> =>
   call("POST", "/v1/memories/extract", { body: { conversation } })
 
@@ -66,7 +66,7 @@ const builtinNames = [
   "conversation_message"
 ]
 
-/** What the account registered, by name, then the built-in kinds. */
+/** Schemas that the account registered, by name, then the built-in kinds. */
 export const schemasOf = async (signal: AbortSignal): Promise<ReadonlyArray<Schema>> => {
   const { schemas } = await call("GET", "/v1/schemas", { signal })
   const builtin = await Promise.all(builtinNames.map((name) => call("GET", `/v1/schemas/${name}`, { signal })))

@@ -24,7 +24,9 @@ export interface MemoryFilters {
   readonly eventDateTo?: string | undefined
 }
 
-/** Of fields as `city=Oslo, age=30`: numbers, true, false, null and texts in quotes as JSON has them, others as texts. */
+/**
+ * Filter from fields as `city=Oslo, age=30`: numbers, true, false, null and quoted texts as in JSON, others as texts.
+ */
 export const dataFilterOf = (text: string): string | undefined => {
   const pairs = text.split(",").flatMap((pair) => {
     const at = pair.indexOf("=")

@@ -13,7 +13,7 @@ export type Key = KeyRecord
 export interface AccountEntry extends Account {
   /** Keys that work. */
   readonly keys: number
-  /** Of its keys, in milliseconds; undefined: none was used. */
+  /** Last use of its keys, in milliseconds; undefined: none was used. */
   readonly lastUsedAt: number | undefined
 }
 
@@ -65,7 +65,7 @@ export const quotaText = (name: QuotaName): ((value: number) => string) =>
 
 const credits = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 })
 
-/** Of credits, with as many decimals as it has. */
+/** Text of credits, with as many decimals as they have. */
 export const amount = (value: number): string => credits.format(value)
 
 const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })

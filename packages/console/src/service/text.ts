@@ -4,7 +4,7 @@ import { now } from "./browser.ts"
 import { clockTime, dayOf } from "./dates.ts"
 import { count } from "./words.ts"
 
-/** What came of an action, as a notice shows it. */
+/** Outcome of an action, as a notice shows it. */
 export type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
 
 export const trialOutcome = ({ delivered, reason, tookMillis }: WebhookTrial): Outcome =>
@@ -14,7 +14,7 @@ export const trialOutcome = ({ delivered, reason, tookMillis }: WebhookTrial): O
 
 const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 })
 
-/** Of a rate or a share: three digits. */
+/** Text of a rate or a share: three digits. */
 export const decimal = (value: number): string => short.format(value)
 
 export const millis = (value: number): string =>

@@ -101,7 +101,7 @@ const Actions = (
 
 export const Confirm = <A,>(
   given: Asked & {
-    /** What the action would do, by its dry run. */
+    /** Effect of the action, by its dry run. */
     readonly preview: () => Promise<A>
     readonly describe: (preview: A) => ComponentChildren
     readonly run: (preview: A) => Promise<void>

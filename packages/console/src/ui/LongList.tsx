@@ -16,7 +16,7 @@ export const LongList = <A,>(given: {
   readonly label: string
   readonly total: number
   readonly rowOf: (index: number) => A | undefined
-  /** Of a row that is not loaded: how many are loaded before it. */
+  /** For a row that is not loaded: how many are loaded before it. */
   readonly rowsBefore: (index: number) => number
   readonly keyOf: (row: A) => string
   readonly isCurrent: (row: A) => boolean

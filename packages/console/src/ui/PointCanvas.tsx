@@ -37,7 +37,7 @@ interface View {
   scale: number
 }
 
-/** Of the canvas, for what is farthest apart. */
+/** Share of the canvas between the points that are farthest apart. */
 const fitShare = 0.86
 /** Pixels of the canvas for each name at least. */
 const namePixels = 22_000
@@ -335,7 +335,7 @@ class Drawing {
   }
 }
 
-/** Of no points, or of points in one place: the whole plane. */
+/** Extent of the points; without any, or with all in one place, the whole plane. */
 const extentOf = (points: ReadonlyArray<CanvasPoint>, axis: "x" | "y") => {
   let [least, most] = [Infinity, -Infinity]
   for (const point of points) {

@@ -20,7 +20,7 @@ export const Fact = (given: { readonly name: string; readonly children: Componen
 export interface Column<A> {
   readonly title: string
   readonly isNumber?: boolean
-  /** Of a column that the rows can be sorted by. */
+  /** Value by which the rows can be sorted. */
   readonly by?: (row: A) => number | string | null | undefined
   readonly cell: (row: A) => ComponentChildren
 }
@@ -48,7 +48,7 @@ const nextOrder = (order: Order | undefined, title: string, isNumber: boolean): 
   return order.isDescending === isNumber ? { title, isDescending: !isNumber } : undefined
 }
 
-/** What has no value stands last. */
+/** Rows without a value stand last. */
 const ordered = <A,>(
   rows: ReadonlyArray<A>,
   columns: ReadonlyArray<Column<A>>,

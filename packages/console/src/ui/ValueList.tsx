@@ -93,9 +93,9 @@ export const ErasableHead = (given: {
   readonly title: string
   /** Question of the dialog. */
   readonly question: string
-  /** What matches is erased. */
+  /** Matching memories are erased. */
   readonly filters: Readonly<Record<string, string>>
-  /** What goes with the memories, and what stays; a sentence goes on. */
+  /** Things that go with the memories, and that stay; a sentence goes on. */
   readonly extent: string
   readonly onErased: (memories: number) => void
   readonly onClose: () => void

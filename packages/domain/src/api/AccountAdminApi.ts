@@ -17,7 +17,7 @@ import { ConsoleLink, SessionRecord } from "../Console.ts"
 
 const success = Schema.Literal(true)
 
-/** What the operator sets. */
+/** Setting of the operator. */
 const QuotaSetting = Schema.Union([
   Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   Schema.Null,

@@ -18,7 +18,7 @@ import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from 
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-/** Of an EVM wallet, 0x and 40 hex digits, or of a Solana wallet, 32 bytes in Base58. */
+/** Address of an EVM wallet, 0x and 40 hex digits, or of a Solana wallet, 32 bytes in Base58. */
 export const WalletAddressText = Schema.NonEmptyString.check(
   Schema.isMaxCodePoints(Limits.identifierLengthMax)
 ).annotate({ format: "wallet-address" })
@@ -62,7 +62,7 @@ export const RevocationQuery = {
     })
   )
 }
-/** What a revocation did; `alsoRevoked` holds ids. */
+/** Result of a revocation; `alsoRevoked` holds ids. */
 export const RevokedKey = Schema.Struct({
   success: Schema.Literal(true),
   key: KeyRecord,
@@ -204,7 +204,7 @@ export const ReembedProgress = Schema.Struct({
 
 const Progress = Schema.Struct({ success, ...ReembedProgress.fields })
 
-/** What reading an account's stored conversations again takes. */
+/** Estimate of a new reading of an account's stored conversations. */
 export const RereadAccount = Schema.Struct({
   account: Schema.String,
   conversations: Schema.Int,
@@ -220,7 +220,7 @@ export const RereadAccount = Schema.Struct({
 })
 export type RereadAccount = typeof RereadAccount.Type
 
-/** What an agent holds, and the vector index of each embedding model that its memories have. */
+/** Memories of an agent, and the vector index of each embedding model that they have. */
 export const AgentIndex = Schema.Struct({
   account: Schema.String,
   agentId: Schema.String,

@@ -21,7 +21,7 @@ const changeFields = {
   memories: Schema.Array(Schema.String).annotate({ description: "Ids of what was superseded, oldest first." })
 }
 
-/** What was done, by ids; `at` in milliseconds. */
+/** Changes that were made, by ids; `at` in milliseconds. */
 export const Consolidation = Schema.Struct({
   id: Schema.String.annotate({ examples: ["con_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] }),
   at: Schema.Int,
@@ -31,7 +31,7 @@ export const Consolidation = Schema.Struct({
 })
 export type Consolidation = typeof Consolidation.Type
 
-/** What would be done; with the text, which is stored nowhere. */
+/** Changes that would be made; with the text, which is stored nowhere. */
 export const ProposedConsolidation = Schema.Struct({ ...changeFields, text: Schema.String })
 export type ProposedConsolidation = typeof ProposedConsolidation.Type
 

@@ -124,7 +124,7 @@ export interface PricedCall {
   readonly token: IdempotencyToken | undefined
   /** Reserves the price; takes a payment when the purses are empty. */
   readonly reserve: (options?: ChargeOptions) => Effect.Effect<void, ChargeFailure>
-  /** What the price did not cover: takes the payment that the request carries, or asks for one. */
+  /** Pays what the price did not cover, with the payment that the request carries, or asks for one. */
   readonly topUp: Effect.Effect<void, ChargeFailure>
   /** Gives the reservation back: there was nothing to do after all. */
   readonly release: Effect.Effect<void>

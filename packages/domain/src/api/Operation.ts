@@ -22,7 +22,7 @@ export const operation = (
   options: {
     readonly description?: string
     readonly price?: MicroCredits
-    /** Of a POST. */
+    /** A POST that only reads. */
     readonly isRead?: true
     readonly knownAs?: string
   }

@@ -24,9 +24,9 @@ import type { Clause } from "@muniment/language/speech/Clause"
 
 export interface Checked {
   readonly asked: Question
-  /** Of all the evidence. */
+  /** Quotes of all the evidence. */
   readonly quotes: ReadonlyArray<Quote>
-  /** What the model was shown, by its numbers. */
+  /** Memories that the model was shown, by their numbers. */
   readonly numbered: ReadonlyArray<Evidence>
   readonly nowMillis: number | undefined
   readonly dates: DateSupport
@@ -131,7 +131,7 @@ const isUnit = (word: string, text: string, units: ReadonlySet<string>): boolean
 const unitsIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/(\p{L}+) ?\p{N}|\p{N} ?(\p{L}+)/gu)].flatMap(([, before, behind]) => before ?? behind ?? [])
 
-/** What of its words is the model's own. The claim of a question for yes or no is none of the asker's words. */
+/** Words of the model's own. The claim of a question for yes or no is none of the asker's words. */
 const wordFaults = (text: string, cited: ReadonlyArray<Source>, { asked, people }: Context): ReadonlyArray<string> => {
   if (wordsIn(text).length === 0) return hasNumber(text) ? [] : ["it says nothing"]
   if (isTranslated(asked.text, cited)) return []

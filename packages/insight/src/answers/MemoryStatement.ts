@@ -26,7 +26,7 @@ export interface MemoryStatement {
   /** Names of the event's place and participants, known from its fields. */
   readonly location: string | undefined
   readonly participants: ReadonlyArray<string>
-  /** Of a registered kind: a record of the user's, whatever its subject is called. */
+  /** A record of the user's of a registered kind, whatever its subject is called. */
   readonly isRecord: boolean
   /** Who said it and when, of a message of a conversation. */
   readonly speaker: Speaker | undefined

@@ -14,7 +14,7 @@ export interface Quote {
   readonly text: string
   /** Stems of the quote, of the subject, and of words that match without being said. */
   readonly terms: ReadonlySet<string>
-  /** Of a message, in its own words. */
+  /** Clauses of a message, in its own words. */
   readonly clauses: ReadonlyArray<Clause>
 }
 
@@ -72,7 +72,7 @@ export const asksOnly = (text: string): boolean => sentencesOf(text).every((sent
 /** Least share of a memory's words that the message has from which it was extracted. */
 const SOURCE_SHARE_MIN = 0.7
 
-/** What was extracted from a message that is among the quotes: by its key, else by its words. */
+/** The quoted message from which a memory was extracted: by its key, else by its words. */
 const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined => {
   if (quote.statement.speaker !== undefined) return quote
   const keys = quote.memory.sources
@@ -95,7 +95,7 @@ export interface SaidAt {
   readonly position: number
 }
 
-/** What was extracted counts from its message, anything else from when it was stored. */
+/** Time of saying: that of its message for an extracted memory, else of storing. */
 export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): SaidAt => {
   const source = sourceOf(quote, quotes)
   return {

@@ -16,7 +16,7 @@ export interface Evidence {
   readonly createdAt: number
   /** 0..1, comparable between questions. */
   readonly relevance: number
-  /** Of a message: its conversation, and its number in it. */
+  /** Conversation of a message, and its number in it. */
   readonly turn?: { readonly conversation: string; readonly position: number } | undefined
   /** In whose memories it lies: the agent and the subject. */
   readonly owner?: string | undefined

@@ -4,7 +4,7 @@
  */
 import { wordSet } from "@muniment/language/text/OneOf"
 
-/** What an interrogative asks for, as far as a statement shows that it has it. */
+/** Part that an interrogative asks for, as far as a statement shows that it has it. */
 export type ForeignPart = "place" | "time" | "reason" | "count" | "thing"
 
 /** A language that puts its interrogatives first. */
@@ -24,7 +24,7 @@ export interface FrontedForms {
   readonly reasons: ReadonlySet<string>
   /** Say that something is so from now on, or no longer. */
   readonly changes: ReadonlySet<string>
-  /** Of somebody who leaves a place for another one. */
+  /** Words of somebody who leaves a place for another one. */
   readonly moves: ReadonlySet<string>
   /** Take back what was said. */
   readonly jests: ReadonlySet<string>
@@ -174,10 +174,10 @@ export interface UnmovedForms {
   readonly interrogative: RegExp
   /** Ends a question without an interrogative. */
   readonly yesNo: RegExp
-  /** What marks a sentence as a question at its end. */
+  /** Mark of a question at the end of a sentence. */
   readonly questionEnd: RegExp
   readonly negator: RegExp
-  /** What may stand behind the answer at the end of its clause. */
+  /** Words that may stand behind the answer at the end of its clause. */
   readonly clauseEnd: RegExp
   /** The speaker's possessive before what is asked about, and the speaker as a topic. */
   readonly own: RegExp

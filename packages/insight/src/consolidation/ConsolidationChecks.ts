@@ -148,7 +148,7 @@ const lossIn = (text: string, { about, memory, text: told }: ShownMemory, shown:
   return foreignTo({ about, text: told, year: yearOf(memory) }, [{ texts: [about, text], day, when: undefined }], shown)
 }
 
-/** What a memory says, and on which day. */
+/** Text of a memory, and its day. */
 interface Told {
   readonly texts: ReadonlyArray<string>
   /** `YYYY-MM-DD` */

@@ -28,7 +28,7 @@ export interface ConsolidationRequest {
   readonly groups: ReadonlyArray<ReadonlyArray<NearMemory>>
 }
 
-/** What stands in the place of memories. */
+/** Memory in the place of others. */
 export interface Consolidated {
   readonly action: "merge" | "replace" | "end"
   /** In the place of which memories. */

@@ -64,7 +64,7 @@ export interface ExtractionRequest {
   readonly known?: ((texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<KnownMemory>>) | undefined
   /** Whom the memories of the subject are about, latest first; read by a model. */
   readonly names?: Effect.Effect<ReadonlyArray<string>> | undefined
-  /** What the operator and the caller want remembered and left out, in their words; read by a model. */
+  /** Instructions of the operator and the caller, in their words; read by a model. */
   readonly instructions?: ReadonlyArray<string> | undefined
   /** Fails as `overloaded` if others are still read after this time, milliseconds; default: the extractor's own bound. */
   readonly turnMillisMax?: number | undefined
@@ -79,9 +79,9 @@ export interface Candidate {
   readonly when?: string | undefined
   readonly mentions: ReadonlyArray<Mention>
   readonly tags: ReadonlyArray<string>
-  /** Of a built-in kind: which single value this is. */
+  /** Single value that a memory of a built-in kind states. */
   readonly slot?: Slot | undefined
-  /** What it takes the place of: a known memory's id, or an earlier candidate of this extraction. */
+  /** Memory that it replaces: a known one's id, or an earlier candidate of this extraction. */
   readonly supersedes?: string | Candidate | undefined
   /** Indexes into `messages` of its source messages; at least one. */
   readonly sources: ReadonlyArray<number>
@@ -121,7 +121,7 @@ export interface Extraction {
   readonly problem?: ModelFailure | undefined
 }
 
-/** What a reading by a model takes. */
+/** Cost of a reading by a model. */
 export interface ReadingEstimate extends TokenCount {
   readonly calls: number
 }

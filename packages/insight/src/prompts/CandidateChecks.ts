@@ -35,7 +35,7 @@ import { filledMemory, type WireMemory, type WireRecord, withinBounds } from "./
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 
-/** Of what passed the checks. */
+/** Confidence of candidates that passed the checks. */
 const modelConfidence = 0.9
 /** A weak model's words have so large a share of those that it quotes from. */
 const strictShareMin = 0.6
@@ -46,7 +46,7 @@ export interface ShownMessage extends Pick<Turn, "role" | "name" | "content"> {
   readonly day: string
 }
 
-/** What the model was shown; the basis of the checks. */
+/** Texts that the model was shown; the basis of the checks. */
 export interface Shown {
   /** Those that may be filled. */
   readonly kinds: ReadonlyMap<string, PromptKind>
@@ -201,7 +201,7 @@ const asksToWithhold = new RegExp(
   "iu"
 )
 
-/** Of a weak model nothing is taken that the writer does not state. */
+/** Weak models may only find what the writer states. */
 const weaknessIn = (
   { about, quote, text }: Pick<WireMemory, "about" | "quote" | "text">,
   { message: { content }, sources }: PlacedQuote,

@@ -6,7 +6,7 @@ export interface DerivedFrom {
   readonly nowMillis: number | undefined
   /** On which the texts were said. */
   readonly days: ReadonlyArray<string>
-  /** Of the texts' memories. */
+  /** Number of the texts' memories. */
   readonly count: number
 }
 

@@ -50,9 +50,9 @@ const wireForm = (isBounded: boolean) => {
     date: optional(text(idLengthMax)),
     ...source
   })
-  /** Of a registered kind; its form is bounded by the kind (`boundedForm` in `PromptKinds.ts`). */
+  /** A record of a registered kind, whose form is bounded by the kind (`boundedForm` in `PromptKinds.ts`). */
   const record = Schema.Struct({ kind: Schema.String, data: Schema.Record(Schema.String, Schema.Json), ...source })
-  // What is absent is empty: small models leave lists out.
+  // Absent lists are empty: small models leave them out.
   return Schema.Struct({
     memories: Schema.optionalKey(listOf(memory, memoriesMax)),
     records: Schema.optionalKey(listOf(record, memoriesMax)),

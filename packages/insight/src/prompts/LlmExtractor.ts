@@ -69,9 +69,9 @@ const knownLengthMin = 1_000
 const knownTextLengthMax = 400
 /** Windows that are remembered as too large. */
 const tooLargeMax = 1_000
-/** What repeats itself is a line of the log this often. */
+/** Repeated complaints are a line of the log this often. */
 const toldEachMillis = 60_000
-/** Of what the same extraction found before, the latest with words of the window. */
+/** Most memories shown of the same extraction: the latest with words of the window. */
 const ownKnownMax = 8
 
 export interface ExtractionChecks {
@@ -174,7 +174,7 @@ const tooLong = new ModelFailure({
   message: `The conversation and its kinds need more than ${callsPerExtractionMax} calls of the model; send fewer messages or name fewer schemas.`
 })
 
-/** What an extraction has come to. */
+/** State of an extraction. */
 interface Reading {
   readonly model: StructuredModel["Service"]
   readonly request: ExtractionRequest
@@ -334,7 +334,7 @@ const settle = ({ dropped, found }: Reading, judgement: Judgement, known: Readon
 }
 
 const extractionOf = ({ dropped, found, leftOut, withheld }: Reading): Extraction => {
-  // What takes the place of a candidate carries its words on.
+  // A candidate that replaces another carries its words on.
   const isWithheld = ({ sources, supersedes }: Candidate): boolean =>
     sources.some((source) => withheld.has(source + 1)) || (typeof supersedes === "object" && isWithheld(supersedes))
   const lasting = found.filter((candidate) => !isWithheld(candidate))

@@ -36,7 +36,7 @@ export const isQuoted = (quote: string, message: string): boolean => {
   return wanted === text || (wanted.length >= quoteLengthMin && text.includes(wanted))
 }
 
-/** What the model was shown, indexed by word. */
+/** Texts that the model was shown, indexed by word. */
 export interface ShownText {
   readonly text: string
   readonly terms: ReadonlySet<string>

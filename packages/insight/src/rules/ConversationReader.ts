@@ -68,15 +68,15 @@ class Reader {
   readonly #unnamed: People
   /** The last message of each speaker. */
   readonly #lastOf = new Map<People, number>()
-  /** Of those whom the request names; each has relatives of their own. */
+  /** People of those whom the request names; each has relatives of their own. */
   readonly #named = new Map<string, People>()
   #people: People
   #question: string | undefined
   #before: ReadonlyArray<SourcedFinding> | undefined
-  /** Of those whom the request names, one asks another. */
+  /** One of those whom the request names asks another. */
   #asksAgent = false
   #sentencesRead = 0
-  /** Of the sentence that is read. */
+  /** Words of the sentence that is read. */
   #words: Array<Word> = []
   #plays = false
   /** The day of the message that is read. */
@@ -118,7 +118,7 @@ class Reader {
         this.#withdraw(at === 0 ? earlier : source)
         const before = this.findings.length
         this.#sentence(sentence.replace(withdrawal, ""), source)
-        // Of interest only where it ends what was said.
+        // A withdrawal is of interest only where it ends what was said.
         this.findings = this.findings.filter(({ finding }, place) => place < before || finding.attribute !== undefined)
         return
       }
@@ -235,7 +235,7 @@ class Reader {
     return said && (said.finding.attribute ?? asSaid(said.finding))
   }
 
-  /** What users said in the context; it is read once, and only for a correction. */
+  /** Finds in the context, of users; it is read once, and only for a correction. */
   #saidBefore(): ReadonlyArray<SourcedFinding> {
     if (this.#before !== undefined) return this.#before
     const people = new People()

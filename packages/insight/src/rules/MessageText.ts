@@ -12,7 +12,7 @@ export interface MessageText {
   readonly sentences: ReadonlyArray<string>
   /** Why something was left out; at most one of each. */
   readonly omitted: ReadonlyArray<string>
-  /** What else stands in the message. */
+  /** Frames that stand in the message. */
   readonly frames: ReadonlySet<FrameType>
 }
 

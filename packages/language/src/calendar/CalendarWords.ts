@@ -104,7 +104,7 @@ export const dayAndTime = (millis: number, timeZone: string): string => {
 /** Without the time. */
 export const dayOnly = (moment: string): string => moment.replace(/ \d\d:\d\d$/, "")
 
-/** Of an ISO 8601 date-time, in its own offset; undefined: it is none. */
+/** Moment of an ISO 8601 date-time, in its own offset; undefined: it is none. */
 export const spokenMoment = (saidOn: string | undefined): string | undefined => {
   const [local] = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.exec(saidOn ?? "") ?? []
   const millis = Date.parse(local === undefined ? (saidOn ?? "") : `${local}Z`)

@@ -276,7 +276,7 @@ const hasPhrase = (text: string, phrase: string): boolean => {
   return false
 }
 
-/** What was said on a day, `YYYY-MM-DD`. */
+/** Text that was said on a day, `YYYY-MM-DD`. */
 export interface SaidOn {
   readonly day: string
   readonly texts: ReadonlyArray<string>

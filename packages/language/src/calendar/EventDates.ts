@@ -16,7 +16,7 @@ export interface EventDate {
   /** ISO 8601 date, or date and time (UTC) when a time was written; undefined when the day is open. */
   readonly start: string | undefined
   readonly end: string | undefined
-  /** What a sentence that stands alone says instead: `on 2026-11-19`, `in December 2026`. */
+  /** Words for a sentence that stands alone: `on 2026-11-19`, `in December 2026`. */
   readonly absolute: string
 }
 
@@ -81,7 +81,7 @@ const isOrdinal = ({ text }: SpokenDate): boolean => /\d(?:st|nd|rd|th)$/i.test(
 
 const weekdayAlone = new RegExp(`^(?:on |by )?${WEEKDAY}$`, "i")
 
-/** What a spoken date says that fixes no single day; undefined: it does. */
+/** A spoken date that fixes no single day; undefined: it does. */
 const openDate = ({ from, index, precision, text, to }: SpokenDate, side: DateSide): EventDate | undefined => {
   const open = { text, index, start: undefined, end: undefined }
   // What was signed up for "on Friday" is on that day, or was signed up for on it.

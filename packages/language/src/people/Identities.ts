@@ -9,7 +9,7 @@ import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 import { isRelation, isUser } from "./Relations.ts"
 
-/** What is read of a memory. */
+/** Fields of a memory that are read. */
 export interface IdentityTold {
   readonly text: string
   /** The person or thing it is about. */

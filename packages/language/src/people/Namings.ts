@@ -9,7 +9,7 @@ import { stopWords } from "../text/Language.ts"
 export interface Naming {
   /** As it is written. */
   readonly name: string
-  /** What the named one is to `of`, in lower case; absent: it is a name of `of`. */
+  /** Relation of the named one to `of`, in lower case; absent: it is a name of `of`. */
   readonly relation?: string | undefined
   /** A name; absent: the user. */
   readonly of?: string | undefined

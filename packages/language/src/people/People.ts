@@ -11,7 +11,7 @@ export interface Person {
   /** As it was told first. */
   readonly name: string
   readonly aliases: ReadonlyArray<string>
-  /** What they are to whom; `of` undefined: to the user. */
+  /** Relations, and to whom; `of` undefined: to the user. */
   readonly relations: ReadonlyArray<{ readonly relation: string; readonly of: string | undefined }>
 }
 

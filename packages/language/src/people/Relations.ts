@@ -38,7 +38,7 @@ function words(list: string): ReadonlyArray<string> {
   return list.split(" ")
 }
 
-/** Of a relation in the speaker's words; undefined where the word does not tell. */
+/** Gender of a relation in the speaker's words; undefined where the word does not tell. */
 export const genderOf = (relation: string | undefined): Gender | undefined => {
   const head = relation?.split(" ").at(-1)?.toLowerCase()
   if (head === undefined) return undefined

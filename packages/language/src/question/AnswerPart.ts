@@ -38,11 +38,11 @@ interface AnswerPartRow {
   readonly plainly?: readonly [string, string]
 }
 
-/** What is looked at of a statement. */
+/** Parts of a statement that are looked at. */
 export interface HeldIn {
   readonly text: string
   readonly subject: string | undefined
-  /** What is known of it beside the text. */
+  /** Day of the statement, known beside the text. */
   readonly date: string | undefined
   readonly location: string | undefined
   readonly participants: ReadonlyArray<string>
@@ -346,10 +346,10 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
 
 const byName = new Map(answerParts.map((row) => [row.name, row]))
 
-/** What is looked for beside the part, as stems. */
+/** Stems that are looked for beside the part. */
 export interface AskedTerms {
   readonly topic: ReadonlyArray<string>
-  /** What "how many" counts. */
+  /** Things that "how many" counts. */
   readonly counted: ReadonlyArray<string>
 }
 

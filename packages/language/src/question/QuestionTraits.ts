@@ -13,7 +13,7 @@ export interface QuestionTraits extends NameWords {
   /** Asks for the state of today: a verb in the present tense and nothing of the past, or "the latest". */
   readonly isPresent: boolean
   readonly ranges: ReadonlyArray<TimeRange>
-  /** What its form asks for: a bit of `answerKinds`, or 0. */
+  /** Form of its answer: a bit of `answerKinds`, or 0. */
   readonly kind: number
   /** Asks what the assistant said or advised. */
   readonly isOfAssistant: boolean

@@ -14,9 +14,9 @@ interface SlotForm {
   readonly slot: string
   /** Name the attribute itself. */
   readonly nouns: string
-  /** Of a question in lower case. */
+  /** Form of the question, in lower case. */
   readonly asked: RegExp
-  /** What follows the subject of a statement, in the first or third person. */
+  /** Predicate of a statement, in the first or third person. */
   readonly predicate: string
   readonly question: string
   readonly example: string
@@ -125,7 +125,7 @@ interface StatedMemory {
 
 interface StatedBy {
   readonly subject: string | undefined
-  /** Of a message. */
+  /** Speaker of a message. */
   readonly speaker: object | undefined
 }
 

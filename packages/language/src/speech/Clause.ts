@@ -22,14 +22,14 @@ export interface Clause {
   readonly subject: "speaker" | "owned" | "other" | "open"
   /** Stems of the words of the subject; of a pronoun those of what was named last. */
   readonly subjectTerms: ReadonlySet<string>
-  /** Of "my sister's exam" those of the sister; the subject is the exam. */
+  /** Terms of the owner: of "my sister's exam" those of the sister; the subject is the exam. */
   readonly ownerTerms: ReadonlySet<string>
   /** No subject is said; it is taken for the speaker's. */
   readonly isImplied: boolean
-  /** What follows the subject. */
+  /** Words behind the subject. */
   readonly predicate: string
   readonly isAsserted: boolean
-  /** Of a state that has ended. */
+  /** A state that has ended. */
   readonly isOver: boolean
 }
 
@@ -58,9 +58,9 @@ export const clausesOf = (text: string): ReadonlyArray<Clause> => {
   return clauses
 }
 
-/** What a pronoun may stand for. */
+/** Candidates that a pronoun may stand for. */
 interface Meant {
-  /** What was named last, and its owner where somebody else is the subject: "my sister has a son". */
+  /** Terms that were named last, and their owner where somebody else is the subject: "my sister has a son". */
   readonly terms: ReadonlySet<string>
   readonly owners: ReadonlySet<string>
   /** People named in the last sentence that names any: who "he" and "she" may be. */

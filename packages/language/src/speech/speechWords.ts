@@ -141,7 +141,7 @@ export const keepingLeads = phrases(String.raw`
   for (?:my|the) (?:calendar|diary) / (?:just )?so you know / for (?:your|the) (?:info|information|reference|record|context) / know / mention / add / say this / tell you / share
 `)
 
-/** What people do with words. */
+/** Verbs of saying. */
 export const speechVerbs = phrases(String.raw`
   said / says / say / wrote / writes / written / texted / texts / messaged / replied / replies / answered / answers / posted / posts / sent / sends / told / tells
   asked / asks / shouted / whispered / yelled / read / reads / goes / went / quoted / tweeted / emailed / claims / claimed / announced / (?:was|is|were) like / sang / sings

@@ -18,7 +18,7 @@ export const happenings = wordSet(`
 const commaList = (text: string): ReadonlyArray<string> =>
   text.split(",").map((word) => word.replace(/\s+/g, " ").trim())
 
-/** What is on a day. */
+/** Things that are on a day. */
 export const occasions =
   commaList(`appointments?, interviews?, flights?, exams?, tests?, finals?, weddings?, surgery, operation,
   meetings?, party, parties, graduation, deadlines?, trips?, vacation, holidays?, half[- ]marathon, marathon, race, concerts?, gig,

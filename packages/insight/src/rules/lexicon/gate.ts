@@ -24,7 +24,7 @@ export const generals = wordSet(`
 export const bareWords = wordSet(`
   to wait huge big total real great good new old own best first last user family family's life job work me us`)
 
-/** What people do for itself, and say with one word. */
+/** Things that people do for themselves, and say with one word. */
 export const activities = wordSet(`
   hiking running swimming cycling biking climbing skiing snowboarding surfing sailing rowing fishing hunting camping
   gardening cooking baking reading writing painting drawing sketching knitting sewing crocheting dancing singing gaming

@@ -78,7 +78,7 @@ export const singleRelations = wordSet(`
   dentist doctor gp therapist physio lawyer accountant coach trainer tutor hairdresser vet cleaner gardener plumber
 `)
 
-/** What an attribute is for the moment. */
+/** Attributes for the moment. */
 export const moods = wordSet(`
   great good bad dead broken slow fast hard easy killing mess messy nightmare terrible awful nice amazing boring stressful
   going getting done ready fire working acting giving being full empty crazy weird here there off late tired that whether
