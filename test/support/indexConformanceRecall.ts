@@ -1,9 +1,11 @@
 /** Part of the conformance suite: what is found, with which scores, in collections of every size and kind. */
 import { describe, expect, it } from "vitest"
 import { expectSound, filled, practise, Recall, workAll, type EngineUnderTest } from "./indexConformanceCheck.ts"
+import { everyDay } from "./Repetitions.ts"
 import { isNoise, Oracle, vectorKinds, vectorsOf, type VectorKind } from "./indexConformanceVectors.ts"
 
-const dimensions = [1, 3, 12, 16, 63, 64, 65, 384, 768]
+/** Around the width of a kernel's step, and those of models. */
+const dimensions = everyDay(4, [3, 65, 16, 384, 1, 12, 63, 64, 768])
 /** Around a block of 32 vectors. */
 const fewVectors = [0, 1, 2, 31, 32, 33]
 const depths = [10, 100]
@@ -15,7 +17,7 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       for (const kind of vectorKinds) for (const count of fewVectors) expectExact(engine, kind, count, dims)
     })
 
-    it.each(vectorKinds)("the best 10 and 100 of vectors %s in each of its forms", (kind) => {
+    it.each(everyDay(5, vectorKinds))("the best 10 and 100 of vectors %s in each of its forms", (kind) => {
       const dims = 64
       for (const size of engine.sizes) {
         const { queries, rows } = vectorsOf(kind, size, dims, size, queryCount)

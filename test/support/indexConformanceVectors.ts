@@ -116,12 +116,12 @@ export const isNoise = (kind: VectorKind): boolean =>
 export const vectorKinds: ReadonlyArray<VectorKind> = [
   "clustered",
   "isotropic",
-  "copies",
-  "all equal",
   "almost equal",
   "in one half-space",
-  "noise about one direction",
   "one-hot",
+  "copies",
+  "all equal",
+  "noise about one direction",
   "of equal components"
 ]
 

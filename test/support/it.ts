@@ -7,11 +7,11 @@ import { Effect, Layer, type Scope } from "effect"
 import { it as plain, type TestAPI, type TestContext, type TestOptions } from "vitest"
 
 /** What a test does: an effect, or the steps of one. */
-export type Steps<R = never> =
-  | Effect.Effect<unknown, unknown, R>
-  | Generator<Effect.Effect<unknown, unknown, R>, unknown, never>
+export type Steps<R = never, A = unknown> =
+  | Effect.Effect<A, unknown, R>
+  | Generator<Effect.Effect<unknown, unknown, R>, A, never>
 
-export const effectOf = <R>(steps: Steps<R>): Effect.Effect<unknown, unknown, R> =>
+export const effectOf = <R, A>(steps: Steps<R, A>): Effect.Effect<A, unknown, R> =>
   Effect.isEffect(steps) ? steps : Effect.gen(() => steps)
 
 type Register<R, Args extends Array<unknown>, Body> = (

@@ -1,7 +1,7 @@
 /** Rot in control.db: a check names what its base and the commit log say otherwise, the next start makes it again. */
 import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { openDatabases, unlockedFiles } from "../../../support/FileLocks.ts"
@@ -119,16 +119,28 @@ describe("control.db with rot in a row", () => {
 })
 
 describe("control.db whose pages are damaged", () => {
-  const damaged = Effect.gen(function* () {
-    const directory = temporaryDirectory()
-    yield* run(directory, Effect.andThen(addAccount("narwhal"), erase))
-    yield* run(directory, Effect.andThen(check, addAccount("walrus")))
-    const rows = rowsOf(directory)
-    const path = join(directory, "control.db")
+  /** With a base, and a log that goes on behind it. */
+  const prepared = Effect.runSync(
+    Effect.cached(
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* run(directory, Effect.andThen(addAccount("narwhal"), erase))
+        yield* run(directory, Effect.andThen(check, addAccount("walrus")))
+        return { directory, rows: rowsOf(directory) }
+      })
+    )
+  )
+  const copied = Effect.map(prepared, ({ directory, rows }) => {
+    const copy = temporaryDirectory()
+    cpSync(directory, copy, { recursive: true })
+    return { directory: copy, rows }
+  })
+  const damaged = Effect.map(copied, (made) => {
+    const path = join(made.directory, "control.db")
     const bytes = readFileSync(path)
     bytes.fill(0xff, 4_096, 8_192)
     writeFileSync(path, bytes)
-    return { directory, rows }
+    return made
   })
 
   it.live("is made again by the start", function* () {
@@ -145,8 +157,7 @@ describe("control.db whose pages are damaged", () => {
     ["its version is that of a later release, and its tables are not", () => 63],
     ["its version is none that a release had", () => 60]
   ] as const)("is made again where %s", function* ([, placeIn]) {
-    const { directory, rows } = yield* damaged
-    yield* run(directory, Effect.void)
+    const { directory, rows } = yield* copied
     const path = join(directory, "control.db")
     const bytes = readFileSync(path)
     const at = placeIn(bytes)

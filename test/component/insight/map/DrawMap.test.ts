@@ -11,6 +11,7 @@ import { balancedSet, mapMemories, retellings } from "../../../../bench/map/Topi
 import { SeededRandom } from "../../../support/SeededRandom.ts"
 import { realModel, realModelsDir, requireRealModel } from "../../models/realModel.ts"
 import { groupedMemories, memoryOf, shuffled } from "../../../unit/insight/map/mapFixtures.ts"
+import { everyDay } from "../../../support/Repetitions.ts"
 
 /** Every id once, every number in its range, counts and indices that agree. */
 const expectWellFormed = (drawn: DrawnMap, memories: ReadonlyArray<MapMemory>): void => {
@@ -149,11 +150,11 @@ describe("how well memories are sorted", () => {
     beforeAll(requireRealModel)
 
     layer(Embedder.layer({ modelsDir: realModelsDir, modelId: realModel.id }))((modelIt) => {
-      for (const [telling, purityMin] of [
+      for (const [telling, purityMin] of everyDay(1, [
         ["22 people", 0.7],
         ["kind = topic", 0.8],
         ["subject = topic", 0.9]
-      ] as const) {
+      ] as const)) {
         modelIt.effect(`finds the topics of the labelled set, told with ${telling}`, () =>
           Effect.gen(function* () {
             const told = balancedSet.map(retellings[telling]!)

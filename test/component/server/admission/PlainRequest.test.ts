@@ -9,6 +9,7 @@ import { buffer } from "node:stream/consumers"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type PlainRequest, PlainRequests } from "@muniment/server/admission/PlainRequest"
+import { repetitions } from "../../../support/Repetitions.ts"
 
 type Seen = Omit<PlainRequest, "body" | "missing"> & { readonly body: string }
 
@@ -105,6 +106,6 @@ it("a request that is read here is one to Node, and the same one", async () => {
       const byNode = await seenByNode(bytes)
       expect(byNode).toMatchObject([{ method, url, headers: { ...headers }, body: body.toString("latin1") }])
     }),
-    { numRuns: 20_000 }
+    { numRuns: repetitions(20_000) }
   )
 })

@@ -1,11 +1,13 @@
 /** Crashes of the daily job at each of its durable steps. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { credits, storageMicroCreditsPerMemoryDay as price } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { checkLedger } from "@muniment/control/LedgerCheck"
+import { it } from "../../../support/it.ts"
+import { repetitions } from "../../../support/Repetitions.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import {
   balanceOf,
@@ -61,43 +63,39 @@ describe("a crash anywhere in the job", () => {
       })
     )
   })
-  const rerunMillis = 60_000
+  /** Each step in the long run, every third by day: before and after one in turn. */
+  const stride = repetitions(3) === 3 ? 1 : 3
 
-  it.effect(
-    "and a rerun give the balances and the memories of a run without one",
-    () =>
-      Effect.gen(function* () {
-        const filled = temporaryDirectory()
-        const accounts = yield* start(filled, noon, fill, { plans: few })
-        // This run marks what the crashing one purges.
-        yield* start(filled, moment(1), Effect.void, { plans: few })
-        const expected = yield* start(crashed(filled), moment(2), outcome(accounts), { plans: few })
-        expect(expected[1]!.memories).toEqual([[2], []])
-        // What was insured with the last of a balance must not be purged by the rerun, which finds none.
-        expect(expected[2]!.memories).toEqual([[1, 2], [4]])
-        expect(expected.map(({ balance }) => balance)).toEqual([credits(1) - 7 * price, 0, 0, 0])
-        let hasCrashed = true
-        let crashes = 0
-        for (; hasCrashed; crashes++) {
-          const directory = crashed(filled)
-          hasCrashed = false
-          let left = crashes
-          const step = Effect.suspend(() => {
-            if (left-- > 0) return Effect.void
-            hasCrashed = true
-            return Effect.die(new Error("crash"))
-          })
-          const image = yield* start(
-            directory,
-            moment(2),
-            Effect.sync(() => crashed(directory)),
-            { plans: few, step }
-          )
-          const reached = yield* start(image, moment(2), outcome(accounts), { plans: few })
-          expect(reached, `after step ${crashes}`).toEqual(expected)
-        }
-        expect(crashes).toBeGreaterThan(20)
-      }),
-    rerunMillis
-  )
+  it.effect("and a rerun give the balances and the memories of a run without one", function* () {
+    const filled = temporaryDirectory()
+    const accounts = yield* start(filled, noon, fill, { plans: few })
+    // This run marks what the crashing one purges.
+    yield* start(filled, moment(1), Effect.void, { plans: few })
+    const expected = yield* start(crashed(filled), moment(2), outcome(accounts), { plans: few })
+    expect(expected[1]!.memories).toEqual([[2], []])
+    // What was insured with the last of a balance must not be purged by the rerun, which finds none.
+    expect(expected[2]!.memories).toEqual([[1, 2], [4]])
+    expect(expected.map(({ balance }) => balance)).toEqual([credits(1) - 7 * price, 0, 0, 0])
+    let hasCrashed = true
+    let crashes = 0
+    for (; hasCrashed; crashes += stride) {
+      const directory = crashed(filled)
+      hasCrashed = false
+      let left = crashes
+      const step = Effect.suspend(() => {
+        if (left-- > 0) return Effect.void
+        hasCrashed = true
+        return Effect.die(new Error("crash"))
+      })
+      const image = yield* start(
+        directory,
+        moment(2),
+        Effect.sync(() => crashed(directory)),
+        { plans: few, step }
+      )
+      const reached = yield* start(image, moment(2), outcome(accounts), { plans: few })
+      expect(reached, `after step ${crashes}`).toEqual(expected)
+    }
+    expect(crashes).toBeGreaterThan(20)
+  })
 })

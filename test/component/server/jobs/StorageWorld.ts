@@ -42,7 +42,7 @@ export interface WorldOptions {
   /** Runs before and after each durable step of the job; a defect of it is a crash there. */
   readonly step?: Effect.Effect<void>
   readonly monthlyAllowance?: number
-  /** Of the engine: each of its rounds wakes every open namespace, and days of rounds are most of a long run. */
+  /** Of the engine; default: an hour, because the rounds of each minute would be most of a run of days. */
   readonly maintainMillis?: number
 }
 
@@ -66,11 +66,9 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.provideMerge(ControlDatabase.layer(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)
   )
-  const { maintainMillis } = options
+  const { maintainMillis = 3_600_000 } = options
   const engine = Layer.unwrap(
-    Effect.map(JobClock, ({ expiresBy }) =>
-      engineOf(directory, { probe, expiresBy, ...(maintainMillis !== undefined && { maintainMillis }) })
-    )
+    Effect.map(JobClock, ({ expiresBy }) => engineOf(directory, { probe, expiresBy, maintainMillis }))
   )
   return StorageInsurance.layerWith({ plans: options.plans ?? plans }).pipe(
     Layer.provide(steppedLedger(options.step ?? Effect.void)),
