@@ -104,35 +104,31 @@ const answers = (made: ReadonlyArray<Made>, asked: ReadonlyArray<Asked>, agents:
     return { found, listed: listed.memories.map(({ id }) => id), total: listed.total }
   }).pipe(Effect.provide(engineOf(temporaryDirectory())), Effect.scoped)
 
-describe("a search", () => {
-  it("returns the same ids, order and relevance for any spread over agents", () =>
-    fc.assert(
-      fc.asyncProperty(
-        fc.array(memoryArbitrary, { minLength: 1, maxLength: 30 }),
-        fc.array(queryArbitrary, { minLength: 4, maxLength: 4 }),
-        async (made, asked) => {
-          const one = await Effect.runPromise(answers(made, asked, 1))
-          for (const agents of [2, 5]) {
-            expect(await Effect.runPromise(answers(made, asked, agents))).toEqual(one)
-          }
+it("a search returns the same ids, order and relevance for any spread over agents", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(memoryArbitrary, { minLength: 1, maxLength: 30 }),
+      fc.array(queryArbitrary, { minLength: 4, maxLength: 4 }),
+      async (made, asked) => {
+        const one = await Effect.runPromise(answers(made, asked, 1))
+        for (const agents of [2, 5]) {
+          expect(await Effect.runPromise(answers(made, asked, agents))).toEqual(one)
         }
-      ),
-      { numRuns: repetitions(25) }
-    ))
-})
+      }
+    ),
+    { numRuns: repetitions(25) }
+  ))
 
-describe("a search over more memories than a list of candidates holds", () => {
-  it("gives the same answers as well", async () => {
-    const made = fc.sample(memoryArbitrary, { numRuns: 400, seed: 7 })
-    const asked = fc.sample(queryArbitrary, { numRuns: 30, seed: 8 }).map((query) => ({
-      ...query,
-      filter: { includeSuperseded: query.filter.includeSuperseded },
-      limit: 100
-    }))
-    const one = await Effect.runPromise(answers(made, asked, 1))
-    expect(one.found.filter((hits) => hits.length === 100).length).toBeGreaterThan(10)
-    expect(await Effect.runPromise(answers(made, asked, 5))).toEqual(one)
-  })
+it("a search over more memories than a list of candidates holds gives the same answers as well", async () => {
+  const made = fc.sample(memoryArbitrary, { numRuns: 400, seed: 7 })
+  const asked = fc.sample(queryArbitrary, { numRuns: 30, seed: 8 }).map((query) => ({
+    ...query,
+    filter: { includeSuperseded: query.filter.includeSuperseded },
+    limit: 100
+  }))
+  const one = await Effect.runPromise(answers(made, asked, 1))
+  expect(one.found.filter((hits) => hits.length === 100).length).toBeGreaterThan(10)
+  expect(await Effect.runPromise(answers(made, asked, 5))).toEqual(one)
 })
 
 describe("concurrent writers of one unique key", () => {

@@ -199,11 +199,9 @@ describe("a report", () => {
   })
 })
 
-describe("a peer", () => {
-  it("that is not installed is named with the reason, without a path of this machine", async () => {
-    const peer = await loadPeer("no-such-peer", (loaded): loaded is object => typeof loaded === "object")
-    expect(isMissing(peer)).toBe(true)
-    expect(peerNote(peer)).toMatch(/^no-such-peer was left out: Cannot find/)
-    expect(peerNote(peer)).not.toContain(import.meta.dirname.split("/test/")[0])
-  })
+it("a peer that is not installed is named with the reason, without a path of this machine", async () => {
+  const peer = await loadPeer("no-such-peer", (loaded): loaded is object => typeof loaded === "object")
+  expect(isMissing(peer)).toBe(true)
+  expect(peerNote(peer)).toMatch(/^no-such-peer was left out: Cannot find/)
+  expect(peerNote(peer)).not.toContain(import.meta.dirname.split("/test/")[0])
 })

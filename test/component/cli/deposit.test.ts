@@ -77,13 +77,8 @@ const signatureOf = ({ headers }: WireRequest): string | undefined => headers["p
 const payloadOf = (request: WireRequest) =>
   JSON.parse(Buffer.from(signatureOf(request) ?? "", "base64").toString("utf8"))
 
-interface Authorization {
-  readonly from: Hex
-  readonly to: Hex
-  readonly value: string
-  readonly validAfter: string
-  readonly validBefore: string
-  readonly nonce: Hex
+type Authorization = { readonly [name in "from" | "to" | "nonce"]: Hex } & {
+  readonly [name in "value" | "validAfter" | "validBefore"]: string
 }
 
 /** As the token contract verifies EIP-3009 (the domain is that of USDC on Base Sepolia). */
@@ -103,12 +98,10 @@ const isSignedBy = (address: Hex, { authorization, signature }: { authorization:
     },
     primaryType: "TransferWithAuthorization",
     message: {
-      from: authorization.from,
-      to: authorization.to,
+      ...authorization,
       value: BigInt(authorization.value),
       validAfter: BigInt(authorization.validAfter),
-      validBefore: BigInt(authorization.validBefore),
-      nonce: authorization.nonce
+      validBefore: BigInt(authorization.validBefore)
     },
     signature
   })
@@ -240,21 +233,18 @@ describe("deposit asks before it signs", () => {
 
   it.each(["y", "yes", " Y "])("and pays on %j", async (types) => {
     const run = await asked({ isAtTerminal: true, types })
-    expect(run.err).toContain("Pay? [y/N]")
-    expect(run.isSuccess).toBe(true)
+    expect(run).toMatchObject({ err: expect.stringContaining("Pay? [y/N]"), isSuccess: true })
   })
 
   it.each(["", "n", "yeah", undefined])("and pays nothing on %j", async (types) => {
     const run = await asked({ isAtTerminal: true, ...(types !== undefined && { types }) })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("Nothing was paid")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("Nothing was paid") })
     expect(run.requests).toHaveLength(1)
   })
 
   it("and pays nothing without a terminal and without --yes", async () => {
     const run = await asked({ isAtTerminal: false, types: "y" })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("--yes")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("--yes") })
     expect(run.requests).toHaveLength(1)
   })
 })
@@ -269,25 +259,20 @@ describe("deposit signs nothing", () => {
     ["on a network that the service does not take", { network: "base" }, "it takes base"],
     ["when the entry is of another form", { scheme: "upto" }, "it takes none"]
   ]
-  for (const [when, change, said] of cases) {
-    it(when, async () => {
-      const run = await deposit({ answer: inTurn(demand({ ...entry, ...change }), done) })
-      expect(run.isSuccess).toBe(false)
-      expect(run.err).toContain(said)
-      expect(run.requests).toHaveLength(1)
-    })
-  }
+  it.each(cases)("%s", async (_, change, said) => {
+    const run = await deposit({ answer: inTurn(demand({ ...entry, ...change }), done) })
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining(said) })
+    expect(run.requests).toHaveLength(1)
+  })
 
   it("when the service takes no deposits", async () => {
     const run = await deposit({ answer: () => refused(403, "deposits_off", "deposits are not configured") })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("deposits are not configured")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("deposits are not configured") })
   })
 
   it.each(["0.05", "1000.01", "0.123"])("for an amount of %s", async (amount) => {
     const run = await deposit({ amount, answer: inTurn(demand(entry), done) })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("0.10 to 1000 US dollars")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("0.10 to 1000 US dollars") })
     expect(run.requests).toHaveLength(0)
   })
 })
@@ -297,15 +282,13 @@ describe("a payment that does not end well", () => {
 
   it("ends with the service's words when it was refused", async () => {
     const run = await deposit({ answer: inTurn(demand(entry), refused(409, "payment_already_used", "used already")) })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("used already")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("used already") })
     expect(run.err).not.toContain(advice)
   })
 
   it("warns of paying twice when the outcome is unknown, and never shows the key", async () => {
     const run = await deposit({ answer: inTurn(demand(entry), refused(500, "internal_error", "it failed")) })
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain(advice)
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining(advice) })
     expect(run.err).not.toContain(evmKey.slice(2))
   })
 })

@@ -91,20 +91,21 @@ describe("doctor's trial", () => {
         "POST /v1/memories": refused(507, "insufficient_storage", "the disk is full")
       })
     )
-    expect(run.isSuccess).toBe(false)
-    expect(run.out).toContain("the disk is full")
+    expect(run).toMatchObject({ isSuccess: false, out: expect.stringContaining("the disk is full") })
     expect(routesOf(run.requests).at(-1)).toBe("DELETE /admin/keys/key_9")
   })
 
-  it("fails when the conversation cannot be read, and says where to look", async () => {
+  /** The second post of memories is the conversation. */
+  const readingAnswered = (answer: WireAnswer) => {
     let posts = 0
-    const run = await runCli(["doctor"], (request) =>
-      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
-        ? refused(400, "unknown_schema", "the model said no")
-        : service()(request)
+    return runCli(["doctor"], (request) =>
+      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2 ? answer : service()(request)
     )
-    expect(run.isSuccess).toBe(false)
-    expect(run.out).toContain("the model said no")
+  }
+
+  it("fails when the conversation cannot be read, and says where to look", async () => {
+    const run = await readingAnswered(refused(400, "unknown_schema", "the model said no"))
+    expect(run).toMatchObject({ isSuccess: false, out: expect.stringContaining("the model said no") })
     expect(run.out).toContain("MUNIMENT_LLM_")
   })
 
@@ -112,25 +113,15 @@ describe("doctor's trial", () => {
     ["model_timeout", "MUNIMENT_LLM_TIMEOUT_MILLIS"],
     ["model_truncated", "npm run muniment -- reread"]
   ])("fails where only rules can read, and says why and what to do: %s", async (code, remedy) => {
-    let posts = 0
     const extractionProblem = { code, message: "the language model did not answer in time" }
-    const run = await runCli(["doctor"], (request) =>
-      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
-        ? ok({ created: [], updated: [], extraction: "partial", extractionProblem })
-        : service()(request)
-    )
+    const run = await readingAnswered(ok({ created: [], updated: [], extraction: "partial", extractionProblem }))
     expect(run.isSuccess).toBe(false)
     expect(run.out).toMatch(/fail +extraction +the language model did not answer in time/)
     expect(run.out).toContain(remedy)
   })
 
   it("does not take a conversation that waits to be read for one in which nothing is found", async () => {
-    let posts = 0
-    const { isSuccess, out } = await runCli(["doctor"], (request) =>
-      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
-        ? ok({ created: [], updated: [], extraction: "pending" })
-        : service()(request)
-    )
+    const { isSuccess, out } = await readingAnswered(ok({ created: [], updated: [], extraction: "pending" }))
     expect(isSuccess).toBe(true)
     expect(out).toMatch(/warn +extraction +rules had not read a short conversation after \d+ ms/)
   })
@@ -140,8 +131,7 @@ describe("doctor's trial", () => {
       ["doctor"],
       service({ "POST /admin/accounts/erase": refused(503, "overloaded", "calls have not ended") })
     )
-    expect(run.isSuccess).toBe(false)
-    expect(run.out).toContain("calls have not ended")
+    expect(run).toMatchObject({ isSuccess: false, out: expect.stringContaining("calls have not ended") })
   })
 })
 
@@ -269,11 +259,7 @@ describe("doctor's findings", () => {
     ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
     ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]
   ]
-  for (const [what, status, name, verdict] of cases) {
-    it(`a ${what} is "${verdict}" and says what to do`, () => {
-      const check = verdictOf(status, name)
-      expect(check?.verdict).toBe(verdict)
-      expect(check?.remedy).toBeTruthy()
-    })
-  }
+  it.each(cases)("a %s is found: %j", (_, status, name, verdict) => {
+    expect(verdictOf(status, name)).toMatchObject({ verdict, remedy: expect.stringMatching(/./) })
+  })
 })

@@ -130,9 +130,7 @@ describe("a server that cannot be used", () => {
   it.each(faults)("%s", async (_, reply, sentence) => {
     server.pages.set("/v1/models", { data: [{ id: "qwen3:8b" }] })
     server.otherwise = () => reply
-    const { code, err, out } = await tryIt([], {
-      MUNIMENT_LLM_TIMEOUT_MILLIS: reply.kind === "hang" ? "500" : "60000"
-    })
+    const { code, err, out } = await tryIt([], { MUNIMENT_LLM_TIMEOUT_MILLIS: reply.kind === "hang" ? "500" : "60000" })
     expect(code).toBe(1)
     expect(err).toMatch(sentence)
     expect(out).toBe("")

@@ -52,8 +52,7 @@ describe("credits", () => {
 
   it("asks whose credits when nobody is named", async () => {
     const run = await runCli(["credits"], () => account)
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("--api-key or --key-file")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("--api-key or --key-file") })
   })
 })
 
@@ -113,8 +112,7 @@ describe("ledger", () => {
   it("adjust fails with the service's own words", async () => {
     const args = ["ledger", "adjust", "--account", "alice", "--credits", "-5", "--reason", "r", "--key", "k"]
     const run = await runCli(args, () => refused(409, "insufficient_balance", "only 2 credits are free"))
-    expect(run.isSuccess).toBe(false)
-    expect(run.err).toContain("only 2 credits are free")
+    expect(run).toMatchObject({ isSuccess: false, err: expect.stringContaining("only 2 credits are free") })
   })
 })
 
@@ -251,8 +249,7 @@ describe("jobs", () => {
     const run = await runCli(["jobs", "run"], () =>
       ok({ dryRun: false, days: [{ day: "2026-11-20", accounts: [troubled] }] })
     )
-    expect(run.isSuccess).toBe(false)
-    expect(run.out).toContain("the file is damaged")
+    expect(run).toMatchObject({ isSuccess: false, out: expect.stringContaining("the file is damaged") })
   })
 })
 
@@ -260,10 +257,7 @@ describe("accounts plan", () => {
   it("changes the plan of an account", async () => {
     const account = { id: "acc_1", name: "alice", plan: "starter", createdAt: at }
     const run = await runCli(["accounts", "plan", "alice", "starter"], () => ok({ account }))
-    expect(run.requests[0]).toMatchObject({
-      url: "/admin/accounts/plan",
-      body: { account: "alice", plan: "starter" }
-    })
+    expect(run.requests[0]).toMatchObject({ url: "/admin/accounts/plan", body: { account: "alice", plan: "starter" } })
     expect(run.out).toContain("plan starter")
   })
 
@@ -353,25 +347,23 @@ describe("statement", () => {
   })
 })
 
-describe("revenue", () => {
-  it("shows sums by period, or CSV", async () => {
-    const row = {
-      period: "2026-11",
-      kind: "received",
-      network: "base",
-      asset: "USDC",
-      operation: null,
-      purse: null,
-      count: 2,
-      credits: 5_000,
-      usd: 5
-    }
-    const service = () => ok({ from: "2026-11-01", to: "2026-11-22", by: "month", rows: [row] })
-    const run = await runCli(["revenue", "--by", "week"], service)
-    expect(run.requests[0]?.url).toContain("by=week")
-    expect(run.out).toMatch(/2026-11 +received +base +USDC +- +- +2 +5000 +5/)
-    expect((await runCli(["revenue", "--csv"], service)).out).toContain("2026-11,received,base,USDC,,,2,5000,5")
-  })
+it("revenue shows sums by period, or CSV", async () => {
+  const row = {
+    period: "2026-11",
+    kind: "received",
+    network: "base",
+    asset: "USDC",
+    operation: null,
+    purse: null,
+    count: 2,
+    credits: 5_000,
+    usd: 5
+  }
+  const service = () => ok({ from: "2026-11-01", to: "2026-11-22", by: "month", rows: [row] })
+  const run = await runCli(["revenue", "--by", "week"], service)
+  expect(run.requests[0]?.url).toContain("by=week")
+  expect(run.out).toMatch(/2026-11 +received +base +USDC +- +- +2 +5000 +5/)
+  expect((await runCli(["revenue", "--csv"], service)).out).toContain("2026-11,received,base,USDC,,,2,5000,5")
 })
 
 describe("refund", () => {

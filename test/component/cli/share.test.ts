@@ -30,8 +30,7 @@ describe("share create", () => {
     it(`prints a code that the service accepts (${family})`, async () => {
       using files = new KeyFiles()
       const made = await run("share", "create", "--key-file", files.write("key", key), "--to", to)
-      expect(made.isSuccess).toBe(true)
-      expect(made.out).toMatch(/^mshare_[A-Za-z0-9_-]+$/)
+      expect(made).toMatchObject({ isSuccess: true, out: expect.stringMatching(/^mshare_[A-Za-z0-9_-]+$/) })
       expect(await checked(made.out)).toMatchObject([{ _tag: "Usable", grantor: signer.wallet }])
       expect(made.requests).toHaveLength(0)
     })
@@ -59,8 +58,7 @@ describe("share create", () => {
     const quiet = await run("share", "create", "--key-file", key, "--to", to)
     const warned = await run("share", "create", "--key-file", open, "--to", to, "--json")
     expect(quiet.err).not.toContain("chmod")
-    expect(warned.err).toContain("mode 644")
-    expect(warned.isSuccess).toBe(true)
+    expect(warned).toMatchObject({ err: expect.stringContaining("mode 644"), isSuccess: true })
     for (const { err, out } of [quiet, warned]) expect(`${out}${err}`).not.toContain(evmKey.slice(2))
   })
 
@@ -72,8 +70,7 @@ describe("share create", () => {
     it(`refuses a key file with ${name} without repeating it`, async () => {
       using files = new KeyFiles()
       const made = await run("share", "create", "--key-file", files.write("key", content), "--to", to)
-      expect(made.isSuccess).toBe(false)
-      expect(made.err).toContain("no wallet key")
+      expect(made).toMatchObject({ isSuccess: false, err: expect.stringContaining("no wallet key") })
       if (content !== "") expect(made.err).not.toContain(content.slice(2, 20))
     })
   }
@@ -87,16 +84,13 @@ describe("share create", () => {
     it(`refuses ${name}`, async () => {
       using files = new KeyFiles()
       const made = await run("share", "create", "--key-file", files.write("key", evmKey), ...args)
-      expect(made.isSuccess).toBe(false)
-      expect(made.err).toContain(told)
-      expect(made.out).toBe("")
+      expect(made).toMatchObject({ isSuccess: false, err: expect.stringContaining(told), out: "" })
     })
   }
 
   it("says which file is missing", async () => {
     const made = await run("share", "create", "--key-file", "no-such-file", "--to", to)
-    expect(made.isSuccess).toBe(false)
-    expect(made.err).toContain("no-such-file")
+    expect(made).toMatchObject({ isSuccess: false, err: expect.stringContaining("no-such-file") })
   })
 })
 
@@ -135,7 +129,6 @@ describe("share decode", () => {
 
   it("refuses what is no share code", async () => {
     const shown = await run("share", "decode", "mshare_nothing")
-    expect(shown.isSuccess).toBe(false)
-    expect(shown.err).toContain("list of grants")
+    expect(shown).toMatchObject({ isSuccess: false, err: expect.stringContaining("list of grants") })
   })
 })

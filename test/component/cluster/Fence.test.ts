@@ -29,27 +29,26 @@ const withoutNumbers = "ALTER TABLE muniment_log.namespace_log DROP CONSTRAINT n
 let databases = 0
 
 /** -> what the owner that woke up was told, and places in the history for which there are two records. */
-const stale = (without: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const name = `fence_${databases++}`
-    const url = server.url(name)
-    yield* inDatabase(server.url(), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
-    const first = yield* openPostgresLog({ url, node: "first" })
-    const second = yield* openPostgresLog({ url, node: "second" })
-    for (const statement of without) yield* inDatabase(url, (sql) => sql.unsafe(statement))
-    yield* first.claim(tag)
-    yield* first.attach(tag, { epoch: 1, seq: 0 })
-    for (let seq = 0; seq < written; seq++) yield* first.append(logCommit(1, seq))
-    yield* inDatabase(url, endLeases)
-    yield* second.claim(tag)
-    yield* second.append({ ...logCommit(1, written), isClaim: true })
-    const woken = yield* Effect.exit(first.append(logCommit(1, written)))
-    const doubled = yield* inDatabase(
-      url,
-      (sql) => sql`SELECT from_seq FROM muniment_log.namespace_log GROUP BY from_seq HAVING count(*) > 1`
-    )
-    return { isAcknowledged: Exit.isSuccess(woken), doubled: doubled.length }
-  }).pipe(Effect.scoped)
+const stale = Effect.fnUntraced(function* (without: ReadonlyArray<string>) {
+  const name = `fence_${databases++}`
+  const url = server.url(name)
+  yield* inDatabase(server.url(), (sql) => sql.unsafe(`CREATE DATABASE ${name}`))
+  const first = yield* openPostgresLog({ url, node: "first" })
+  const second = yield* openPostgresLog({ url, node: "second" })
+  for (const statement of without) yield* inDatabase(url, (sql) => sql.unsafe(statement))
+  yield* first.claim(tag)
+  yield* first.attach(tag, { epoch: 1, seq: 0 })
+  for (let seq = 0; seq < written; seq++) yield* first.append(logCommit(1, seq))
+  yield* inDatabase(url, endLeases)
+  yield* second.claim(tag)
+  yield* second.append({ ...logCommit(1, written), isClaim: true })
+  const woken = yield* Effect.exit(first.append(logCommit(1, written)))
+  const doubled = yield* inDatabase(
+    url,
+    (sql) => sql`SELECT from_seq FROM muniment_log.namespace_log GROUP BY from_seq HAVING count(*) > 1`
+  )
+  return { isAcknowledged: Exit.isSuccess(woken), doubled: doubled.length }
+})
 
 const refused = { isAcknowledged: false, doubled: 0 }
 

@@ -1,6 +1,6 @@
 /** PostgreSQL killed in the middle of appends: nothing acknowledged is lost, doubled or out of order. */
 import { Effect, Fiber } from "effect"
-import { afterAll, beforeAll, describe, expect } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
@@ -42,31 +42,29 @@ const writer = Effect.fnUntraced(function* (
   }
 })
 
-describe("PostgreSQL that is killed", () => {
-  it.live("keeps all that was acknowledged, once and in order", function* () {
-    const log = yield* openPostgresLog({ url: server.url(), node: "killed" })
-    const acknowledged = new Set<string>()
-    let isEnding = false
-    const all = Effect.forEach(namespaces, (number) => writer(log, number, acknowledged, () => isEnding), {
-      concurrency: "unbounded"
-    })
-    const writing = yield* Effect.forkScoped(all)
-    for (let kill = 0; kill <= kills; kill++) {
-      const before = acknowledged.size
-      while (acknowledged.size < before + commitsBetween) yield* Effect.sleep(10)
-      if (kill === kills) break
-      yield* Effect.promise(() => server.kill())
-      yield* Effect.promise(() => server.startAgain())
-    }
-    isEnding = true
-    yield* Fiber.join(writing)
-    const found = yield* Effect.forEach(namespaces, (number) =>
-      Effect.map(log.tail(logTag(number), 0), (entries) => entries.map(({ record }) => record.header.fromSeq))
-    )
-    for (const seqs of found) expect(seqs).toEqual(seqs.map((_, at) => at))
-    for (const one of acknowledged) {
-      const [number, seq] = one.split(":").map(Number)
-      expect(found[namespaces.indexOf(number!)]).toContain(seq)
-    }
+it.live("PostgreSQL that is killed keeps all that was acknowledged, once and in order", function* () {
+  const log = yield* openPostgresLog({ url: server.url(), node: "killed" })
+  const acknowledged = new Set<string>()
+  let isEnding = false
+  const all = Effect.forEach(namespaces, (number) => writer(log, number, acknowledged, () => isEnding), {
+    concurrency: "unbounded"
   })
+  const writing = yield* Effect.forkScoped(all)
+  for (let kill = 0; kill <= kills; kill++) {
+    const before = acknowledged.size
+    while (acknowledged.size < before + commitsBetween) yield* Effect.sleep(10)
+    if (kill === kills) break
+    yield* Effect.promise(() => server.kill())
+    yield* Effect.promise(() => server.startAgain())
+  }
+  isEnding = true
+  yield* Fiber.join(writing)
+  const found = yield* Effect.forEach(namespaces, (number) =>
+    Effect.map(log.tail(logTag(number), 0), (entries) => entries.map(({ record }) => record.header.fromSeq))
+  )
+  for (const seqs of found) expect(seqs).toEqual(seqs.map((_, at) => at))
+  for (const one of acknowledged) {
+    const [number, seq] = one.split(":").map(Number)
+    expect(found[namespaces.indexOf(number!)]).toContain(seq)
+  }
 })

@@ -7,7 +7,7 @@ import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
-import { it } from "../../support/it.ts"
+import { effectOf, type Steps, it } from "../../support/it.ts"
 
 let server: PostgresServer
 let proxy: TcpProxy
@@ -103,11 +103,11 @@ describe("a database that refuses the statement of the appends", () => {
 
 describe("a node that does not know whether it owns a namespace", () => {
   /** Another node gets it, while the lease of the first one is renewed all the time. */
-  const isGivenUp = <E>(number: number, lose: (log: PostgresLog) => Effect.Effect<void, E>) =>
+  const isGivenUp = (number: number, lose: (log: PostgresLog) => Steps) =>
     Effect.scoped(
       Effect.gen(function* () {
         const [first, second] = [yield* proxied, yield* node()]
-        yield* lose(first)
+        yield* effectOf(lose(first))
         yield* second.claim(logTag(number))
         expect(first.isCurrent(logTag(number))).toBe(false)
         expect(second.isCurrent(logTag(number))).toBe(true)
@@ -116,38 +116,32 @@ describe("a node that does not know whether it owns a namespace", () => {
   const met = (happened: Promise<void>) => Effect.promise(() => happened)
 
   it.live("lets others have it after an append without an answer, and its close", () =>
-    isGivenUp(51, (log) =>
-      Effect.gen(function* () {
-        yield* Effect.orDie(begin(log, 51))
-        const cut = proxy.arm(logTag(51), "afterStatement")
-        yield* Effect.flip(log.append(logCommit(51, 2)))
-        yield* met(cut)
-        yield* log.release(logTag(51))
-      })
-    )
+    isGivenUp(51, function* (log) {
+      yield* Effect.orDie(begin(log, 51))
+      const cut = proxy.arm(logTag(51), "afterStatement")
+      yield* Effect.flip(log.append(logCommit(51, 2)))
+      yield* met(cut)
+      yield* log.release(logTag(51))
+    })
   )
 
   it.live("lets others have it after a claim whose answer was lost", () =>
-    isGivenUp(52, (log) =>
-      Effect.gen(function* () {
-        const cut = proxy.arm(logTag(52), "afterStatement")
-        yield* Effect.flip(log.claim(logTag(52)))
-        yield* met(cut)
-      })
-    )
+    isGivenUp(52, function* (log) {
+      const cut = proxy.arm(logTag(52), "afterStatement")
+      yield* Effect.flip(log.claim(logTag(52)))
+      yield* met(cut)
+    })
   )
 
   it.live("lets others have it after a claim that was given up on its way, and happened then", () =>
-    isGivenUp(53, (log) =>
-      Effect.gen(function* () {
-        const held = proxy.arm(logTag(53), "hold")
-        const claiming = yield* Effect.forkChild(log.claim(logTag(53)))
-        yield* met(held)
-        const givenUp = yield* Effect.forkChild(Fiber.interrupt(claiming))
-        proxy.letGo()
-        yield* Fiber.join(givenUp)
-      })
-    )
+    isGivenUp(53, function* (log) {
+      const held = proxy.arm(logTag(53), "hold")
+      const claiming = yield* Effect.forkChild(log.claim(logTag(53)))
+      yield* met(held)
+      const givenUp = yield* Effect.forkChild(Fiber.interrupt(claiming))
+      proxy.letGo()
+      yield* Fiber.join(givenUp)
+    })
   )
 
   it.live("keeps what it has claimed again since", function* () {

@@ -10,7 +10,7 @@ import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStor
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
 import { s3Environment, type S3Server, startS3Server } from "../../support/S3Server.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
-import { it } from "../../support/it.ts"
+import { effectOf, type Steps, it } from "../../support/it.ts"
 
 const bucketDirectory = temporaryDirectory()
 let store: S3Server
@@ -28,12 +28,10 @@ const targetOf = (text: string, environment: Record<string, string> = {}) =>
 const largeFile = (): Buffer => Buffer.concat([Buffer.alloc(9_000_000, "page "), randomBytes(9_000_000)])
 
 const conformance = (where: string, target: () => Effect.Effect<BackupTarget, unknown>): void => {
-  const withBases = Effect.fnUntraced(function* (
-    use: (bases: BaseStoreShape, target: BackupTarget) => Effect.Effect<void, unknown>
-  ) {
+  const withBases = Effect.fnUntraced(function* (use: (bases: BaseStoreShape, target: BackupTarget) => Steps) {
     const below = yield* target()
     yield* Effect.provide(
-      Effect.flatMap(BaseStore, (bases) => use(bases, below)),
+      Effect.flatMap(BaseStore, (bases) => effectOf(use(bases, below))),
       packedBases(below)
     )
   })
@@ -51,105 +49,90 @@ const conformance = (where: string, target: () => Effect.Effect<BackupTarget, un
       ["several parts", largeFile()]
     ] as const)
       it.live(`come back as they were: ${size}`, () =>
-        withBases((bases) =>
-          Effect.gen(function* () {
-            const name = `0000000000aa/1-${bytes.byteLength}`
-            const put = yield* bases.put(name, written(bytes))
-            const back = join(temporaryDirectory(), "back.db")
-            expect(yield* bases.get(name, back)).toEqual(put)
-            expect(put).toEqual({
-              bytes: bytes.byteLength,
-              sha256: createHash("sha256").update(bytes).digest("hex")
-            })
-            expect(readFileSync(back).equals(bytes)).toBe(true)
-            expect(existsSync(`${back}.new`)).toBe(false)
-          })
-        )
+        withBases(function* (bases) {
+          const name = `0000000000aa/1-${bytes.byteLength}`
+          const put = yield* bases.put(name, written(bytes))
+          const back = join(temporaryDirectory(), "back.db")
+          expect(yield* bases.get(name, back)).toEqual(put)
+          expect(put).toEqual({ bytes: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") })
+          expect(readFileSync(back).equals(bytes)).toBe(true)
+          expect(existsSync(`${back}.new`)).toBe(false)
+        })
       )
 
     it.live("are never replaced", () =>
-      withBases((bases) =>
-        Effect.gen(function* () {
-          const name = "0000000000ab/1-5"
-          yield* bases.put(name, written(Buffer.from("first")))
-          expect((yield* Effect.flip(bases.put(name, written(Buffer.from("second")))))._tag).toBe("BaseExists")
-          const back = join(temporaryDirectory(), "back.db")
-          yield* bases.get(name, back)
-          expect(readFileSync(back, "utf8")).toBe("first")
-        })
-      )
+      withBases(function* (bases) {
+        const name = "0000000000ab/1-5"
+        yield* bases.put(name, written(Buffer.from("first")))
+        expect((yield* Effect.flip(bases.put(name, written(Buffer.from("second")))))._tag).toBe("BaseExists")
+        const back = join(temporaryDirectory(), "back.db")
+        yield* bases.get(name, back)
+        expect(readFileSync(back, "utf8")).toBe("first")
+      })
     )
 
     it.live("are gone when they are removed, and others stay", () =>
-      withBases((bases, below) =>
-        Effect.gen(function* () {
-          yield* bases.put("0000000000ac/1-5", written(Buffer.from("first")))
-          yield* bases.put("0000000000ac/1-50", written(Buffer.from("second")))
-          yield* bases.remove("0000000000ac/1-5")
-          yield* bases.remove("0000000000ac/1-5")
-          expect(yield* below.list("0000000000ac/1-5/")).toEqual([])
-          const back = join(temporaryDirectory(), "back.db")
-          expect((yield* Effect.flip(bases.get("0000000000ac/1-5", back)))._tag).toBe("BaseAbsent")
-          expect(existsSync(back)).toBe(false)
-          yield* bases.get("0000000000ac/1-50", back)
-          expect(readFileSync(back, "utf8")).toBe("second")
-        })
-      )
+      withBases(function* (bases, below) {
+        yield* bases.put("0000000000ac/1-5", written(Buffer.from("first")))
+        yield* bases.put("0000000000ac/1-50", written(Buffer.from("second")))
+        yield* bases.remove("0000000000ac/1-5")
+        yield* bases.remove("0000000000ac/1-5")
+        expect(yield* below.list("0000000000ac/1-5/")).toEqual([])
+        const back = join(temporaryDirectory(), "back.db")
+        expect((yield* Effect.flip(bases.get("0000000000ac/1-5", back)))._tag).toBe("BaseAbsent")
+        expect(existsSync(back)).toBe(false)
+        yield* bases.get("0000000000ac/1-50", back)
+        expect(readFileSync(back, "utf8")).toBe("second")
+      })
     )
 
     it.live("of which a part was lost, cut or changed are refused, and the file stays as it was", () =>
-      withBases((bases, below) =>
-        Effect.gen(function* () {
-          const other = written(Buffer.from("another"))
-          yield* bases.put("0000000000ad/1-1", other)
-          for (const [at, spoil] of [
-            () => below.remove("0000000000ad/2-0/0"),
-            () => below.put("0000000000ad/2-1/0", Buffer.from("not packed")),
-            () => Effect.flatMap(below.get("0000000000ad/1-1/0"), (part) => below.put("0000000000ad/2-2/0", part!)),
-            () => below.put("0000000000ad/2-3/list", Buffer.from("{"))
-          ].entries()) {
-            const name = `0000000000ad/2-${at}`
-            yield* bases.put(name, written(Buffer.from("content")))
-            yield* spoil()
-            const back = written(Buffer.from("before"))
-            const fault = yield* Effect.flip(bases.get(name, back))
-            expect([name, fault._tag]).toEqual([name, "BaseDamaged"])
-            expect(readFileSync(back, "utf8")).toBe("before")
-            expect(existsSync(`${back}.new`)).toBe(false)
-          }
-        })
-      )
+      withBases(function* (bases, below) {
+        const other = written(Buffer.from("another"))
+        yield* bases.put("0000000000ad/1-1", other)
+        for (const [at, spoil] of [
+          () => below.remove("0000000000ad/2-0/0"),
+          () => below.put("0000000000ad/2-1/0", Buffer.from("not packed")),
+          () => Effect.flatMap(below.get("0000000000ad/1-1/0"), (part) => below.put("0000000000ad/2-2/0", part!)),
+          () => below.put("0000000000ad/2-3/list", Buffer.from("{"))
+        ].entries()) {
+          const name = `0000000000ad/2-${at}`
+          yield* bases.put(name, written(Buffer.from("content")))
+          yield* spoil()
+          const back = written(Buffer.from("before"))
+          const fault = yield* Effect.flip(bases.get(name, back))
+          expect([name, fault._tag]).toEqual([name, "BaseDamaged"])
+          expect(readFileSync(back, "utf8")).toBe("before")
+          expect(existsSync(`${back}.new`)).toBe(false)
+        }
+      })
     )
 
     it.live("that were cut short before their list are absent, and are put again", () =>
-      withBases((bases, below) =>
-        Effect.gen(function* () {
-          const name = "0000000000ae/1-1"
-          yield* bases.put(name, written(Buffer.from("first")))
-          yield* below.remove(`${name}/list`)
-          const back = join(temporaryDirectory(), "back.db")
-          expect((yield* Effect.flip(bases.get(name, back)))._tag).toBe("BaseAbsent")
-          yield* bases.put(name, written(Buffer.from("again")))
-          yield* bases.get(name, back)
-          expect(readFileSync(back, "utf8")).toBe("again")
-        })
-      )
+      withBases(function* (bases, below) {
+        const name = "0000000000ae/1-1"
+        yield* bases.put(name, written(Buffer.from("first")))
+        yield* below.remove(`${name}/list`)
+        const back = join(temporaryDirectory(), "back.db")
+        expect((yield* Effect.flip(bases.get(name, back)))._tag).toBe("BaseAbsent")
+        yield* bases.put(name, written(Buffer.from("again")))
+        yield* bases.get(name, back)
+        expect(readFileSync(back, "utf8")).toBe("again")
+      })
     )
 
     it.live("have no names that lead elsewhere, and missing files are told", () =>
-      withBases((bases) =>
-        Effect.gen(function* () {
-          const file = written(Buffer.from("content"))
-          for (const name of ["", "../up", "a/../b", "/etc", "a//b", "a b"]) {
-            expect([name, (yield* Effect.flip(bases.put(name, file)))._tag]).toEqual([name, "BaseFault"])
-            expect([name, (yield* Effect.flip(bases.get(name, file)))._tag]).toEqual([name, "BaseFault"])
-            expect([name, (yield* Effect.flip(bases.remove(name)))._tag]).toEqual([name, "BaseFault"])
-          }
-          const missing = join(temporaryDirectory(), "none.db")
-          expect((yield* Effect.flip(bases.put("0000000000af/1-1", missing)))._tag).toBe("BaseFault")
-          expect((yield* Effect.flip(bases.get("0000000000af/1-1", missing)))._tag).toBe("BaseAbsent")
-        })
-      )
+      withBases(function* (bases) {
+        const file = written(Buffer.from("content"))
+        for (const name of ["", "../up", "a/../b", "/etc", "a//b", "a b"]) {
+          expect([name, (yield* Effect.flip(bases.put(name, file)))._tag]).toEqual([name, "BaseFault"])
+          expect([name, (yield* Effect.flip(bases.get(name, file)))._tag]).toEqual([name, "BaseFault"])
+          expect([name, (yield* Effect.flip(bases.remove(name)))._tag]).toEqual([name, "BaseFault"])
+        }
+        const missing = join(temporaryDirectory(), "none.db")
+        expect((yield* Effect.flip(bases.put("0000000000af/1-1", missing)))._tag).toBe("BaseFault")
+        expect((yield* Effect.flip(bases.get("0000000000af/1-1", missing)))._tag).toBe("BaseAbsent")
+      })
     )
   })
 }

@@ -1,15 +1,15 @@
 /** The locks of shards over a real PostgreSQL: who leaves gives back all at once, who stays what it is asked for. */
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { Runner, RunnerAddress, RunnerStorage, ShardId, ShardingConfig } from "effect/cluster"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { NodeSignals } from "@muniment/cluster/log/NodeSignals"
 import { shardLocksLayer } from "@muniment/cluster/nodes/ShardLocks"
 import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
+import { it } from "../../support/it.ts"
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -63,34 +63,31 @@ const watched = (sql: SqlClient, statements: Array<string>): SqlClient => {
 
 const locksOf = Effect.suspend(() => locksWith([]))
 
-it.live("a node that stays gives back the shards of a moment in one statement, and keeps the others", () =>
-  Effect.gen(function* () {
-    const statements: Array<string> = []
-    const [mine, theirs] = yield* Effect.all([locksWith(statements), locksOf])
-    expect(yield* mine.acquire(one, shards)).toHaveLength(shards.length)
-    const given = shards.slice(0, 700)
-    statements.length = 0
-    yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
-    expect(statements).toHaveLength(1)
-    const acquired = yield* theirs.acquire(other, shards)
-    expect(new Set(acquired)).toEqual(new Set(given))
-    expect(yield* mine.refresh(one, shards)).toHaveLength(shards.length - given.length)
-  }).pipe(Effect.scoped)
-)
+it.live("a node that stays gives back the shards of a moment in one statement, and keeps the others", function* () {
+  const statements: Array<string> = []
+  const [mine, theirs] = yield* Effect.all([locksWith(statements), locksOf])
+  expect(yield* mine.acquire(one, shards)).toHaveLength(shards.length)
+  const given = shards.slice(0, 700)
+  statements.length = 0
+  yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
+  expect(statements).toHaveLength(1)
+  const acquired = yield* theirs.acquire(other, shards)
+  expect(new Set(acquired)).toEqual(new Set(given))
+  expect(yield* mine.refresh(one, shards)).toHaveLength(shards.length - given.length)
+})
 
-it.live("a node gets shards that others are about to give back as soon as they do", () =>
-  Effect.gen(function* () {
-    const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
-    yield* mine.acquire(one, shards)
-    const given = shards.slice(0, 300)
-    const acquired = yield* Effect.forkChild(theirs.acquire(other, given), { startImmediately: true })
-    yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
-    expect(yield* Fiber.join(acquired)).toHaveLength(given.length)
-  }).pipe(Effect.scoped)
-)
+it.live("a node gets shards that others are about to give back as soon as they do", function* () {
+  const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
+  yield* mine.acquire(one, shards)
+  const given = shards.slice(0, 300)
+  const acquired = yield* Effect.forkChild(theirs.acquire(other, given), { startImmediately: true })
+  yield* Effect.forEach(given, (shard) => mine.release(one, shard), { concurrency: "unbounded" })
+  expect(yield* Fiber.join(acquired)).toHaveLength(given.length)
+})
 
-it.live("a node whose session was ended holds nothing, gives back what it is asked for, and can lock again", () =>
-  Effect.gen(function* () {
+it.live(
+  "a node whose session was ended holds nothing, gives back what it is asked for, and can lock again",
+  function* () {
     const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
     yield* mine.acquire(one, shards)
     const sql = Context.get(yield* Layer.build(Layer.fresh(logDatabase(server.url(), 1))), PgClient)
@@ -99,28 +96,24 @@ it.live("a node whose session was ended holds nothing, gives back what it is ask
     yield* Effect.eventually(mine.release(one, shards[0]!))
     expect(yield* theirs.acquire(other, shards.slice(0, 500))).toHaveLength(500)
     expect(new Set(yield* mine.acquire(one, shards))).toEqual(new Set(shards.slice(500)))
-  }).pipe(Effect.scoped)
+  }
 )
 
-it.live("what one node tells the others hear, once they listen", () =>
-  Effect.gen(function* () {
-    const [mine, theirs] = yield* Effect.all([signalsOf, signalsOf])
-    // Each is woken when it listens, too.
-    yield* theirs.next()
-    const heard = yield* Effect.forkChild(theirs.next())
-    yield* mine.tell
-    yield* Fiber.join(heard)
-  }).pipe(Effect.scoped)
-)
+it.live("what one node tells the others hear, once they listen", function* () {
+  const [mine, theirs] = yield* Effect.all([signalsOf, signalsOf])
+  // Each is woken when it listens, too.
+  yield* theirs.next()
+  const heard = yield* Effect.forkChild(theirs.next())
+  yield* mine.tell
+  yield* Fiber.join(heard)
+})
 
-it.live("a node that leaves has given back all of them when it is gone from the list", () =>
-  Effect.gen(function* () {
-    const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
-    expect(yield* mine.acquire(one, shards)).toHaveLength(shards.length)
-    yield* mine.register(runner, true)
-    expect(yield* theirs.getRunners).toEqual([[runner, true]])
-    yield* mine.unregister(one)
-    expect(yield* theirs.getRunners).toEqual([])
-    expect(yield* theirs.acquire(other, shards)).toHaveLength(shards.length)
-  }).pipe(Effect.scoped)
-)
+it.live("a node that leaves has given back all of them when it is gone from the list", function* () {
+  const [mine, theirs] = yield* Effect.all([locksOf, locksOf])
+  expect(yield* mine.acquire(one, shards)).toHaveLength(shards.length)
+  yield* mine.register(runner, true)
+  expect(yield* theirs.getRunners).toEqual([[runner, true]])
+  yield* mine.unregister(one)
+  expect(yield* theirs.getRunners).toEqual([])
+  expect(yield* theirs.acquire(other, shards)).toHaveLength(shards.length)
+})

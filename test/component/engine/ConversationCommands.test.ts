@@ -63,13 +63,11 @@ describe("an extraction", () => {
     expect((yield* contextOf()).turns).toEqual(turns)
   })
 
-  it.effect("commits marks, turns and summary also without memories", () => {
+  it.effect("commits marks, turns and summary also without memories", function* () {
     const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* ask(extracting([1])).pipe(Effect.provide(engineOf(directory)))
-      // Providing the engine again is a restart.
-      expect((yield* processedOf([1]).pipe(Effect.provide(engineOf(directory)))).size).toBe(1)
-    })
+    yield* ask(extracting([1])).pipe(Effect.provide(engineOf(directory)))
+    // Providing the engine again is a restart.
+    expect((yield* processedOf([1]).pipe(Effect.provide(engineOf(directory)))).size).toBe(1)
   })
 
   fresh.effect("is stale and stores nothing when one of its messages was processed before", function* () {
@@ -91,10 +89,7 @@ describe("an extraction", () => {
     const probe = new StoreProbe()
     return Effect.gen(function* () {
       yield* ask(extracting([9]))
-      const command = {
-        ...extracting([1], [memoryRecord(1, "one")]),
-        idempotency: { key: "k", fingerprint: "f" }
-      }
+      const command = { ...extracting([1], [memoryRecord(1, "one")]), idempotency: { key: "k", fingerprint: "f" } }
       probe.failNext("commit", new StoreFault({ cause: "the power went" }), "after")
       expect((yield* Effect.flip(ask(command)))._tag).toBe("Unavailable")
       expect(yield* ask(command)).toMatchObject({
@@ -141,10 +136,7 @@ describe("an extraction", () => {
       expect(reply.isStale).toBe(false)
     }
     for (const [at, scope] of scopes.entries()) {
-      expect(yield* contextOf(scope)).toMatchObject({
-        turns: [turnOf(1, `in scope ${at}`)],
-        summary: `summary ${at}`
-      })
+      expect(yield* contextOf(scope)).toMatchObject({ turns: [turnOf(1, `in scope ${at}`)], summary: `summary ${at}` })
       expect((yield* ask(extracting([1], [], { scope }))).isStale).toBe(true)
     }
   })
@@ -269,9 +261,7 @@ describe("skipping duplicates", () => {
       // In one group: the second move is planned before the first is committed.
       const replies = yield* Effect.all(
         [ask(version(3, "Boston")), ask(version(4, "Seattle")), ask(version(5, "Seattle"))],
-        {
-          concurrency: "unbounded"
-        }
+        { concurrency: "unbounded" }
       )
       expect(replies.map(({ duplicates }) => duplicates)).toEqual([[], [], [{ index: 0, id: memoryRecord(4, "").id }]])
       expect((yield* ask(version(6, "Boston"))).duplicates).toEqual([])

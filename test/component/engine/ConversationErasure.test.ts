@@ -166,8 +166,9 @@ describe("an extraction that was shown memories", () => {
   })
 })
 
-describe("a message that is not to be kept", () => {
-  it.effect("goes with its turn, the summary, and what was taken from it alone, whether it is stored or not", () => {
+it.effect(
+  "a message that is not to be kept goes with its turn, the summary, and what was taken from it alone, whether it is stored or not",
+  () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {
       const both = memoryRecord(4, "of two messages", {
@@ -198,8 +199,8 @@ describe("a message that is not to be kept", () => {
         expectErased(directory, secret)
       }
     }).pipe(Effect.provide(engineOf(directory)))
-  })
-})
+  }
+)
 
 describe("a removal of a whole subject, thread or agent", () => {
   const filters: ReadonlyArray<MemoryFilter> = [
@@ -300,40 +301,36 @@ describe("turns and summaries", () => {
   })
 })
 
-describe("the neighbouring texts of a memory", () => {
-  it.effect("leave the file with it", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      const record = memoryRecord(1, "a fact", { neighbours: [`before it: ${secret}`] })
-      yield* asking({
-        _tag: "StoreMemories",
-        memories: [newMemory(record), newMemory(memoryRecord(2, "ordinary"))],
-        idempotency: undefined
-      })
-      expect(filesWith(directory, secret)).not.toEqual([])
-      yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
-  })
+it.effect("the neighbouring texts of a memory leave the file with it", () => {
+  const directory = temporaryDirectory()
+  return Effect.gen(function* () {
+    const record = memoryRecord(1, "a fact", { neighbours: [`before it: ${secret}`] })
+    yield* asking({
+      _tag: "StoreMemories",
+      memories: [newMemory(record), newMemory(memoryRecord(2, "ordinary"))],
+      idempotency: undefined
+    })
+    expect(filesWith(directory, secret)).not.toEqual([])
+    yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
+    yield* maintain
+    expectErased(directory, secret)
+  }).pipe(Effect.provide(engineOf(directory)))
 })
 
 describe("the copy of a file before a migration", () => {
-  it.effect("is deleted before the first erasure, and not earlier", () => {
+  it.effect("is deleted before the first erasure, and not earlier", function* () {
     const directory = temporaryDirectory()
     const copy = join(directory, "namespaces", `${key.tag}.db.before-migration.v1`)
-    return Effect.gen(function* () {
-      yield* talk().pipe(Effect.provide(engineOf(directory)))
-      copyFileSync(join(directory, "namespaces", `${key.tag}.db`), copy)
-      yield* Effect.gen(function* () {
-        yield* asking(extracting([7]))
-        expect(existsSync(copy)).toBe(true)
-        yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
-        expect(existsSync(copy)).toBe(false)
-        yield* maintain
-        expectErased(directory, secret)
-      }).pipe(Effect.provide(engineOf(directory)))
-    })
+    yield* talk().pipe(Effect.provide(engineOf(directory)))
+    copyFileSync(join(directory, "namespaces", `${key.tag}.db`), copy)
+    yield* Effect.gen(function* () {
+      yield* asking(extracting([7]))
+      expect(existsSync(copy)).toBe(true)
+      yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
+      expect(existsSync(copy)).toBe(false)
+      yield* maintain
+      expectErased(directory, secret)
+    }).pipe(Effect.provide(engineOf(directory)))
   })
 
   const copiedAfter = (erasure: Effect.Effect<unknown, unknown, NamespaceHost>, expiresAt?: number) => {

@@ -146,22 +146,20 @@ for (const [name, engine] of [
       }).pipe(Effect.provide(engine(directory)))
     })
 
-    it.effect("are kept for a while, and the floor says what is gone", () => {
+    it.effect("are kept for a while, and the floor says what is gone", function* () {
       const directory = temporaryDirectory()
-      return Effect.gen(function* () {
-        const old = yield* Effect.andThen(everyChange, eventsAfter(-1)).pipe(Effect.provide(engine(directory)))
-        // Nothing runs meanwhile: every minute of a host that does would be carried out.
-        yield* TestClock.adjust(Limits.eventsKeptMillis)
-        yield* Effect.gen(function* () {
-          const host = yield* NamespaceHost
-          yield* host.ask(key, creating([newMemory(memoryRecord(7, "Quito"))]))
-          yield* TestClock.adjust(1_000)
-          yield* host.maintain
-          const left = yield* eventsAfter(-1)
-          expect(told(left)).toEqual(["created 7"])
-          expect(left).toMatchObject({ floor: old.events.at(-1)!.number, born: old.born })
-        }).pipe(Effect.provide(engine(directory)))
-      })
+      const old = yield* Effect.andThen(everyChange, eventsAfter(-1)).pipe(Effect.provide(engine(directory)))
+      // Nothing runs meanwhile: every minute of a host that does would be carried out.
+      yield* TestClock.adjust(Limits.eventsKeptMillis)
+      yield* Effect.gen(function* () {
+        const host = yield* NamespaceHost
+        yield* host.ask(key, creating([newMemory(memoryRecord(7, "Quito"))]))
+        yield* TestClock.adjust(1_000)
+        yield* host.maintain
+        const left = yield* eventsAfter(-1)
+        expect(told(left)).toEqual(["created 7"])
+        expect(left).toMatchObject({ floor: old.events.at(-1)!.number, born: old.born })
+      }).pipe(Effect.provide(engine(directory)))
     })
   })
 }
@@ -192,41 +190,37 @@ describe("the events of a file", () => {
     ).pipe(Effect.provide(store))
   })
 
-  it.effect("are the same when the file is made again from the log, and a check finds no fault", () => {
+  it.effect("are the same when the file is made again from the log, and a check finds no fault", function* () {
     const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* Effect.gen(function* () {
-        const host = yield* NamespaceHost
-        // Nothing that erases: the log would lose it, and could not make the file again.
-        yield* host.ask(key, creating([newMemory(memoryRecord(1, "Rome", { uniqueKey: "home" }), axisVector(1))]))
-        yield* host.ask(key, creating([newMemory(memoryRecord(3, "Bonn", { uniqueKey: "home" }))], "token"))
-      }).pipe(Effect.provide(logged(directory)))
-      const before = yield* Effect.provide(eventsAfter(-1), logged(directory))
-      expect(told(before)).toEqual(["created 1", "created 3", "superseded 1 3"])
-      const made = yield* NamespaceStore.use((store) =>
-        Effect.all([store.check(key, () => Effect.void), store.remake(key)])
-      ).pipe(Effect.provide(logFirst(directory)), Effect.scoped)
-      expect(made).toEqual([expect.objectContaining({ faults: [] }), true])
-      expect(yield* Effect.provide(eventsAfter(-1), logged(directory))).toEqual(before)
-    })
+    yield* Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      // Nothing that erases: the log would lose it, and could not make the file again.
+      yield* host.ask(key, creating([newMemory(memoryRecord(1, "Rome", { uniqueKey: "home" }), axisVector(1))]))
+      yield* host.ask(key, creating([newMemory(memoryRecord(3, "Bonn", { uniqueKey: "home" }))], "token"))
+    }).pipe(Effect.provide(logged(directory)))
+    const before = yield* Effect.provide(eventsAfter(-1), logged(directory))
+    expect(told(before)).toEqual(["created 1", "created 3", "superseded 1 3"])
+    const made = yield* NamespaceStore.use((store) =>
+      Effect.all([store.check(key, () => Effect.void), store.remake(key)])
+    ).pipe(Effect.provide(logFirst(directory)), Effect.scoped)
+    expect(made).toEqual([expect.objectContaining({ faults: [] }), true])
+    expect(yield* Effect.provide(eventsAfter(-1), logged(directory))).toEqual(before)
   })
 
-  it.effect("begin with the first change after an earlier release", () => {
+  it.effect("begin with the first change after an earlier release", function* () {
     const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* Effect.provide(everyChange, engineOf(directory))
-      const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
-      removeSums(database)
-      database.exec("PRAGMA user_version=9")
-      database.close()
-      const later = yield* Effect.gen(function* () {
-        const migrated = yield* eventsAfter(-1)
-        expect(migrated).toMatchObject({ events: [], born: 0 })
-        expect(migrated.floor).toBe(migrated.through)
-        yield* NamespaceHost.use((host) => host.ask(key, creating([newMemory(memoryRecord(7, "Quito"))])))
-        return yield* eventsAfter(migrated.through)
-      }).pipe(Effect.provide(engineOf(directory)))
-      expect(told(later)).toEqual(["created 7"])
-    })
+    yield* Effect.provide(everyChange, engineOf(directory))
+    const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
+    removeSums(database)
+    database.exec("PRAGMA user_version=9")
+    database.close()
+    const later = yield* Effect.gen(function* () {
+      const migrated = yield* eventsAfter(-1)
+      expect(migrated).toMatchObject({ events: [], born: 0 })
+      expect(migrated.floor).toBe(migrated.through)
+      yield* NamespaceHost.use((host) => host.ask(key, creating([newMemory(memoryRecord(7, "Quito"))])))
+      return yield* eventsAfter(migrated.through)
+    }).pipe(Effect.provide(engineOf(directory)))
+    expect(told(later)).toEqual(["created 7"])
   })
 })

@@ -199,9 +199,7 @@ const candidatesOf = Effect.fnUntraced(function* (terms: ReadonlyArray<string>) 
 /** The image's scores equal those of a new index of the derived columns. */
 const expectSameScores = Effect.fnUntraced(function* (directory: string) {
   const database = new Database({ filename: fileIn(directory) })
-  const fresh = new LexicalIndex(openPostings(), {
-    messages: { isMessage: () => true, around: () => [] }
-  })
+  const fresh = new LexicalIndex(openPostings(), { messages: { isMessage: () => true, around: () => [] } })
   // Terms are cached first, so that documents come by `put`.
   fresh.statistics(words, new Bitmap())
   for (const [slot, columns] of documentsIn(database)) fresh.put(slot, columns)

@@ -180,21 +180,22 @@ describe("an idempotency key", () => {
     expect(refused).toMatchObject({ _tag: "Conflict", code: "idempotency_conflict" })
   })
 
-  it.effect("may be used again a day later, for another request, though the namespace was closed meanwhile", () => {
-    const directory = temporaryDirectory()
-    const write = (number: number, fingerprint: string) =>
-      NamespaceHost.use((host) => host.ask(key, twice(number, fingerprint))).pipe(Effect.provide(engineOf(directory)))
-    return Effect.gen(function* () {
+  it.effect(
+    "may be used again a day later, for another request, though the namespace was closed meanwhile",
+    function* () {
+      const directory = temporaryDirectory()
+      const write = (number: number, fingerprint: string) =>
+        NamespaceHost.use((host) => host.ask(key, twice(number, fingerprint))).pipe(Effect.provide(engineOf(directory)))
       yield* write(1, "first")
       yield* TestClock.adjust(Limits.idempotencyRetentionMillis)
       expect(yield* Effect.flip(write(2, "second"))).toMatchObject({ _tag: "Conflict" })
       yield* TestClock.adjust(1)
       expect((yield* write(2, "second")).created).toHaveLength(1)
       expect(yield* Effect.flip(write(3, "third"))).toMatchObject({ _tag: "Conflict" })
-    })
-  })
+    }
+  )
 
-  it.effect("returns its result after a restart, for creates, patches and removals", () => {
+  it.effect("returns its result after a restart, for creates, patches and removals", function* () {
     const directory = temporaryDirectory()
     const { id } = memoryRecord(1, "")
     const commands = Effect.gen(function* () {
@@ -212,16 +213,14 @@ describe("an idempotency key", () => {
     const removal = Effect.flatMap(NamespaceHost, (host) =>
       host.ask(key, { _tag: "RemoveMemories", ids: [id, id], idempotency: { key: "remove", fingerprint: "f" } })
     )
-    return Effect.gen(function* () {
-      const first = yield* Effect.provide(commands, engineOf(directory))
-      expect(first).toEqual({ created: [id], tags: [["a", "b"]] })
-      expect(yield* Effect.provide(commands, engineOf(directory))).toEqual(first)
-      expect(yield* Effect.provide(removal, engineOf(directory))).toBe(1)
-      expect(yield* Effect.provide(removal, engineOf(directory))).toBe(1)
-      // A late retry of a create does not restore a removed memory.
-      expect(yield* Effect.provide(commands, engineOf(directory))).toEqual({ created: [], tags: [] })
-      expect((yield* Effect.provide(allOf(key), engineOf(directory))).size).toBe(0)
-    })
+    const first = yield* Effect.provide(commands, engineOf(directory))
+    expect(first).toEqual({ created: [id], tags: [["a", "b"]] })
+    expect(yield* Effect.provide(commands, engineOf(directory))).toEqual(first)
+    expect(yield* Effect.provide(removal, engineOf(directory))).toBe(1)
+    expect(yield* Effect.provide(removal, engineOf(directory))).toBe(1)
+    // A late retry of a create does not restore a removed memory.
+    expect(yield* Effect.provide(commands, engineOf(directory))).toEqual({ created: [], tags: [] })
+    expect((yield* Effect.provide(allOf(key), engineOf(directory))).size).toBe(0)
   })
 
   fresh.effect("is free again after a command that failed", function* () {

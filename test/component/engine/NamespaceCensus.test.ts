@@ -116,38 +116,34 @@ describe("a census", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
-  it.effect("opens nothing and leaves the files as they were", () => {
+  it.effect("opens nothing and leaves the files as they were", function* () {
     const directory = temporaryDirectory()
     const files = join(directory, "namespaces")
     const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      yield* Effect.provide(store([created(1), created(2)]), engineOf(directory))
-      const before = readdirSync(files)
-      const bytes = readFileSync(join(files, `${key.tag}.db`))
-      const counted = Effect.gen(function* () {
-        const seen = yield* census(10, 2)
-        expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
-        return seen
-      })
-      expect(yield* Effect.provide(counted, engineOf(directory, { probe }))).toMatchObject({ live: 2, liveBefore: 1 })
-      expect(probe.count("open")).toBe(0)
-      expect(readdirSync(files)).toEqual(before)
-      expect(readFileSync(join(files, `${key.tag}.db`))).toEqual(bytes)
+    yield* Effect.provide(store([created(1), created(2)]), engineOf(directory))
+    const before = readdirSync(files)
+    const bytes = readFileSync(join(files, `${key.tag}.db`))
+    const counted = Effect.gen(function* () {
+      const seen = yield* census(10, 2)
+      expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
+      return seen
     })
+    expect(yield* Effect.provide(counted, engineOf(directory, { probe }))).toMatchObject({ live: 2, liveBefore: 1 })
+    expect(probe.count("open")).toBe(0)
+    expect(readdirSync(files)).toEqual(before)
+    expect(readFileSync(join(files, `${key.tag}.db`))).toEqual(bytes)
   })
 
-  it.effect("counts what a crash left in the log", () => {
+  it.effect("counts what a crash left in the log", function* () {
     const directory = temporaryDirectory()
     const crashed = temporaryDirectory()
-    return Effect.gen(function* () {
-      const run = Effect.gen(function* () {
-        yield* store([created(1), created(2)])
-        cpSync(join(directory, "namespaces"), join(crashed, "namespaces"), { recursive: true })
-      })
-      yield* Effect.provide(run, engineOf(directory))
-      expect(readdirSync(join(crashed, "namespaces"))).toContain(`${key.tag}.db-wal`)
-      expect((yield* Effect.provide(census(10, 0), engineOf(crashed))).live).toBe(2)
+    const run = Effect.gen(function* () {
+      yield* store([created(1), created(2)])
+      cpSync(join(directory, "namespaces"), join(crashed, "namespaces"), { recursive: true })
     })
+    yield* Effect.provide(run, engineOf(directory))
+    expect(readdirSync(join(crashed, "namespaces"))).toContain(`${key.tag}.db-wal`)
+    expect((yield* Effect.provide(census(10, 0), engineOf(crashed))).live).toBe(2)
   })
 
   fresh.effect("sees the commits of an open namespace, which goes on writing meanwhile", function* () {
@@ -163,19 +159,17 @@ describe("a census", () => {
     expect((yield* allOf(key)).size).toBe(21)
   })
 
-  it.effect("of a damaged file is refused and sets the file aside; others are counted", () => {
+  it.effect("of a damaged file is refused and sets the file aside; others are counted", function* () {
     const directory = temporaryDirectory()
     const other = namespaceKey("other")
-    return Effect.gen(function* () {
-      yield* Effect.provide(Effect.andThen(store([created(1)]), store([created(1)], other)), engineOf(directory))
-      truncateSync(join(directory, "namespaces", `${key.tag}.db`), 5_000)
-      yield* Effect.gen(function* () {
-        expect(yield* Effect.flip(census(10, 0))).toMatchObject({ code: "namespace_unavailable" })
-        expect((yield* census(10, 0, other)).live).toBe(1)
-        expect((yield* NamespaceHost.use((host) => host.status)).quarantined).toHaveLength(1)
-        expect(yield* Effect.flip(census(10, 0))).toMatchObject({ code: "namespace_unavailable" })
-      }).pipe(Effect.provide(engineOf(directory)))
-    })
+    yield* Effect.provide(Effect.andThen(store([created(1)]), store([created(1)], other)), engineOf(directory))
+    truncateSync(join(directory, "namespaces", `${key.tag}.db`), 5_000)
+    yield* Effect.gen(function* () {
+      expect(yield* Effect.flip(census(10, 0))).toMatchObject({ code: "namespace_unavailable" })
+      expect((yield* census(10, 0, other)).live).toBe(1)
+      expect((yield* NamespaceHost.use((host) => host.status)).quarantined).toHaveLength(1)
+      expect(yield* Effect.flip(census(10, 0))).toMatchObject({ code: "namespace_unavailable" })
+    }).pipe(Effect.provide(engineOf(directory)))
   })
 
   it.effect("of a file that holds the memories of another agent is refused", () => {
@@ -245,13 +239,11 @@ describe("removal by age", () => {
   })
 })
 
-describe("a sweep up to a moment", () => {
-  fresh.effect("keeps what expired after that moment for a later sweep", function* () {
-    const host = yield* NamespaceHost
-    yield* store([created(1, { expiresAt: 40 }), created(2, { expiresAt: 50 }), created(3, { expiresAt: 51 })])
-    yield* TestClock.adjust(100)
-    expect(yield* host.removeAll(key, { _tag: "Sweep", expiredBy: 50 })).toBe(2)
-    expect(yield* census(50, 0)).toMatchObject({ live: 1, liveBefore: 0, expired: 0 })
-    expect(yield* host.removeAll(key, { _tag: "Sweep" })).toBe(1)
-  })
+fresh.effect("a sweep up to a moment keeps what expired after that moment for a later sweep", function* () {
+  const host = yield* NamespaceHost
+  yield* store([created(1, { expiresAt: 40 }), created(2, { expiresAt: 50 }), created(3, { expiresAt: 51 })])
+  yield* TestClock.adjust(100)
+  expect(yield* host.removeAll(key, { _tag: "Sweep", expiredBy: 50 })).toBe(2)
+  expect(yield* census(50, 0)).toMatchObject({ live: 1, liveBefore: 0, expired: 0 })
+  expect(yield* host.removeAll(key, { _tag: "Sweep" })).toBe(1)
 })

@@ -92,24 +92,22 @@ describe("a create that names a record", () => {
   )
 })
 
-describe("a unique key", () => {
-  it.effect("has one latest version; the previous one is latest again when that expires or is removed", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const ids = [1, 2, 3].map((number) => memoryRecord(number, "").id)
-      yield* store(memoryRecord(1, "one", { uniqueKey: "k" }))
-      yield* store(memoryRecord(2, "two", { uniqueKey: "k" }))
-      yield* store(memoryRecord(3, "three", { uniqueKey: "k", expiresAt: 60 }))
-      const latest = Effect.map(allOf(key), (all) => ids.filter((id) => all.get(id)?.isLatest))
-      expect(yield* latest).toEqual([ids[2]])
-      expect((yield* allOf(key)).get(ids[1]!)).toMatchObject({ supersedes: ids[0], supersededBy: ids[2] })
-      yield* TestClock.adjust(60)
-      expect(yield* latest).toEqual([ids[1]])
-      yield* host.ask(key, { _tag: "RemoveMemories", ids: [ids[1]!], idempotency: undefined })
-      expect(yield* latest).toEqual([ids[0]])
-    }).pipe(engine())
-  )
-})
+it.effect("a unique key has one latest version; the previous one is latest again when that expires or is removed", () =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    const ids = [1, 2, 3].map((number) => memoryRecord(number, "").id)
+    yield* store(memoryRecord(1, "one", { uniqueKey: "k" }))
+    yield* store(memoryRecord(2, "two", { uniqueKey: "k" }))
+    yield* store(memoryRecord(3, "three", { uniqueKey: "k", expiresAt: 60 }))
+    const latest = Effect.map(allOf(key), (all) => ids.filter((id) => all.get(id)?.isLatest))
+    expect(yield* latest).toEqual([ids[2]])
+    expect((yield* allOf(key)).get(ids[1]!)).toMatchObject({ supersedes: ids[0], supersededBy: ids[2] })
+    yield* TestClock.adjust(60)
+    expect(yield* latest).toEqual([ids[1]])
+    yield* host.ask(key, { _tag: "RemoveMemories", ids: [ids[1]!], idempotency: undefined })
+    expect(yield* latest).toEqual([ids[0]])
+  }).pipe(engine())
+)
 
 describe("a move to another unique key", () => {
   const [first, second, third, merged] = [1, 2, 3, 4].map((number) => memoryRecord(number, "").id)
@@ -198,23 +196,21 @@ describe("a move to another unique key", () => {
   )
 })
 
-describe("RemoveMatching", () => {
-  it.effect("removes all versions, in portions, until nothing matches", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const most = Limits.removalsPerCommitMax
-      for (let number = 0; number < most * 2 + 50; number += 50) {
-        yield* store(
-          ...Array.from({ length: 50 }, (_, at) => memoryRecord(number + at, "gone", { uniqueKey: `k${at % 7}` }))
-        )
-      }
-      yield* store(memoryRecord(9_000, "kept", { kind: "temporal_event" }))
-      const part = host.ask(key, { _tag: "RemoveMatching", filter: { kind: "factual_memory" } })
-      expect([yield* part, yield* part, yield* part, yield* part]).toEqual([most, most, 50, 0])
-      expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "kept" }])
-    }).pipe(engine())
-  )
-})
+it.effect("RemoveMatching removes all versions, in portions, until nothing matches", () =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    const most = Limits.removalsPerCommitMax
+    for (let number = 0; number < most * 2 + 50; number += 50) {
+      yield* store(
+        ...Array.from({ length: 50 }, (_, at) => memoryRecord(number + at, "gone", { uniqueKey: `k${at % 7}` }))
+      )
+    }
+    yield* store(memoryRecord(9_000, "kept", { kind: "temporal_event" }))
+    const part = host.ask(key, { _tag: "RemoveMatching", filter: { kind: "factual_memory" } })
+    expect([yield* part, yield* part, yield* part, yield* part]).toEqual([most, most, 50, 0])
+    expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "kept" }])
+  }).pipe(engine())
+)
 
 describe("StoreVectors", () => {
   it.effect("stores a vector only if the memory still has the text it was made of", () =>
@@ -227,11 +223,7 @@ describe("StoreVectors", () => {
         _tag: "StoreVectors",
         vectors: [
           { id: old.id, contentHash: old.contentHash, vector: axisVector(1) },
-          {
-            id: memoryRecord(2, "").id,
-            contentHash: memoryRecord(2, "other text").contentHash,
-            vector: axisVector(2)
-          },
+          { id: memoryRecord(2, "").id, contentHash: memoryRecord(2, "other text").contentHash, vector: axisVector(2) },
           { id: "mem_gone", contentHash: old.contentHash, vector: axisVector(3) }
         ]
       })
@@ -281,19 +273,17 @@ describe("ImportRecords", () => {
   )
 })
 
-describe("Sweep", () => {
-  it.effect("removes expired rows for good, and frees their ids", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store(memoryRecord(1, "gone soon", { expiresAt: 50 }), memoryRecord(2, "stays"))
-      expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(0)
-      yield* TestClock.adjust(50)
-      const counts = host.answer(key, { _tag: "Counts" })
-      expect(yield* counts).toMatchObject({ live: 1, rows: 2, expired: 1 })
-      expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(1)
-      expect(yield* counts).toMatchObject({ live: 1, rows: 1, expired: 0 })
-      const records = [{ record: memoryRecord(1, "again"), vector: undefined }]
-      expect(yield* host.ask(key, { _tag: "ImportRecords", records })).toBe(1)
-    }).pipe(engine())
-  )
-})
+it.effect("Sweep removes expired rows for good, and frees their ids", () =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    yield* store(memoryRecord(1, "gone soon", { expiresAt: 50 }), memoryRecord(2, "stays"))
+    expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(0)
+    yield* TestClock.adjust(50)
+    const counts = host.answer(key, { _tag: "Counts" })
+    expect(yield* counts).toMatchObject({ live: 1, rows: 2, expired: 1 })
+    expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(1)
+    expect(yield* counts).toMatchObject({ live: 1, rows: 1, expired: 0 })
+    const records = [{ record: memoryRecord(1, "again"), vector: undefined }]
+    expect(yield* host.ask(key, { _tag: "ImportRecords", records })).toBe(1)
+  }).pipe(engine())
+)

@@ -39,25 +39,23 @@ const ask = (command: Parameters<NamespaceHost["Service"]["ask"]>[1]) =>
 const pending = NamespaceHost.use((host) => host.answer(key, { _tag: "PendingReadings", limit: 10 }))
 
 describe("an extraction that is to follow", () => {
-  it.effect("is there when the file is opened again, oldest first, and once", () => {
+  it.effect("is there when the file is opened again, oldest first, and once", function* () {
     const directory = temporaryDirectory()
     const named = readingOf(2, { kinds: ["home"], expiresAt: 4e12 })
     const instructed = [undefined, ["home"]].map((kinds, at) =>
       readingOf(3 + at, { kinds, instructions: "Only diets." })
     )
-    return Effect.gen(function* () {
-      yield* Effect.gen(function* () {
-        yield* storing(1)
-        yield* storing(2, named, { scope: { subjectId: "s", threadId: "t" } })
-        for (const [at, reading] of instructed.entries()) yield* storing(3 + at, reading)
-        yield* storing(1)
-      }).pipe(Effect.provide(engineOf(directory)))
-      expect(yield* Effect.provide(pending, engineOf(directory))).toEqual([
-        { ...readingOf(1), scope: {}, place: 1 },
-        { ...named, scope: { subjectId: "s", threadId: "t" }, place: 2 },
-        ...instructed.map((reading, at) => ({ ...reading, scope: {}, place: 3 + at }))
-      ])
-    })
+    yield* Effect.gen(function* () {
+      yield* storing(1)
+      yield* storing(2, named, { scope: { subjectId: "s", threadId: "t" } })
+      for (const [at, reading] of instructed.entries()) yield* storing(3 + at, reading)
+      yield* storing(1)
+    }).pipe(Effect.provide(engineOf(directory)))
+    expect(yield* Effect.provide(pending, engineOf(directory))).toEqual([
+      { ...readingOf(1), scope: {}, place: 1 },
+      { ...named, scope: { subjectId: "s", threadId: "t" }, place: 2 },
+      ...instructed.map((reading, at) => ({ ...reading, scope: {}, place: 3 + at }))
+    ])
   })
 
   fresh.effect("ends with the commit that reads it, and with its conversation", function* () {

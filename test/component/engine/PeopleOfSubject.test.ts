@@ -76,7 +76,7 @@ describe("the people of a subject", () => {
     expect(yield* people({})).toMatchObject({ user: { name: "Lena", aliases: [] }, others: [{ name: "Ada" }] })
   })
 
-  it.effect("are the same after a restart", () => {
+  it.effect("are the same after a restart", function* () {
     const directory = temporaryDirectory()
     const known = {
       user: { name: "Lena", aliases: ["Len"], relations: [] },
@@ -84,21 +84,19 @@ describe("the people of a subject", () => {
       isGroup: false,
       isChat: true
     }
-    return Effect.gen(function* () {
-      yield* Effect.gen(function* () {
-        yield* store([
-          { text: "I'm Lena." },
-          { text: "my sister Ada sings" },
-          { text: "please call me Len" },
-          { text: "it rains" }
-        ])
-        expect(yield* people({})).toEqual(known)
-      }).pipe(Effect.provide(engineOf(directory)))
-      expect(yield* people({}).pipe(Effect.provide(engineOf(directory)))).toEqual(known)
-      // Of four messages one is not read on; those of an earlier release all are.
-      expect(forgetNamesNobody(directory)).toBe(1)
-      expect(yield* people({}).pipe(Effect.provide(engineOf(directory)))).toEqual(known)
-    })
+    yield* Effect.gen(function* () {
+      yield* store([
+        { text: "I'm Lena." },
+        { text: "my sister Ada sings" },
+        { text: "please call me Len" },
+        { text: "it rains" }
+      ])
+      expect(yield* people({})).toEqual(known)
+    }).pipe(Effect.provide(engineOf(directory)))
+    expect(yield* people({}).pipe(Effect.provide(engineOf(directory)))).toEqual(known)
+    // Of four messages one is not read on; those of an earlier release all are.
+    expect(forgetNamesNobody(directory)).toBe(1)
+    expect(yield* people({}).pipe(Effect.provide(engineOf(directory)))).toEqual(known)
   })
 
   fresh.effect("are those of no other subject or agent, nor of what a grant does not show", function* () {
@@ -119,11 +117,7 @@ describe("the people of a subject", () => {
   fresh.effect("end with the message that told them", function* () {
     const [first] = yield* store([{ text: "I'm Lena." }, { text: "I'm Piet.", expiresAt: Number.MAX_SAFE_INTEGER }])
     expect((yield* people({})).user).toEqual({ name: "Lena", aliases: [], relations: [] })
-    yield* (yield* NamespaceHost).ask(namespaceKey(), {
-      _tag: "RemoveMemories",
-      ids: [first!],
-      idempotency: undefined
-    })
+    yield* (yield* NamespaceHost).ask(namespaceKey(), { _tag: "RemoveMemories", ids: [first!], idempotency: undefined })
     expect((yield* people({})).user).toEqual({ name: "Piet", aliases: [], relations: [] })
   })
 })
@@ -137,43 +131,39 @@ const found = Effect.fnUntraced(function* (text: string, filter: MemoryFilter) {
   return hits.map(({ memory: { data }, ranked: { order } }) => [data["text"] ?? data["fact"], order])
 })
 
-describe("a search", () => {
-  it.effect("ranks alike by whatever name the user is called", () => {
-    const directory = temporaryDirectory()
-    const ask = Effect.gen(function* () {
-      const first = yield* found("Where do I work?", { subjectId: "one" })
-      // Of facts that of the user comes first, also after a restart.
-      expect(first.map(([text]) => text)).toEqual(
-        expect.arrayContaining(["I work at the mill", "Lena works at the mill", "Piet works as a painter"])
-      )
-      const texts = first.map(([text]) => text)
-      expect(texts.indexOf("Lena works at the mill")).toBeLessThan(texts.indexOf("Piet works as a painter"))
-      for (const question of ["Where does Lena work?", "Where does the user work?", "Where does she work?"])
-        expect(yield* found(question, { subjectId: "one" })).toEqual(first)
-      const ofSister = yield* found("Where does Ada work?", { subjectId: "one" })
-      expect(ofSister[0]![0]).toBe("my sister works at the bank")
-      expect(yield* found("Where does my sister work?", { subjectId: "one" })).toEqual(ofSister)
-      // Nobody of another subject is Lena, and the name of its user is no name of hers.
-      expect(yield* found("Where does Lena work?", { subjectId: "two" })).not.toEqual(
-        yield* found("Where do I work?", { subjectId: "two" })
-      )
-    }).pipe(Effect.provide(engineOf(directory)))
-    return Effect.gen(function* () {
-      yield* Effect.gen(function* () {
-        yield* store([
-          { text: "I'm Lena.", subject: "one" },
-          { text: "I work at the mill", subject: "one" },
-          { text: "my sister works at the bank", subject: "one" },
-          { text: "my sister Ada sings", subject: "one" },
-          { text: "I'm Piet, and I work with Lena", subject: "two" },
-          { text: "work, work", subject: "two" }
-        ])
-        const facts = ["Piet works as a painter", "Lena works at the mill"].map((fact, at) =>
-          newMemory(memoryRecord(20 - at, fact, { subjectId: "one", data: { subject: fact.slice(0, 4), fact } }))
-        )
-        yield* (yield* NamespaceHost).ask(namespaceKey(), creating(facts))
-      }).pipe(Effect.provide(engineOf(directory)))
-      yield* ask
-    })
-  })
+it.effect("a search ranks alike by whatever name the user is called", function* () {
+  const directory = temporaryDirectory()
+  const ask = Effect.gen(function* () {
+    const first = yield* found("Where do I work?", { subjectId: "one" })
+    // Of facts that of the user comes first, also after a restart.
+    expect(first.map(([text]) => text)).toEqual(
+      expect.arrayContaining(["I work at the mill", "Lena works at the mill", "Piet works as a painter"])
+    )
+    const texts = first.map(([text]) => text)
+    expect(texts.indexOf("Lena works at the mill")).toBeLessThan(texts.indexOf("Piet works as a painter"))
+    for (const question of ["Where does Lena work?", "Where does the user work?", "Where does she work?"])
+      expect(yield* found(question, { subjectId: "one" })).toEqual(first)
+    const ofSister = yield* found("Where does Ada work?", { subjectId: "one" })
+    expect(ofSister[0]![0]).toBe("my sister works at the bank")
+    expect(yield* found("Where does my sister work?", { subjectId: "one" })).toEqual(ofSister)
+    // Nobody of another subject is Lena, and the name of its user is no name of hers.
+    expect(yield* found("Where does Lena work?", { subjectId: "two" })).not.toEqual(
+      yield* found("Where do I work?", { subjectId: "two" })
+    )
+  }).pipe(Effect.provide(engineOf(directory)))
+  yield* Effect.gen(function* () {
+    yield* store([
+      { text: "I'm Lena.", subject: "one" },
+      { text: "I work at the mill", subject: "one" },
+      { text: "my sister works at the bank", subject: "one" },
+      { text: "my sister Ada sings", subject: "one" },
+      { text: "I'm Piet, and I work with Lena", subject: "two" },
+      { text: "work, work", subject: "two" }
+    ])
+    const facts = ["Piet works as a painter", "Lena works at the mill"].map((fact, at) =>
+      newMemory(memoryRecord(20 - at, fact, { subjectId: "one", data: { subject: fact.slice(0, 4), fact } }))
+    )
+    yield* (yield* NamespaceHost).ask(namespaceKey(), creating(facts))
+  }).pipe(Effect.provide(engineOf(directory)))
+  yield* ask
 })

@@ -44,31 +44,29 @@ it.effect.each([
   }).pipe(engine())
 )
 
-describe("the vectors of what was found", () => {
-  it.effect("are copies, by memory, over all namespaces; what has none is left out", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const search = yield* MemorySearch
-      const other = namespaceKey("other")
-      yield* store(newMemory(memoryRecord(1, "owl"), axisVector(3)), newMemory(memoryRecord(2, "owl")))
-      const elsewhere = memoryRecord(3, "owl", { agentId: "other" })
-      yield* host.ask(other, creating([newMemory(elsewhere, axisVector(5, 4, "other-model"))]))
-      const query = { text: "owl", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
-      const { hits } = yield* search.search([key, other], query)
-      expect(hits).toHaveLength(3)
-      const vectors = yield* search.vectorsOf([key, other], hits)
-      expect([...vectors.keys()].sort()).toEqual([idOf(1), idOf(3)])
-      expectNear(vectors.get(idOf(1)), axisVector(3))
-      expectNear(vectors.get(idOf(3)), axisVector(5, 4, "other-model"))
-      vectors.get(idOf(1))!.values.fill(0)
-      expectNear((yield* search.vectorsOf([key], hits)).get(idOf(1)), axisVector(3))
-      // Removed since it was found: the vector of the memory that reuses the slot is not returned.
-      yield* host.ask(key, { _tag: "RemoveMemories", ids: [idOf(1)], idempotency: undefined })
-      yield* store(newMemory(memoryRecord(4, "swan"), axisVector(6)))
-      expect(yield* search.vectorsOf([key], hits)).toEqual(new Map())
-    }).pipe(engine())
-  )
-})
+it.effect("the vectors of what was found are copies, by memory, over all namespaces; what has none is left out", () =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    const search = yield* MemorySearch
+    const other = namespaceKey("other")
+    yield* store(newMemory(memoryRecord(1, "owl"), axisVector(3)), newMemory(memoryRecord(2, "owl")))
+    const elsewhere = memoryRecord(3, "owl", { agentId: "other" })
+    yield* host.ask(other, creating([newMemory(elsewhere, axisVector(5, 4, "other-model"))]))
+    const query = { text: "owl", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
+    const { hits } = yield* search.search([key, other], query)
+    expect(hits).toHaveLength(3)
+    const vectors = yield* search.vectorsOf([key, other], hits)
+    expect([...vectors.keys()].sort()).toEqual([idOf(1), idOf(3)])
+    expectNear(vectors.get(idOf(1)), axisVector(3))
+    expectNear(vectors.get(idOf(3)), axisVector(5, 4, "other-model"))
+    vectors.get(idOf(1))!.values.fill(0)
+    expectNear((yield* search.vectorsOf([key], hits)).get(idOf(1)), axisVector(3))
+    // Removed since it was found: the vector of the memory that reuses the slot is not returned.
+    yield* host.ask(key, { _tag: "RemoveMemories", ids: [idOf(1)], idempotency: undefined })
+    yield* store(newMemory(memoryRecord(4, "swan"), axisVector(6)))
+    expect(yield* search.vectorsOf([key], hits)).toEqual(new Map())
+  }).pipe(engine())
+)
 
 /** Within the precision of stored vectors. */
 const expectNear = (found: MemoryVector | undefined, stored: MemoryVector): void => {
@@ -77,23 +75,21 @@ const expectNear = (found: MemoryVector | undefined, stored: MemoryVector): void
   for (const [at, value] of stored.values.entries()) expect(found?.values[at]).toBeCloseTo(value, 1.7)
 }
 
-describe("a search for a map", () => {
-  it.effect("looks at as many candidates as it asks for", () =>
-    Effect.gen(function* () {
-      const most = Limits.searchCandidatesMax
-      for (let from = 0; from < most * 3; from += most) {
-        yield* store(
-          ...Array.from({ length: most }, (_, at) => newMemory(memoryRecord(from + at, "owl"), axisVector(from + at)))
-        )
-      }
-      const vectors = new Map([["test-model", axisVector(0).values]])
-      expect(yield* words("owl", { vectors: new Map(), limit: 1_000 })).toHaveLength(most)
-      expect(yield* words("owl", { vectors: new Map(), limit: 1_000, candidates: 250 })).toHaveLength(250)
-      expect(yield* words("nothing of it", { vectors, limit: 1_000, candidates: 1_000 })).toHaveLength(most * 3)
-      expect(yield* words("owl", { vectors, limit: 7, candidates: 1_000 })).toHaveLength(7)
-    }).pipe(engine())
-  )
-})
+it.effect("a search for a map looks at as many candidates as it asks for", () =>
+  Effect.gen(function* () {
+    const most = Limits.searchCandidatesMax
+    for (let from = 0; from < most * 3; from += most) {
+      yield* store(
+        ...Array.from({ length: most }, (_, at) => newMemory(memoryRecord(from + at, "owl"), axisVector(from + at)))
+      )
+    }
+    const vectors = new Map([["test-model", axisVector(0).values]])
+    expect(yield* words("owl", { vectors: new Map(), limit: 1_000 })).toHaveLength(most)
+    expect(yield* words("owl", { vectors: new Map(), limit: 1_000, candidates: 250 })).toHaveLength(250)
+    expect(yield* words("nothing of it", { vectors, limit: 1_000, candidates: 1_000 })).toHaveLength(most * 3)
+    expect(yield* words("owl", { vectors, limit: 7, candidates: 1_000 })).toHaveLength(7)
+  }).pipe(engine())
+)
 
 describe("the neighbouring texts of a memory", () => {
   const record = memoryRecord(1, "likes tea", {

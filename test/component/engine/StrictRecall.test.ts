@@ -29,14 +29,7 @@ const stored = NamespaceHost.use((host) =>
 )
 const found = (vector: Float32Array, { isStrict = true, limit = 10 } = {}) =>
   MemorySearch.use((search) =>
-    search.search(keys, {
-      text: "",
-      vectors: new Map([[model, vector]]),
-      filter: {},
-      limit,
-      minRelevance: 0,
-      isStrict
-    })
+    search.search(keys, { text: "", vectors: new Map([[model, vector]]), filter: {}, limit, minRelevance: 0, isStrict })
   )
 const truth = (query: Float32Array, among: ReadonlyArray<number>): ReadonlyArray<string> =>
   among

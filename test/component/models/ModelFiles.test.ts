@@ -91,14 +91,12 @@ const hubFiles = {
 
 const names = (directory: string) => readdirSync(directory).sort()
 
-describe("finding a model", () => {
-  it.live("says where it looked and what to run when there is none", function* () {
-    const modelsDir = yield* temporaryDirectory
-    const error = yield* Effect.flip(findModel(spec, modelsDir))
-    expect(error).toBeInstanceOf(ModelUnavailable)
-    expect(error.message).toContain(join(modelsDir, "small-model"))
-    expect(error.message).toContain("npm run setup")
-  })
+it.live("finding a model says where it looked and what to run when there is none", function* () {
+  const modelsDir = yield* temporaryDirectory
+  const error = yield* Effect.flip(findModel(spec, modelsDir))
+  expect(error).toBeInstanceOf(ModelUnavailable)
+  expect(error.message).toContain(join(modelsDir, "small-model"))
+  expect(error.message).toContain("npm run setup")
 })
 
 describe("fetching a model", () => {
@@ -107,11 +105,7 @@ describe("fetching a model", () => {
     const hub = yield* hubWith(hubFiles)
     const progress: Array<readonly [number, number, string]> = []
     const onProgress = (...report: readonly [number, number, string]) => void progress.push(report)
-    const ready = yield* ensureModel(spec, modelsDir, {
-      remoteHost: hub.url,
-      registryClients: noClient,
-      onProgress
-    })
+    const ready = yield* ensureModel(spec, modelsDir, { remoteHost: hub.url, registryClients: noClient, onProgress })
     expect(yield* findModel(spec, modelsDir)).toEqual(ready)
     expect(names(ready.directory)).toEqual(["config.json", "onnx", "tokenizer.json"])
     expect(names(modelsDir)).toEqual(["small-model"])
@@ -128,10 +122,7 @@ describe("fetching a model", () => {
   it.live("refuses bytes with another digest from the hub, and takes the next source", function* () {
     const modelsDir = yield* temporaryDirectory
     const moved = Buffer.from(weights).fill("x")
-    const hub = yield* hubWith({
-      ...hubFiles,
-      "/someone/small-model/resolve/main/onnx/model_quantized.onnx": moved
-    })
+    const hub = yield* hubWith({ ...hubFiles, "/someone/small-model/resolve/main/onnx/model_quantized.onnx": moved })
     const registry = yield* goodRegistry
     const ready = yield* ensureModel(spec, modelsDir, { ...registry, remoteHost: hub.url })
     expect(readFileSync(join(ready.directory, "onnx/model_quantized.onnx"))).toEqual(weights)
@@ -140,10 +131,7 @@ describe("fetching a model", () => {
   it.live("refuses more bytes than the catalogue says", function* () {
     const modelsDir = yield* temporaryDirectory
     const long = Buffer.concat([weights, weights])
-    const hub = yield* hubWith({
-      ...hubFiles,
-      "/someone/small-model/resolve/main/onnx/model_quantized.onnx": long
-    })
+    const hub = yield* hubWith({ ...hubFiles, "/someone/small-model/resolve/main/onnx/model_quantized.onnx": long })
     const options = { remoteHost: hub.url, registryClients: noClient }
     const error = yield* Effect.flip(ensureModel(spec, modelsDir, options))
     expect(error.reasons[1]?.reason).toContain(`more than ${weights.length} bytes`)

@@ -110,16 +110,14 @@ describe("Payments that are misconfigured stop the start by the name of the vari
   }
 })
 
-describe("Payments that are not configured", () => {
-  it.effect("offer nothing and take nothing", () =>
-    Effect.gen(function* () {
-      const payments = yield* Payments
-      expect([payments.isConfigured, payments.networks, yield* payments.quote(request)]).toEqual([false, [], []])
-      const wire = new ScriptedChain().payment("one")
-      expect(yield* Effect.flip(payments.pay({ account: alice.id, units, wire }))).toMatchObject({
-        _tag: "PaymentInvalid"
-      })
-      expect(yield* payments.reconcile).toBe(0)
-    }).pipe(Effect.provide(Payments.layerNone.pipe(Layer.provide(moneyLayerOf(temporaryDirectory())))))
-  )
-})
+it.effect("Payments that are not configured offer nothing and take nothing", () =>
+  Effect.gen(function* () {
+    const payments = yield* Payments
+    expect([payments.isConfigured, payments.networks, yield* payments.quote(request)]).toEqual([false, [], []])
+    const wire = new ScriptedChain().payment("one")
+    expect(yield* Effect.flip(payments.pay({ account: alice.id, units, wire }))).toMatchObject({
+      _tag: "PaymentInvalid"
+    })
+    expect(yield* payments.reconcile).toBe(0)
+  }).pipe(Effect.provide(Payments.layerNone.pipe(Layer.provide(moneyLayerOf(temporaryDirectory())))))
+)

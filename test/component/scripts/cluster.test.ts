@@ -88,9 +88,7 @@ it.skipIf(!isRoot)("what root's umask closes is opened to PostgreSQL, and the ba
   const started = spawn(
     "/bin/sh",
     ["-c", `umask 077; exec "$@"`, "sh", process.execPath, script, "--nodes", "0", "--directory", directory],
-    {
-      stdio: ["ignore", "pipe", "inherit"]
-    }
+    { stdio: ["ignore", "pipe", "inherit"] }
   )
   const [line] = await once(started.stdout, "data")
   expect(String(line)).toContain("environment")

@@ -22,6 +22,7 @@ import {
 } from "../../support/EngineFixtures.ts"
 import { controlLayerOf } from "../control/ControlLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { effectOf, type Steps } from "../../support/it.ts"
 
 /** Providing it again for the same directory is a restart. */
 const serviceOf = (directory: string, probe: StoreProbe) =>
@@ -70,22 +71,23 @@ const counts = (caller: Identity) =>
   )
 
 /** Once the furnished account has lain in files that no process had open. */
-const restarted = <A, E, R>(probe: StoreProbe, test: (caller: Identity) => Effect.Effect<A, E, R>) => {
+const restarted = (
+  probe: StoreProbe,
+  test: (caller: Identity) => Steps<Layer.Success<ReturnType<typeof serviceOf>>>
+) => {
   const directory = temporaryDirectory()
   return Effect.flatMap(Effect.provide(furnished, serviceOf(directory, new StoreProbe())), (caller) =>
-    Effect.provide(test(caller), serviceOf(directory, probe))
+    Effect.provide(effectOf(test(caller)), serviceOf(directory, probe))
   )
 }
 
 it.effect("opens no agent, and reads a file once however often it is asked", () => {
   const probe = new StoreProbe()
-  return restarted(probe, (caller) =>
-    Effect.gen(function* () {
-      for (let round = 0; round < 3; round++) expect(yield* counts(caller)).toEqual([2, 2, 2, 2, 2])
-      expect([probe.count("open"), probe.count("census")]).toEqual([0, agents.length])
-      expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
-    })
-  )
+  return restarted(probe, function* (caller) {
+    for (let round = 0; round < 3; round++) expect(yield* counts(caller)).toEqual([2, 2, 2, 2, 2])
+    expect([probe.count("open"), probe.count("census")]).toEqual([0, agents.length])
+    expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
+  })
 })
 
 it.effect("is right after each change and expiry, of open agents and closed ones", () => {
@@ -106,57 +108,53 @@ it.effect("is right after each change and expiry, of open agents and closed ones
 
 it.effect("counts for a key that is bound to subjects what it sees, once", () => {
   const probe = new StoreProbe()
-  return restarted(probe, (caller) =>
-    Effect.gen(function* () {
-      const bound = (keyId: string, ...subjects: [string, ...Array<string>]) => ({
-        ...caller,
-        keyId,
-        scope: { subjects }
-      })
-      const [seesOne, seesNone] = [bound("one", "s"), bound("none", "t")]
-      for (let round = 0; round < 3; round++) {
-        expect(yield* counts(seesOne)).toEqual([1, 1, 1, 1, 1])
-        expect(yield* counts(seesNone)).toEqual([])
-      }
-      expect(probe.count("census")).toBe(2 * agents.length)
-      const key = yield* store(caller.account.id, "a", [{ subjectId: "s" }, { subjectId: "t" }])
-      const right = Effect.gen(function* () {
-        expect(yield* counts(seesOne)).toEqual([2, 1, 1, 1, 1])
-        expect(yield* counts(seesNone)).toEqual([1])
-      })
-      yield* right
-      expect(probe.count("census")).toBe(2 * agents.length)
-      yield* NamespaceHost.use((host) => host.close(key))
-      yield* right
-      expect(probe.count("census")).toBe(2 * agents.length + 2)
-      // As many keys as one likes take no more room than this.
-      for (let at = 0; at < Limits.countedPartsMax; at++) yield* counts(bound(`key ${at}`, "s"))
-      const before = probe.count("census")
-      yield* counts(seesOne)
-      expect(probe.count("census")).toBe(before + agents.length)
+  return restarted(probe, function* (caller) {
+    const bound = (keyId: string, ...subjects: [string, ...Array<string>]) => ({
+      ...caller,
+      keyId,
+      scope: { subjects }
     })
-  )
+    const [seesOne, seesNone] = [bound("one", "s"), bound("none", "t")]
+    for (let round = 0; round < 3; round++) {
+      expect(yield* counts(seesOne)).toEqual([1, 1, 1, 1, 1])
+      expect(yield* counts(seesNone)).toEqual([])
+    }
+    expect(probe.count("census")).toBe(2 * agents.length)
+    const key = yield* store(caller.account.id, "a", [{ subjectId: "s" }, { subjectId: "t" }])
+    const right = Effect.gen(function* () {
+      expect(yield* counts(seesOne)).toEqual([2, 1, 1, 1, 1])
+      expect(yield* counts(seesNone)).toEqual([1])
+    })
+    yield* right
+    expect(probe.count("census")).toBe(2 * agents.length)
+    yield* NamespaceHost.use((host) => host.close(key))
+    yield* right
+    expect(probe.count("census")).toBe(2 * agents.length + 2)
+    // As many keys as one likes take no more room than this.
+    for (let at = 0; at < Limits.countedPartsMax; at++) yield* counts(bound(`key ${at}`, "s"))
+    const before = probe.count("census")
+    yield* counts(seesOne)
+    expect(probe.count("census")).toBe(before + agents.length)
+  })
 })
 
 it.effect("forgets a count during which something was stored", () => {
   const probe = new StoreProbe()
-  return restarted(probe, (caller) =>
-    Effect.gen(function* () {
-      const counted = yield* Deferred.make<void>()
-      const stored = yield* Deferred.make<void>()
-      probe.after = ({ key, name }) =>
-        name === "census" && key.agentId === "a"
-          ? Effect.andThen(Deferred.succeed(counted, undefined), Deferred.await(stored))
-          : Effect.void
-      const early = yield* Effect.forkChild(counts(caller))
-      yield* Deferred.await(counted)
-      const key = yield* store(caller.account.id, "a", [{}])
-      yield* NamespaceHost.use((host) => host.close(key))
-      yield* Deferred.succeed(stored, undefined)
-      expect(yield* Fiber.join(early)).toEqual([2, 2, 2, 2, 2])
-      expect(yield* counts(caller)).toEqual([3, 2, 2, 2, 2])
-    })
-  )
+  return restarted(probe, function* (caller) {
+    const counted = yield* Deferred.make<void>()
+    const stored = yield* Deferred.make<void>()
+    probe.after = ({ key, name }) =>
+      name === "census" && key.agentId === "a"
+        ? Effect.andThen(Deferred.succeed(counted, undefined), Deferred.await(stored))
+        : Effect.void
+    const early = yield* Effect.forkChild(counts(caller))
+    yield* Deferred.await(counted)
+    const key = yield* store(caller.account.id, "a", [{}])
+    yield* NamespaceHost.use((host) => host.close(key))
+    yield* Deferred.succeed(stored, undefined)
+    expect(yield* Fiber.join(early)).toEqual([2, 2, 2, 2, 2])
+    expect(yield* counts(caller)).toEqual([3, 2, 2, 2, 2])
+  })
 })
 
 it.effect("says null of an agent whose file is set aside, also if it was counted before", () => {

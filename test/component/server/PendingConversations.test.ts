@@ -155,8 +155,9 @@ describe("the count of conversations that wait", () => {
   })
 })
 
-describe("messages that are read again", () => {
-  it.effect("wait together where one fails, which comes after the others, and behind what nobody has read", () => {
+it.effect(
+  "messages that are read again wait together where one fails, which comes after the others, and behind what nobody has read",
+  () => {
     const failing = new Set(["text 1", "text 2"])
     const { base, made } = world(failing)
     return Effect.gen(function* () {
@@ -183,5 +184,5 @@ describe("messages that are read again", () => {
       yield* after(5_000, [4, 1, 2, 3, 1, 2])
       yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
     }).pipe(Effect.scoped, Effect.provide(base))
-  })
-})
+  }
+)

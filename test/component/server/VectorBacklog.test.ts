@@ -96,9 +96,7 @@ const serverOf = (dataDirectory: string, model: string, modelsDirectory = realMo
 describe("re-embedding", () => {
   it(
     "gives a filled directory vectors of the new model, through a kill in the middle, while the old ones serve",
-    {
-      timeout: testMillis
-    },
+    { timeout: testMillis },
     async () => {
       const [older, newer] = twoModels()
       const directory = temporaryDirectory()

@@ -7,12 +7,13 @@ import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
+import { effectOf, type Steps } from "../../support/it.ts"
 
-const withClient = <A, E>(use: (sql: SqlClient.SqlClient, database: Database) => Effect.Effect<A, E>) =>
+const withClient = (use: (sql: SqlClient.SqlClient, database: Database) => Steps) =>
   Effect.suspend(() => {
     const database = new Database({ filename: join(temporaryDirectory(), "test.db") })
     database.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, value UNIQUE)")
-    return Effect.flatMap(makeSqliteClient(database), (sql) => use(sql, database)).pipe(
+    return Effect.flatMap(makeSqliteClient(database), (sql) => effectOf(use(sql, database))).pipe(
       Effect.provide(Reactivity.layer),
       Effect.ensuring(Effect.sync(() => database.close()))
     )
@@ -37,61 +38,53 @@ describe("SqliteClient", () => {
   )
 
   it.effect("rolls a failed transaction back and a failed savepoint alone", () =>
-    withClient((sql) =>
-      Effect.gen(function* () {
-        const insert = (value: string) => sql`INSERT INTO entry (value) VALUES (${value})`
-        yield* sql.withTransaction(Effect.andThen(insert("lost"), Effect.fail("stop"))).pipe(Effect.flip)
-        yield* sql.withTransaction(
-          Effect.gen(function* () {
-            yield* insert("outer")
-            yield* Effect.flip(sql.withTransaction(Effect.andThen(insert("inner"), Effect.fail("stop"))))
-          })
-        )
-        expect(yield* sql`SELECT value FROM entry`).toEqual([{ value: "outer" }])
-      })
-    )
+    withClient(function* (sql) {
+      const insert = (value: string) => sql`INSERT INTO entry (value) VALUES (${value})`
+      yield* sql.withTransaction(Effect.andThen(insert("lost"), Effect.fail("stop"))).pipe(Effect.flip)
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* insert("outer")
+          yield* Effect.flip(sql.withTransaction(Effect.andThen(insert("inner"), Effect.fail("stop"))))
+        })
+      )
+      expect(yield* sql`SELECT value FROM entry`).toEqual([{ value: "outer" }])
+    })
   )
 
   it.effect("keeps the transactions of several fibers apart", () =>
-    withClient((sql) =>
-      Effect.gen(function* () {
-        const step = sql.withTransaction(
-          Effect.gen(function* () {
-            const [row] = yield* sql<{ readonly n: number }>`SELECT count(*) AS n FROM entry`
-            yield* Effect.yieldNow
-            yield* sql`INSERT INTO entry (id) VALUES (${row!.n})`
-          })
-        )
-        yield* Effect.all(
-          Array.from({ length: 20 }, () => step),
-          { concurrency: "unbounded" }
-        )
-        expect(yield* sql`SELECT count(*) AS n, max(id) AS last FROM entry`).toEqual([{ n: 20, last: 19 }])
-      })
-    )
+    withClient(function* (sql) {
+      const step = sql.withTransaction(
+        Effect.gen(function* () {
+          const [row] = yield* sql<{ readonly n: number }>`SELECT count(*) AS n FROM entry`
+          yield* Effect.yieldNow
+          yield* sql`INSERT INTO entry (id) VALUES (${row!.n})`
+        })
+      )
+      yield* Effect.all(
+        Array.from({ length: 20 }, () => step),
+        { concurrency: "unbounded" }
+      )
+      expect(yield* sql`SELECT count(*) AS n, max(id) AS last FROM entry`).toEqual([{ n: 20, last: 19 }])
+    })
   )
 
   it.effect("names a violated unique constraint and carries the SQLite error", () =>
-    withClient((sql) =>
-      Effect.gen(function* () {
-        yield* sql`INSERT INTO entry (value) VALUES ('a')`
-        const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES ('a')`)
-        expect(error).toBeInstanceOf(SqlError.SqlError)
-        expect(error.reason).toMatchObject({ _tag: "UniqueViolation", constraint: "entry.value" })
-        expect(sqliteErrorOf(error)?.reason).toBe("constraint")
-      })
-    )
+    withClient(function* (sql) {
+      yield* sql`INSERT INTO entry (value) VALUES ('a')`
+      const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES ('a')`)
+      expect(error).toBeInstanceOf(SqlError.SqlError)
+      expect(error.reason).toMatchObject({ _tag: "UniqueViolation", constraint: "entry.value" })
+      expect(sqliteErrorOf(error)?.reason).toBe("constraint")
+    })
   )
 
   it.effect("tells a full disk from other failures and keeps answering", () =>
-    withClient((sql, database) =>
-      Effect.gen(function* () {
-        database.exec("PRAGMA max_page_count=4")
-        const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES (${"x".repeat(50_000)})`)
-        expect(sqliteErrorOf(error)?.reason).toBe("full")
-        expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM missing`))?.reason).toBe("other")
-        expect(yield* sql`SELECT count(*) AS n FROM entry`).toEqual([{ n: 0 }])
-      })
-    )
+    withClient(function* (sql, database) {
+      database.exec("PRAGMA max_page_count=4")
+      const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES (${"x".repeat(50_000)})`)
+      expect(sqliteErrorOf(error)?.reason).toBe("full")
+      expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM missing`))?.reason).toBe("other")
+      expect(yield* sql`SELECT count(*) AS n FROM entry`).toEqual([{ n: 0 }])
+    })
   )
 })

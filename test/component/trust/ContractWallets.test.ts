@@ -108,12 +108,10 @@ describe("a contract's answer", () => {
   })
 })
 
-describe("a caller", () => {
-  it.effect("that has used its budget up is refused without a question", function* () {
-    const { asked, url } = yield* node(yes)
-    const wallets = yield* walletsAt(url)
-    const spent = Effect.provideService(ask(wallets), ContractChecks, () => Effect.succeed(false))
-    expect([yield* spent, asked.length]).toEqual([false, 0])
-    expect([yield* ask(wallets), asked.length]).toEqual([true, 1])
-  })
+it.effect("a caller that has used its budget up is refused without a question", function* () {
+  const { asked, url } = yield* node(yes)
+  const wallets = yield* walletsAt(url)
+  const spent = Effect.provideService(ask(wallets), ContractChecks, () => Effect.succeed(false))
+  expect([yield* spent, asked.length]).toEqual([false, 0])
+  expect([yield* ask(wallets), asked.length]).toEqual([true, 1])
 })

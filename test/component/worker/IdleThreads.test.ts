@@ -25,30 +25,26 @@ describe.skipIf(!existsSync(tasks))("a thread ends when it rests", () => {
     yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
   })
 
-  it.effect("that commits: after two minutes", () =>
-    Effect.gen(function* () {
-      yield* startPool
-      const before = threads()
-      yield* openCommitThread()
-      yield* Effect.promise(() => expect.poll(threads).toBeGreaterThan(before))
-      yield* TestClock.adjust("2 minutes")
-      yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
-    }).pipe(Effect.scoped)
-  )
+  it.effect("that commits: after two minutes", function* () {
+    yield* startPool
+    const before = threads()
+    yield* openCommitThread()
+    yield* Effect.promise(() => expect.poll(threads).toBeGreaterThan(before))
+    yield* TestClock.adjust("2 minutes")
+    yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
+  })
 
-  it.effect("that commits: also while files that it has not opened are closed", () =>
-    Effect.gen(function* () {
-      yield* startPool
-      const before = threads()
-      const thread = yield* openCommitThread()
-      yield* Effect.promise(() => expect.poll(threads).toBeGreaterThan(before))
-      for (let halfMinute = 0; halfMinute < 4; halfMinute++) {
-        yield* thread.close("/nowhere/read-only.db")
-        yield* TestClock.adjust("30 seconds")
-      }
-      yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
-    }).pipe(Effect.scoped)
-  )
+  it.effect("that commits: also while files that it has not opened are closed", function* () {
+    yield* startPool
+    const before = threads()
+    const thread = yield* openCommitThread()
+    yield* Effect.promise(() => expect.poll(threads).toBeGreaterThan(before))
+    for (let halfMinute = 0; halfMinute < 4; halfMinute++) {
+      yield* thread.close("/nowhere/read-only.db")
+      yield* TestClock.adjust("30 seconds")
+    }
+    yield* Effect.promise(() => expect.poll(threads).toBeLessThanOrEqual(before))
+  })
 
   it.effect("that validates data: after two minutes", function* () {
     yield* startPool

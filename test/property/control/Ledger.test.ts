@@ -3,7 +3,7 @@
  * reversals, storage days, corrections, months that pass, restarts and kills. After each step the purses
  * agree; at the end the proof holds, and the movements add up to the purses.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { expect, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
@@ -47,18 +47,16 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer A> ? A : never
 
-describe("the ledger", () => {
-  it.live("agrees with its model after any history, kills included", () =>
-    Effect.promise(() =>
-      fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: stepsMin, maxLength: stepsMax }), (steps) =>
-          Effect.runPromise(runHistory(steps).pipe(Effect.scoped, Effect.provide(TestClock.layer())))
-        ),
-        { numRuns: runs, interruptAfterTimeLimit: shrinkMillisMax }
-      )
+it.live("the ledger agrees with its model after any history, kills included", () =>
+  Effect.promise(() =>
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: stepsMin, maxLength: stepsMax }), (steps) =>
+        Effect.runPromise(runHistory(steps).pipe(Effect.scoped, Effect.provide(TestClock.layer())))
+      ),
+      { numRuns: runs, interruptAfterTimeLimit: shrinkMillisMax }
     )
   )
-})
+)
 
 const runHistory = Effect.fnUntraced(function* (steps: ReadonlyArray<Step>) {
   yield* TestClock.setTime(startMillis)

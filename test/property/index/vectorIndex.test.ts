@@ -6,7 +6,7 @@ import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import type { SearchHits } from "@muniment/engine/vectors/VectorIndex"
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { expectSound, type IndexUnderTest, workAll, workOnce } from "../../support/indexConformanceCheck.ts"
 import { exactEngine, hnswEngine, plannedEngine, quantizedEngine } from "../../support/indexConformanceEngines.ts"
 import { Oracle, type VectorKind, vectorKinds, vectorsOf } from "../../support/indexConformanceVectors.ts"
@@ -68,42 +68,40 @@ const expectSameScores = (hits: SearchHits, exact: SearchHits, name: string): vo
   expect(missing.length, `${name}: scores that were not found`).toBeLessThanOrEqual(1)
 }
 
-describe("any history of changes and searches", () => {
-  it("is answered by the exact engine as by a sorted map, and by all others with its scores", () => {
-    fc.assert(
-      fc.property(story, ({ dims, kind, steps }) => {
-        const pool = poolOf(kind, dims)
-        const exact = exactEngine.make(dims)
-        const others = approximate.map((engine) => ({ name: engine.name, index: engine.make(dims) }))
-        const all: ReadonlyArray<IndexUnderTest> = [exact, ...others.map(({ index }) => index)]
-        const oracle = new Oracle()
-        for (const [seq, step] of steps.entries()) {
-          if (step.kind === "upsert") {
-            oracle.rows.set(step.slot, pool[step.row]!)
-            for (const index of all) index.upsert(step.slot, pool[step.row]!, seq)
-          } else if (step.kind === "remove") {
-            oracle.rows.delete(step.slot)
-            for (const index of all) index.remove(step.slot, seq)
-          } else if (step.kind === "work") {
-            for (const index of all) for (let i = 0; i < step.times; i++) workOnce(index)
-          } else {
-            const query = pool[step.row]!
-            const allowed = step.allowed && Bitmap.of(step.allowed)
-            expectSound(exact, oracle, query, step.k, allowed)
-            const right = exact.search(query, step.k, allowed)
-            for (const { index, name } of others) {
-              expectSound(index, oracle, query, step.k, allowed)
-              expectSameScores(index.search(query, step.k, allowed), right, name)
-            }
+it("any history of changes and searches is answered by the exact engine as by a sorted map, and by all others with its scores", () => {
+  fc.assert(
+    fc.property(story, ({ dims, kind, steps }) => {
+      const pool = poolOf(kind, dims)
+      const exact = exactEngine.make(dims)
+      const others = approximate.map((engine) => ({ name: engine.name, index: engine.make(dims) }))
+      const all: ReadonlyArray<IndexUnderTest> = [exact, ...others.map(({ index }) => index)]
+      const oracle = new Oracle()
+      for (const [seq, step] of steps.entries()) {
+        if (step.kind === "upsert") {
+          oracle.rows.set(step.slot, pool[step.row]!)
+          for (const index of all) index.upsert(step.slot, pool[step.row]!, seq)
+        } else if (step.kind === "remove") {
+          oracle.rows.delete(step.slot)
+          for (const index of all) index.remove(step.slot, seq)
+        } else if (step.kind === "work") {
+          for (const index of all) for (let i = 0; i < step.times; i++) workOnce(index)
+        } else {
+          const query = pool[step.row]!
+          const allowed = step.allowed && Bitmap.of(step.allowed)
+          expectSound(exact, oracle, query, step.k, allowed)
+          const right = exact.search(query, step.k, allowed)
+          for (const { index, name } of others) {
+            expectSound(index, oracle, query, step.k, allowed)
+            expectSameScores(index.search(query, step.k, allowed), right, name)
           }
         }
-        for (const index of all) {
-          workAll(index)
-          expectSound(index, oracle, pool[0]!, slots, undefined)
-          index.close()
-        }
-      }),
-      { numRuns: repetitions(60) }
-    )
-  })
+      }
+      for (const index of all) {
+        workAll(index)
+        expectSound(index, oracle, pool[0]!, slots, undefined)
+        index.close()
+      }
+    }),
+    { numRuns: repetitions(60) }
+  )
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import fc from "fast-check"
 import { sumStatistics, weighQuery } from "@muniment/engine/ranking/Bm25"
 import type { Candidate } from "@muniment/engine/ranking/Fusion"
@@ -63,25 +63,23 @@ const search = (
   return fuse(candidates, fusion, { limit: 20 }).map(({ candidate, ...ranked }) => ({ ...ranked, id: candidate.id }))
 }
 
-describe("recall", () => {
-  it("ranks and scores by visible memories only, for any spread over namespaces", () => {
-    fc.assert(
-      fc.property(
-        fc.array(storedArbitrary, { maxLength: 25 }),
-        fc.array(fc.nat(4), { minLength: 25, maxLength: 25 }),
-        termsArbitrary,
-        fc.constantFrom(undefined, "e5-small-v2-q8", "no-such-model"),
-        (made, homes, terms, modelId) => {
-          const stored = made.map((memory, at): Stored => ({ ...memory, id: `mem_${String(at).padStart(4, "0")}` }))
-          const whole = search([stored], terms, modelId, 100)
-          const spread = Array.from({ length: 5 }, (_, home) => stored.filter((_, at) => homes[at] === home))
-          expect(search(spread, terms, modelId, 100)).toEqual(whole)
-          expect(search([stored.toReversed()], terms, modelId, 100)).toEqual(whole)
-          const visible = stored.filter(({ isVisible }) => isVisible)
-          expect(search([visible], terms, modelId, 100)).toEqual(whole)
-        }
-      ),
-      { numRuns: repetitions(200) }
-    )
-  })
+it("recall ranks and scores by visible memories only, for any spread over namespaces", () => {
+  fc.assert(
+    fc.property(
+      fc.array(storedArbitrary, { maxLength: 25 }),
+      fc.array(fc.nat(4), { minLength: 25, maxLength: 25 }),
+      termsArbitrary,
+      fc.constantFrom(undefined, "e5-small-v2-q8", "no-such-model"),
+      (made, homes, terms, modelId) => {
+        const stored = made.map((memory, at): Stored => ({ ...memory, id: `mem_${String(at).padStart(4, "0")}` }))
+        const whole = search([stored], terms, modelId, 100)
+        const spread = Array.from({ length: 5 }, (_, home) => stored.filter((_, at) => homes[at] === home))
+        expect(search(spread, terms, modelId, 100)).toEqual(whole)
+        expect(search([stored.toReversed()], terms, modelId, 100)).toEqual(whole)
+        const visible = stored.filter(({ isVisible }) => isVisible)
+        expect(search([visible], terms, modelId, 100)).toEqual(whole)
+      }
+    ),
+    { numRuns: repetitions(200) }
+  )
 })

@@ -36,48 +36,42 @@ describe("our own turns", () => {
   })
 })
 
-describe("the turns around a turn", () => {
-  it("are two before and two after within its session, the nearest first", () => {
-    const turns = [..."abcdef"].map((text, at) => ({ text, session: at < 4 ? 1 : 2 }))
-    expect(neighboursOf(turns, 1)).toEqual(["a", "c", "d"])
-    expect(neighboursOf(turns, 3)).toEqual(["c", "b"])
-    expect(neighboursOf(turns, 4)).toEqual(["f"])
-  })
+it("the turns around a turn are two before and two after within its session, the nearest first", () => {
+  const turns = [..."abcdef"].map((text, at) => ({ text, session: at < 4 ? 1 : 2 }))
+  expect(neighboursOf(turns, 1)).toEqual(["a", "c", "d"])
+  expect(neighboursOf(turns, 3)).toEqual(["c", "b"])
+  expect(neighboursOf(turns, 4)).toEqual(["f"])
 })
 
-describe("our own facts that change", () => {
-  it("keep their key and change something else", () => {
-    const { kinds, cases } = readOwnSupersession()
-    const keys = new Set<string>()
-    for (const { kind, older, newer } of cases) {
-      const uniqueOn = kinds.find(({ name }) => name === kind)?.uniqueOn ?? []
-      const keyOf = (data: object) =>
-        JSON.stringify([kind, Object.entries(data).filter(([field]) => uniqueOn.includes(field))])
-      expect(keyOf(older.data)).toBe(keyOf(newer.data))
-      expect(older.data).not.toEqual(newer.data)
-      keys.add(keyOf(newer.data))
+it("our own facts that change keep their key and change something else", () => {
+  const { kinds, cases } = readOwnSupersession()
+  const keys = new Set<string>()
+  for (const { kind, older, newer } of cases) {
+    const uniqueOn = kinds.find(({ name }) => name === kind)?.uniqueOn ?? []
+    const keyOf = (data: object) =>
+      JSON.stringify([kind, Object.entries(data).filter(([field]) => uniqueOn.includes(field))])
+    expect(keyOf(older.data)).toBe(keyOf(newer.data))
+    expect(older.data).not.toEqual(newer.data)
+    keys.add(keyOf(newer.data))
+  }
+  expect(keys.size).toBe(cases.length)
+})
+
+it("a listwise fit finds how much a feature weighs beside the first one", () => {
+  // The second feature tells evidence apart twice as well as the first, the third says nothing.
+  const questions = Array.from({ length: 40 }, (_, at) => {
+    const noise = Math.sin(at * 7)
+    return {
+      features: [
+        [1, 1, noise],
+        [1.2, 0.8, -noise],
+        [0, at % 2, noise]
+      ],
+      isEvidence: [true, false, false]
     }
-    expect(keys.size).toBe(cases.length)
   })
-})
-
-describe("a listwise fit", () => {
-  it("finds how much a feature weighs beside the first one", () => {
-    // The second feature tells evidence apart twice as well as the first, the third says nothing.
-    const questions = Array.from({ length: 40 }, (_, at) => {
-      const noise = Math.sin(at * 7)
-      return {
-        features: [
-          [1, 1, noise],
-          [1.2, 0.8, -noise],
-          [0, at % 2, noise]
-        ],
-        isEvidence: [true, false, false]
-      }
-    })
-    const [first, second = 0, third = 1] = fitListwise(questions)
-    expect(first).toBe(1)
-    expect(second).toBeGreaterThan(1)
-    expect(Math.abs(third)).toBeLessThan(0.2)
-  })
+  const [first, second = 0, third = 1] = fitListwise(questions)
+  expect(first).toBe(1)
+  expect(second).toBeGreaterThan(1)
+  expect(Math.abs(third)).toBeLessThan(0.2)
 })

@@ -23,13 +23,11 @@ describe("the words of a memory in one line", () => {
   })
 })
 
-describe("signs that turn the direction of a text", () => {
-  it("are seen by their names, and in JSON as what is stored", () => {
-    const text = "open \u202egnp.exe\u2069"
-    expect(seen(text)).toBe("open [U+202E]gnp.exe[U+2069]")
-    expect(JSON.parse(seenJson(JSON.stringify({ text })))).toEqual({ text })
-    expect(seen("\u200fשלום 👩\u200d💻")).toBe("\u200fשלום 👩\u200d💻")
-  })
+it("signs that turn the direction of a text are seen by their names, and in JSON as what is stored", () => {
+  const text = "open \u202egnp.exe\u2069"
+  expect(seen(text)).toBe("open [U+202E]gnp.exe[U+2069]")
+  expect(JSON.parse(seenJson(JSON.stringify({ text })))).toEqual({ text })
+  expect(seen("\u200fשלום 👩\u200d💻")).toBe("\u200fשלום 👩\u200d💻")
 })
 
 describe("credits in words", () => {

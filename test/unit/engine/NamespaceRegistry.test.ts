@@ -322,14 +322,12 @@ const play = ({ openMax, openMillis, closeMillis, moves }: typeof scenario exten
     return { breaches: files.breaches, stuck, open: registry.openKeys().length, held: files.held.size }
   }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
 
-describe("any interleaving of uses, retirements, failures and interruptions", () => {
-  it("has at most one owner per file, no more files than places, and leaves no caller waiting", () =>
-    fc.assert(
-      fc.asyncProperty(scenario, async (made) => {
-        const { breaches, stuck, open, held } = await Effect.runPromise(play(made))
-        expect({ breaches, stuck }).toEqual({ breaches: [], stuck: 0 })
-        expect(held).toBe(open)
-      }),
-      { numRuns: 2_000 }
-    ))
-})
+it("any interleaving of uses, retirements, failures and interruptions has at most one owner per file, no more files than places, and leaves no caller waiting", () =>
+  fc.assert(
+    fc.asyncProperty(scenario, async (made) => {
+      const { breaches, stuck, open, held } = await Effect.runPromise(play(made))
+      expect({ breaches, stuck }).toEqual({ breaches: [], stuck: 0 })
+      expect(held).toBe(open)
+    }),
+    { numRuns: 2_000 }
+  ))

@@ -71,14 +71,12 @@ describe("the expiry of a memory", () => {
   }
 })
 
-describe("the id of a memory", () => {
-  it.effect("is taken from the request only for kinds without uniqueOn", function* () {
-    const replaced = yield* prepare({ id: "mem_given" })
-    expect([replaced.record.id, replaced.isReplacement]).toEqual(["mem_given", true])
-    const unique = yield* prepare({ id: "mem_given" }, {}, schema({ uniqueOn: ["text"] }))
-    expect(unique.isReplacement).toBe(false)
-    expect(unique.record.id).not.toBe("mem_given")
-  })
+it.effect("the id of a memory is taken from the request only for kinds without uniqueOn", function* () {
+  const replaced = yield* prepare({ id: "mem_given" })
+  expect([replaced.record.id, replaced.isReplacement]).toEqual(["mem_given", true])
+  const unique = yield* prepare({ id: "mem_given" }, {}, schema({ uniqueOn: ["text"] }))
+  expect(unique.isReplacement).toBe(false)
+  expect(unique.record.id).not.toBe("mem_given")
 })
 
 describe("the unique key", () => {
@@ -112,12 +110,10 @@ describe("the unique key", () => {
   })
 })
 
-describe("the event time", () => {
-  it.effect("is the property that says when, in UTC, if it holds a time", function* () {
-    const timeOf = (at: unknown) =>
-      Effect.map(prepare({ data: { at } as DirectMemory["data"] }), ({ record }) => record.when)
-    expect(yield* timeOf("2026-11-21")).toBe("2026-11-21T00:00:00.000Z")
-    expect(yield* timeOf("2026-11-21T12:00:00+02:00")).toBe("2026-11-21T10:00:00.000Z")
-    for (const none of ["soon", 5, null]) expect(yield* timeOf(none)).toBeUndefined()
-  })
+it.effect("the event time is the property that says when, in UTC, if it holds a time", function* () {
+  const timeOf = (at: unknown) =>
+    Effect.map(prepare({ data: { at } as DirectMemory["data"] }), ({ record }) => record.when)
+  expect(yield* timeOf("2026-11-21")).toBe("2026-11-21T00:00:00.000Z")
+  expect(yield* timeOf("2026-11-21T12:00:00+02:00")).toBe("2026-11-21T10:00:00.000Z")
+  for (const none of ["soon", 5, null]) expect(yield* timeOf(none)).toBeUndefined()
 })

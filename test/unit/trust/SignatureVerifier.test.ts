@@ -29,9 +29,7 @@ describe("SignatureVerifier", () => {
 
   it.effect("asks a contract anew each time", function* () {
     const answers = [true, false]
-    const contracts = Layer.succeed(ContractWallets, {
-      isSignedBy: () => Effect.sync(() => answers.shift() === true)
-    })
+    const contracts = Layer.succeed(ContractWallets, { isSignedBy: () => Effect.sync(() => answers.shift() === true) })
     yield* Effect.gen(function* () {
       const { verify } = yield* SignatureVerifier
       expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(true)

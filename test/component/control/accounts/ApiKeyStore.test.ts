@@ -77,43 +77,39 @@ describe("keys that keys made", () => {
   })
 })
 
-describe("webhooks", () => {
-  fresh.effect(
-    "are neither made, led elsewhere nor given a secret by a key that was revoked after it was let in",
-    function* () {
-      const keys = yield* ApiKeyStore
-      const hooks = yield* AccountHooks
-      const account = yield* alice
-      const { record } = yield* keys.create(account, "")
-      const hook = { url: "https://example.com/", secret: "sealed", cursor: "0" }
-      const kept = yield* hooks.add(account.id, { ...hook, madeBy: undefined })
-      yield* keys.revoke(record.id)
-      const place = { id: kept.id, account: account.id }
-      const refusals: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
-        hooks.add(account.id, { ...hook, madeBy: record.id }),
-        hooks.change(place, { url: "https://elsewhere.example.com/" }, record.id),
-        hooks.change(place, { state: "paused" }, record.id),
-        hooks.replaceSecret(place, "known to the key", record.id)
-      ]
-      for (const refusal of refusals) {
-        expect(yield* Effect.flip(refusal)).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
-      }
-      expect(yield* hooks.list(account.id)).toEqual([kept])
-    }
-  )
-})
-
-describe("scoped keys", () => {
-  fresh.effect("keep their scope, and work until their end and no longer", function* () {
+fresh.effect(
+  "webhooks are neither made, led elsewhere nor given a secret by a key that was revoked after it was let in",
+  function* () {
     const keys = yield* ApiKeyStore
-    const scope = { readOnly: true, agents: ["a"] } as const
-    const { secret } = yield* keys.create(yield* alice, "bound", undefined, { scope, expiresAt: 1_000 })
-    yield* TestClock.setTime(999)
-    expect((yield* keys.authenticate(secret))?.scope).toEqual(scope)
-    yield* TestClock.setTime(1_000)
-    expect(yield* keys.authenticate(secret)).toBeUndefined()
-    expect(yield* keys.list()).toEqual([expect.objectContaining({ ...scope, expiresAt: 1_000 })])
-  })
+    const hooks = yield* AccountHooks
+    const account = yield* alice
+    const { record } = yield* keys.create(account, "")
+    const hook = { url: "https://example.com/", secret: "sealed", cursor: "0" }
+    const kept = yield* hooks.add(account.id, { ...hook, madeBy: undefined })
+    yield* keys.revoke(record.id)
+    const place = { id: kept.id, account: account.id }
+    const refusals: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+      hooks.add(account.id, { ...hook, madeBy: record.id }),
+      hooks.change(place, { url: "https://elsewhere.example.com/" }, record.id),
+      hooks.change(place, { state: "paused" }, record.id),
+      hooks.replaceSecret(place, "known to the key", record.id)
+    ]
+    for (const refusal of refusals) {
+      expect(yield* Effect.flip(refusal)).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
+    }
+    expect(yield* hooks.list(account.id)).toEqual([kept])
+  }
+)
+
+fresh.effect("scoped keys keep their scope, and work until their end and no longer", function* () {
+  const keys = yield* ApiKeyStore
+  const scope = { readOnly: true, agents: ["a"] } as const
+  const { secret } = yield* keys.create(yield* alice, "bound", undefined, { scope, expiresAt: 1_000 })
+  yield* TestClock.setTime(999)
+  expect((yield* keys.authenticate(secret))?.scope).toEqual(scope)
+  yield* TestClock.setTime(1_000)
+  expect(yield* keys.authenticate(secret)).toBeUndefined()
+  expect(yield* keys.list()).toEqual([expect.objectContaining({ ...scope, expiresAt: 1_000 })])
 })
 
 describe("creating keys", () => {

@@ -48,9 +48,7 @@ describe("NamespaceDirectory", () => {
     const account = yield* alice
     const entries = yield* Effect.all(
       Array.from({ length: 50 }, (_, n) => directory.ensure(account, `agent-${n % 5}`)),
-      {
-        concurrency: "unbounded"
-      }
+      { concurrency: "unbounded" }
     )
     expect(new Set(entries).size).toBe(5)
     const rows = yield* ControlDatabase.use(({ read, sql }) => read(sql`SELECT tag FROM namespace`))

@@ -51,9 +51,7 @@ describe("SchemaRegistry", () => {
     const account = yield* accountOf("alice")
     const outcomes = yield* Effect.all(
       Array.from({ length: 10 }, () => Effect.exit(registry.register(account, contact))),
-      {
-        concurrency: "unbounded"
-      }
+      { concurrency: "unbounded" }
     )
     expect(outcomes.filter(({ _tag }) => _tag === "Success")).toHaveLength(1)
   })

@@ -236,8 +236,9 @@ describe("Ledger: months", () => {
   )
 })
 
-describe("Ledger: reads of one moment", () => {
-  fresh.effect("are one movement for each purse and operation, that says how many calls it pays for", function* () {
+fresh.effect(
+  "Ledger: reads of one moment are one movement for each purse and operation, that says how many calls it pays for",
+  function* () {
     const ledger = yield* Ledger
     yield* give(credits(10))
     const other = { ...read, operation: "getMemory", price: credits(1) }
@@ -250,8 +251,8 @@ describe("Ledger: reads of one moment", () => {
       { operation: read.operation, calls: 3, amount: -3 * read.price }
     ])
     yield* proof
-  })
-})
+  }
+)
 
 describe("Ledger: the file", () => {
   it.effect(

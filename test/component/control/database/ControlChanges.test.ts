@@ -169,26 +169,24 @@ describe("changes of control.db", () => {
     }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory(), logs)))
   })
 
-  it.effect("are a base when the log has not taken thousands of them", () => {
+  it.effect("are a base when the log has not taken thousands of them", function* () {
     const { logs, state } = memoryLog()
     const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* Effect.provide(addAccount("a"), Layer.fresh(ControlDatabase.layer(directory, logs)))
-      const database = new Database({ filename: join(directory, "control.db") })
-      database.exec(
-        "INSERT INTO change_record (number, version, changes) SELECT 5000, version, changes FROM change_record"
-      )
-      database.close()
-      state.isFailing = true
-      yield* Effect.gen(function* () {
-        yield* addAccount("b")
-        expect(yield* kept).toEqual([5_001])
-        yield* addAccount("c")
-        state.isFailing = false
-        yield* addAccount("d")
-        expect(state.changes.slice(2).map(({ changes, number }) => [number, changes])).toEqual([[5_003, "base"]])
-      }).pipe(Effect.provide(Layer.fresh(ControlDatabase.layer(directory, logs))))
-    })
+    yield* Effect.provide(addAccount("a"), Layer.fresh(ControlDatabase.layer(directory, logs)))
+    const database = new Database({ filename: join(directory, "control.db") })
+    database.exec(
+      "INSERT INTO change_record (number, version, changes) SELECT 5000, version, changes FROM change_record"
+    )
+    database.close()
+    state.isFailing = true
+    yield* Effect.gen(function* () {
+      yield* addAccount("b")
+      expect(yield* kept).toEqual([5_001])
+      yield* addAccount("c")
+      state.isFailing = false
+      yield* addAccount("d")
+      expect(state.changes.slice(2).map(({ changes, number }) => [number, changes])).toEqual([[5_003, "base"]])
+    }).pipe(Effect.provide(Layer.fresh(ControlDatabase.layer(directory, logs))))
   })
 
   it.effect("need not stay in the log once the file has them", () => {
@@ -206,21 +204,19 @@ describe("changes of control.db", () => {
     }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory(), logs)))
   })
 
-  it.effect("are not counted without a log, and the next log gets a base", () => {
+  it.effect("are not counted without a log, and the next log gets a base", function* () {
     const { logs, state } = memoryLog()
     const directory = temporaryDirectory()
     const start = (log: ChangeLog | undefined, name: string) =>
       Effect.provide(addAccount(name), Layer.fresh(ControlDatabase.layer(directory, log)))
-    return Effect.gen(function* () {
-      yield* start(logs, "a")
-      for (const name of ["b", "c"]) yield* start(undefined, name)
-      yield* start(logs, "d")
-      expect(state.changes.map(({ changes, number }) => [number, typeof changes])).toEqual([
-        [1, "string"],
-        [2, "object"],
-        [3, "string"],
-        [4, "object"]
-      ])
-    })
+    yield* start(logs, "a")
+    for (const name of ["b", "c"]) yield* start(undefined, name)
+    yield* start(logs, "d")
+    expect(state.changes.map(({ changes, number }) => [number, typeof changes])).toEqual([
+      [1, "string"],
+      [2, "object"],
+      [3, "string"],
+      [4, "object"]
+    ])
   })
 })

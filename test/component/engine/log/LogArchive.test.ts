@@ -1,6 +1,6 @@
 /** Parts of the commit log in archives, and logs made again of them. */
 import { describe, expect } from "vitest"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
@@ -8,10 +8,10 @@ import { type LogEnd, type LogPart, RestoredLog, writePart } from "@muniment/eng
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-import { it } from "../../../support/it.ts"
+import { effectOf, type Steps, it } from "../../../support/it.ts"
 
-const withLog = <A, E>(directory: string, use: (log: FileLog) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(openFileLog(smallLog(directory)), use))
+const withLog = <A>(directory: string, use: (log: FileLog) => Steps<Scope.Scope, A>) =>
+  Effect.scoped(Effect.flatMap(openFileLog(smallLog(directory)), (log) => effectOf(use(log))))
 
 const never: LogEnd = { ordinal: Infinity, millis: Infinity }
 
@@ -41,25 +41,21 @@ const textsOf = (log: FileLog, directory: string, tag: number, after: number) =>
 describe("a part of the log", () => {
   it.live("makes a log that has the same records, misses none before them, and goes on behind them", function* () {
     const directory = temporaryDirectory()
-    const { bytes, part, texts } = yield* withLog(directory, (log) =>
-      Effect.gen(function* () {
-        yield* fillLog(log, [1, 2], 60)
-        const found = yield* archived(log, 20)
-        return { ...found, texts: yield* textsOf(log, directory, 1, 20) }
-      })
-    )
+    const { bytes, part, texts } = yield* withLog(directory, function* (log) {
+      yield* fillLog(log, [1, 2], 60)
+      const found = yield* archived(log, 20)
+      return { ...found, texts: yield* textsOf(log, directory, 1, 20) }
+    })
     expect(part).toMatchObject({ first: 21, isCut: false, bytes: bytes.length })
     const again = restored(bytes, part!, part!.last)
     expect(again.last).toBe(part!.last)
-    yield* withLog(again.directory, (log) =>
-      Effect.gen(function* () {
-        // A copy from before the part: what it has is not looked for.
-        expect(log.damage).toEqual([])
-        expect(yield* textsOf(log, again.directory, 1, 3)).toEqual(texts)
-        yield* log.attach(logTag(1), { epoch: 1, seq: 60 })
-        expect((yield* log.append(logCommit(1, 60))).ordinal).toBeGreaterThan(part!.last)
-      })
-    )
+    yield* withLog(again.directory, function* (log) {
+      // A copy from before the part: what it has is not looked for.
+      expect(log.damage).toEqual([])
+      expect(yield* textsOf(log, again.directory, 1, 3)).toEqual(texts)
+      yield* log.attach(logTag(1), { epoch: 1, seq: 60 })
+      expect((yield* log.append(logCommit(1, 60))).ordinal).toBeGreaterThan(part!.last)
+    })
   })
 
   it.live("ends at an ordinal or a time, but not before the copies do", function* () {
@@ -85,13 +81,11 @@ describe("a part of the log", () => {
   })
 
   it.live("ends before what was erased, and has no byte of it", function* () {
-    const { after, before } = yield* withLog(temporaryDirectory(), (log) =>
-      Effect.gen(function* () {
-        const filled = yield* fillLog(log, [1, 2], 10)
-        yield* log.erase(logTag(2), filled[5]!.ordinal, 1)
-        return { before: yield* archived(log, 0), after: yield* archived(log, filled[5]!.ordinal) }
-      })
-    )
+    const { after, before } = yield* withLog(temporaryDirectory(), function* (log) {
+      const filled = yield* fillLog(log, [1, 2], 10)
+      yield* log.erase(logTag(2), filled[5]!.ordinal, 1)
+      return { before: yield* archived(log, 0), after: yield* archived(log, filled[5]!.ordinal) }
+    })
     expect(before.part).toMatchObject({ isCut: true, first: 1, last: 1 })
     expect(before.bytes.includes("of 2")).toBe(false)
     expect(after.part).toMatchObject({ isCut: false, erases: true })
@@ -102,24 +96,20 @@ describe("a part of the log", () => {
     "with a record that erases makes a log that still has what came before, but for removed namespaces",
     function* () {
       const directory = temporaryDirectory()
-      const { bytes, part, texts } = yield* withLog(directory, (log) =>
-        Effect.gen(function* () {
-          yield* fillLog(log, [1, 2], 10)
-          const before = yield* archived(log, 0)
-          const texts = yield* textsOf(log, directory, 1, 0)
-          yield* log.erase(logTag(1), before.part!.last, 1)
-          yield* log.remove(logTag(2), 1)
-          const after = yield* archived(log, before.part!.last)
-          return { bytes: Buffer.concat([before.bytes, after.bytes]), part: after.part!, texts }
-        })
-      )
+      const { bytes, part, texts } = yield* withLog(directory, function* (log) {
+        yield* fillLog(log, [1, 2], 10)
+        const before = yield* archived(log, 0)
+        const texts = yield* textsOf(log, directory, 1, 0)
+        yield* log.erase(logTag(1), before.part!.last, 1)
+        yield* log.remove(logTag(2), 1)
+        const after = yield* archived(log, before.part!.last)
+        return { bytes: Buffer.concat([before.bytes, after.bytes]), part: after.part!, texts }
+      })
       const again = restored(bytes, { first: 1 }, part.last)
-      yield* withLog(again.directory, (log) =>
-        Effect.gen(function* () {
-          expect(yield* textsOf(log, again.directory, 1, 0)).toEqual(texts)
-          expect(yield* textsOf(log, again.directory, 2, 0)).toEqual([])
-        })
-      )
+      yield* withLog(again.directory, function* (log) {
+        expect(yield* textsOf(log, again.directory, 1, 0)).toEqual(texts)
+        expect(yield* textsOf(log, again.directory, 2, 0)).toEqual([])
+      })
     }
   )
 

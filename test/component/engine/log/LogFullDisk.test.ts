@@ -14,7 +14,7 @@ import { listSegments, segmentPath, sparePath } from "@muniment/engine/log/segme
 import { logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { editSegment } from "../../../support/HandMadeLog.ts"
 import { makeSmallDisk, type SmallDisk } from "../../../support/SmallDisk.ts"
-import { it } from "../../../support/it.ts"
+import { effectOf, type Steps, it } from "../../../support/it.ts"
 
 const segmentBytes = 65_536
 /** A spare is made where two segments fit. */
@@ -37,12 +37,12 @@ const othersPath = () => join(disk.outside, "taken by others")
 const leave = (bytes: number) => writeFileSync(othersPath(), Buffer.alloc(disk.freeBytes() - bytes))
 const makeRoom = () => rmSync(othersPath())
 
-const withLog = <A, E>(use: (log: FileLog) => Effect.Effect<A, E>) =>
+const withLog = <A>(use: (log: FileLog) => Steps<never, A>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const log = yield* openFileLog(smallLog(directory))
       yield* log.attach(logTag(1), { epoch: 1, seq })
-      return yield* use(log)
+      return yield* effectOf(use(log))
     })
   )
 
@@ -70,17 +70,15 @@ const change = (places: SegmentPlaces) => Effect.callback<void>((resume) => plac
 
 describe("a full disk", () => {
   it.live("leaves a whole segment to what erases", function* () {
-    yield* withLog((log) =>
-      Effect.gen(function* () {
-        yield* append(log, false)
-        leave(littleBytes)
-        yield* fillUp(log)
-        expect(log.status.isFull).toBe(true)
-        yield* erasures(log, 50)
-        expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-        expect(log.isCurrent()).toBe(true)
-      })
-    )
+    yield* withLog(function* (log) {
+      yield* append(log, false)
+      leave(littleBytes)
+      yield* fillUp(log)
+      expect(log.status.isFull).toBe(true)
+      yield* erasures(log, 50)
+      expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
+      expect(log.isCurrent()).toBe(true)
+    })
     verify()
   })
 
@@ -89,12 +87,10 @@ describe("a full disk", () => {
     leave(littleBytes)
     yield* withLog(fillUp)
     for (let starts = 0; starts < 6; starts++) {
-      yield* withLog((log) =>
-        Effect.gen(function* () {
-          yield* erasures(log, 5)
-          expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-        })
-      )
+      yield* withLog(function* (log) {
+        yield* erasures(log, 5)
+        expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
+      })
       verify()
     }
     expect(existsSync(sparePath(directory))).toBe(false)
@@ -115,81 +111,71 @@ describe("a full disk", () => {
   })
 
   it.live("takes commits again with the first one after room has returned", () =>
-    withLog((log) =>
-      Effect.gen(function* () {
-        yield* append(log, false)
-        leave(littleBytes)
-        yield* fillUp(log)
-        // Without a spare too.
-        yield* erasures(log, 50)
-        makeRoom()
-        yield* append(log, false)
-        expect(log.status.isFull).toBe(false)
-      })
-    )
+    withLog(function* (log) {
+      yield* append(log, false)
+      leave(littleBytes)
+      yield* fillUp(log)
+      // Without a spare too.
+      yield* erasures(log, 50)
+      makeRoom()
+      yield* append(log, false)
+      expect(log.status.isFull).toBe(false)
+    })
   )
 
   it.live("gives up its spare as long as erasures have room in the current segment", function* () {
-    yield* withLog((log) =>
-      Effect.gen(function* () {
-        yield* append(log, false)
-        yield* untilSpare
-        yield* append(log, false)
-        leave(segmentBytes / 2)
-        const before = disk.freeBytes()
-        expect(yield* log.giveUpSpare).toBe(true)
-        expect(disk.freeBytes()).toBeGreaterThanOrEqual(before + segmentBytes)
-        expect(yield* log.giveUpSpare).toBe(false)
-        expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
-        yield* erasures(log, 30)
-        makeRoom()
-        for (let left = 48 - seq; left > 0; left--) yield* append(log, false)
-        yield* untilSpare
-        yield* append(log, false)
-        expect(yield* log.giveUpSpare).toBe(false)
-      })
-    )
+    yield* withLog(function* (log) {
+      yield* append(log, false)
+      yield* untilSpare
+      yield* append(log, false)
+      leave(segmentBytes / 2)
+      const before = disk.freeBytes()
+      expect(yield* log.giveUpSpare).toBe(true)
+      expect(disk.freeBytes()).toBeGreaterThanOrEqual(before + segmentBytes)
+      expect(yield* log.giveUpSpare).toBe(false)
+      expect((yield* Effect.flip(append(log, false)))._tag).toBe("LogFull")
+      yield* erasures(log, 30)
+      makeRoom()
+      for (let left = 48 - seq; left > 0; left--) yield* append(log, false)
+      yield* untilSpare
+      yield* append(log, false)
+      expect(yield* log.giveUpSpare).toBe(false)
+    })
     verify()
   })
 
   it.live("keeps no segment only for repairs", () =>
-    withLog((log) =>
-      Effect.gen(function* () {
-        const nowMillis = Date.now()
-        for (; seq < 120; seq++) {
-          const commit = { ...logCommit(1, seq, "x".repeat(1_000)), atMillis: nowMillis }
-          yield* log.whenSynced((yield* log.append(commit)).ordinal)
-        }
-        yield* log.rebase(logTag(1), log.syncedOrdinal())
-        expect(yield* log.dropUnneeded).toBe(0)
-        const sealed = listSegments(directory).slice(0, -1)
-        leave(littleBytes)
-        expect(yield* log.dropUnneeded).toBe(sealed.length)
-        expect(disk.freeBytes()).toBeGreaterThan(littleBytes)
-      })
-    )
+    withLog(function* (log) {
+      const nowMillis = Date.now()
+      for (; seq < 120; seq++) {
+        const commit = { ...logCommit(1, seq, "x".repeat(1_000)), atMillis: nowMillis }
+        yield* log.whenSynced((yield* log.append(commit)).ordinal)
+      }
+      yield* log.rebase(logTag(1), log.syncedOrdinal())
+      expect(yield* log.dropUnneeded).toBe(0)
+      const sealed = listSegments(directory).slice(0, -1)
+      leave(littleBytes)
+      expect(yield* log.dropUnneeded).toBe(sealed.length)
+      expect(disk.freeBytes()).toBeGreaterThan(littleBytes)
+    })
   )
 })
 
-describe("a removal of a namespace that finds no room", () => {
-  it.live("leaves the log what the namespace's copy may lack", () =>
-    withLog((log) =>
-      Effect.gen(function* () {
-        yield* append(log, false)
-        leave(littleBytes)
-        yield* fillUp(log)
-        yield* Effect.flip(Effect.forever(append(log, true)))
-        // As small as the note of a removal.
-        yield* Effect.flip(Effect.forever(log.refuse(logTag(2), 1, 5)))
-        expect((yield* Effect.flip(log.remove(logTag(1), 5)))._tag).toBe("LogFull")
-        expect(yield* log.holders).toEqual([logTag(1)])
-        makeRoom()
-        yield* log.remove(logTag(1), 5)
-        expect(yield* log.holders).toEqual([])
-      })
-    )
-  )
-})
+it.live("a removal of a namespace that finds no room leaves the log what the namespace's copy may lack", () =>
+  withLog(function* (log) {
+    yield* append(log, false)
+    leave(littleBytes)
+    yield* fillUp(log)
+    yield* Effect.flip(Effect.forever(append(log, true)))
+    // As small as the note of a removal.
+    yield* Effect.flip(Effect.forever(log.refuse(logTag(2), 1, 5)))
+    expect((yield* Effect.flip(log.remove(logTag(1), 5)))._tag).toBe("LogFull")
+    expect(yield* log.holders).toEqual([logTag(1)])
+    makeRoom()
+    yield* log.remove(logTag(1), 5)
+    expect(yield* log.holders).toEqual([])
+  })
+)
 
 describe("a spare segment", () => {
   it.live("that is half made takes no room after the next start", function* () {
@@ -247,25 +233,23 @@ describe("a spare segment", () => {
   )
 
   it.live("is made although the first record of the segment before it wants no sync", () =>
-    withLog((log) =>
-      Effect.gen(function* () {
-        const appendText = (length: number) => log.append(logCommit(1, seq++, "x".repeat(length)))
-        const restBehind = ({ place }: LogEntry) => segmentBytes - place.offset - place.length
-        let last = yield* appendText(0)
-        yield* log.whenSynced(last.ordinal)
-        yield* untilSpare
-        // Records of 1,088 bytes, then of 192 or 128, until 64 are left.
-        for (let rest = restBehind(last); rest > 64; rest = restBehind(last))
-          last = yield* appendText(rest > 4_096 ? 1_000 : rest % 128 === 0 ? 100 : 0)
-        expect(restBehind(last)).toBe(64)
-        yield* log.whenSynced(last.ordinal)
-        // The mark of a quiet log, which is longer.
-        yield* Effect.promise(() => vi.waitUntil(() => existsSync(segmentPath(directory, 2)), { timeout: 60_000 }))
-        const large = yield* appendText(2 * segmentBytes)
-        expect(large.place.segment).toBe(3)
-        yield* log.whenSynced(large.ordinal)
-      })
-    )
+    withLog(function* (log) {
+      const appendText = (length: number) => log.append(logCommit(1, seq++, "x".repeat(length)))
+      const restBehind = ({ place }: LogEntry) => segmentBytes - place.offset - place.length
+      let last = yield* appendText(0)
+      yield* log.whenSynced(last.ordinal)
+      yield* untilSpare
+      // Records of 1,088 bytes, then of 192 or 128, until 64 are left.
+      for (let rest = restBehind(last); rest > 64; rest = restBehind(last))
+        last = yield* appendText(rest > 4_096 ? 1_000 : rest % 128 === 0 ? 100 : 0)
+      expect(restBehind(last)).toBe(64)
+      yield* log.whenSynced(last.ordinal)
+      // The mark of a quiet log, which is longer.
+      yield* Effect.promise(() => vi.waitUntil(() => existsSync(segmentPath(directory, 2)), { timeout: 60_000 }))
+      const large = yield* appendText(2 * segmentBytes)
+      expect(large.place.segment).toBe(3)
+      yield* log.whenSynced(large.ordinal)
+    })
   )
 
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", function* () {

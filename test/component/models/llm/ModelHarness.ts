@@ -1,11 +1,12 @@
 /** A structured model over a scripted server on a loopback port, with a budget that keeps its books open. */
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import type { LanguageModelConfig, StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { type ModelServer, modelServer } from "../../../support/ModelServer.ts"
 import type { ModelFormat } from "../../../support/ModelServerReplies.ts"
+import { effectOf, type Steps } from "../../../support/it.ts"
 
 export const formats: ReadonlyArray<ModelFormat> = ["openai-compatible", "anthropic"]
 
@@ -42,11 +43,11 @@ export interface Harness {
 /** Deadlines are short, but long enough for a busy machine; what is tested for speed says its own. */
 const settings = { timeoutMillis: 2_000, deadlineMillis: 4_000 }
 
-export const withModel = <A, E>(
+export const withModel = <A>(
   format: ModelFormat,
   config: Partial<LanguageModelConfig>,
-  use: (harness: Harness) => Effect.Effect<A, E>
-): Effect.Effect<A, E> =>
+  use: (harness: Harness) => Steps<Scope.Scope, A>
+) =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* modelServer
@@ -59,7 +60,9 @@ export const withModel = <A, E>(
         ...settings,
         ...config
       }).pipe(Layer.provide(openBudget(entries)))
-      return yield* StructuredModel.use((model) => use({ server, model, entries })).pipe(Effect.provide(layer))
+      return yield* StructuredModel.use((model) => effectOf(use({ server, model, entries }))).pipe(
+        Effect.provide(layer)
+      )
     })
   )
 

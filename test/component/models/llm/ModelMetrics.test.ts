@@ -19,48 +19,44 @@ const valuesOf = Effect.map(Metric.snapshot, (metrics) => {
 
 describe.each(formats)("the metrics of a model over %s", (format) => {
   it.live("count calls by outcome, tokens, retries and repairs, and show the circuit", () =>
-    withModel(format, { circuitFailuresMax: 1 }, ({ model, server }) =>
-      Effect.gen(function* () {
-        const before = yield* valuesOf
-        server.script(status(503), answer({ wrong: true }), answer(tea))
-        yield* model.generate(request)
-        server.script(status(403))
-        yield* Effect.flip(model.generate({ ...request, purpose: "answer" }))
-        const after = yield* valuesOf
-        const added = (key: string) => (after.get(key) ?? 0) - (before.get(key) ?? 0)
-        expect(added("llm_calls_total outcome=answered purpose=extraction")).toBe(1)
-        expect(added("llm_calls_total outcome=rejected purpose=answer")).toBe(1)
-        expect(added("llm_call_seconds purpose=extraction")).toBe(1)
-        expect(added("llm_tokens_total direction=input")).toBe(22)
-        expect(added("llm_tokens_total direction=output")).toBe(14)
-        expect([added("llm_retries_total"), added("llm_repairs_total")]).toEqual([1, 1])
-        expect(after.get("llm_circuit_state")).toBe(0)
-        server.otherwise = () => status(500, { "retry-after": "60" })
-        yield* Effect.flip(model.generate(request))
-        expect((yield* valuesOf).get("llm_circuit_state")).toBe(2)
-      })
-    )
+    withModel(format, { circuitFailuresMax: 1 }, function* ({ model, server }) {
+      const before = yield* valuesOf
+      server.script(status(503), answer({ wrong: true }), answer(tea))
+      yield* model.generate(request)
+      server.script(status(403))
+      yield* Effect.flip(model.generate({ ...request, purpose: "answer" }))
+      const after = yield* valuesOf
+      const added = (key: string) => (after.get(key) ?? 0) - (before.get(key) ?? 0)
+      expect(added("llm_calls_total outcome=answered purpose=extraction")).toBe(1)
+      expect(added("llm_calls_total outcome=rejected purpose=answer")).toBe(1)
+      expect(added("llm_call_seconds purpose=extraction")).toBe(1)
+      expect(added("llm_tokens_total direction=input")).toBe(22)
+      expect(added("llm_tokens_total direction=output")).toBe(14)
+      expect([added("llm_retries_total"), added("llm_repairs_total")]).toEqual([1, 1])
+      expect(after.get("llm_circuit_state")).toBe(0)
+      server.otherwise = () => status(500, { "retry-after": "60" })
+      yield* Effect.flip(model.generate(request))
+      expect((yield* valuesOf).get("llm_circuit_state")).toBe(2)
+    })
   )
 
   it.live("and the log says once a minute of each kind of failure what to do", () => {
     const told: Array<unknown> = []
     const logger = Logger.make(({ logLevel, message }) => void (logLevel === "Warn" && told.push(message)))
-    return withModel(format, {}, ({ model, server }) =>
-      Effect.gen(function* () {
-        server.script(status(404), status(404), answer(tea), status(401), status(429, { "retry-after": "60" }))
-        for (let call = 0; call < 5; call++) yield* Effect.exit(model.generate(request))
-        expect(told).toEqual([
-          [
-            expect.stringMatching(/^the language model rejects the request: .* 404: look at MUNIMENT_LLM_MODEL/),
-            { purpose: "extraction", reason: "rejected", status: 404 }
-          ],
-          [
-            expect.stringContaining("lower MUNIMENT_LLM_CONCURRENCY"),
-            { purpose: "extraction", reason: "rate_limited", status: 429 }
-          ]
-        ])
-      })
-    ).pipe(Effect.provide(Logger.layer([logger])))
+    return withModel(format, {}, function* ({ model, server }) {
+      server.script(status(404), status(404), answer(tea), status(401), status(429, { "retry-after": "60" }))
+      for (let call = 0; call < 5; call++) yield* Effect.exit(model.generate(request))
+      expect(told).toEqual([
+        [
+          expect.stringMatching(/^the language model rejects the request: .* 404: look at MUNIMENT_LLM_MODEL/),
+          { purpose: "extraction", reason: "rejected", status: 404 }
+        ],
+        [
+          expect.stringContaining("lower MUNIMENT_LLM_CONCURRENCY"),
+          { purpose: "extraction", reason: "rate_limited", status: 429 }
+        ]
+      ])
+    }).pipe(Effect.provide(Logger.layer([logger])))
   })
 
   it.live("and logs and spans hold no key, no prompt and no answer", () => {
@@ -74,19 +70,17 @@ describe.each(formats)("the metrics of a model over %s", (format) => {
       }
     })
     const logger = Logger.make(({ message }) => void told.push(JSON.stringify(message)))
-    return withModel(format, { circuitFailuresMax: 1 }, ({ model, server }) =>
-      Effect.gen(function* () {
-        server.script(answer({ diary: "likes tea" }), answer(tea))
-        yield* model.generate(request)
-        server.script(status(500, { "retry-after": "60" }, `{"error":{"message":"${secretPrompt}"}}`))
-        yield* Effect.flip(model.generate(request))
-        expect(told.join("\n")).toContain("circuit")
-        expect(told.join("\n")).toContain("StructuredModel.generate")
-        for (const secret of [secretKey, secretPrompt, "likes tea", "diary"]) {
-          expect(told.join("\n")).not.toContain(secret)
-        }
-      })
-    ).pipe(
+    return withModel(format, { circuitFailuresMax: 1 }, function* ({ model, server }) {
+      server.script(answer({ diary: "likes tea" }), answer(tea))
+      yield* model.generate(request)
+      server.script(status(500, { "retry-after": "60" }, `{"error":{"message":"${secretPrompt}"}}`))
+      yield* Effect.flip(model.generate(request))
+      expect(told.join("\n")).toContain("circuit")
+      expect(told.join("\n")).toContain("StructuredModel.generate")
+      for (const secret of [secretKey, secretPrompt, "likes tea", "diary"]) {
+        expect(told.join("\n")).not.toContain(secret)
+      }
+    }).pipe(
       Effect.provide(Logger.layer([logger])),
       Effect.provideService(Tracer.Tracer, tracer),
       Effect.provideService(References.MinimumLogLevel, "All")

@@ -46,12 +46,7 @@ const servers: ReadonlyArray<readonly [string, Readonly<Record<string, object>>,
   [
     "vLLM",
     { "/v1/models": listed({ id: "Qwen/Qwen3-8B", owned_by: "vllm", max_model_len: 40960 }) },
-    {
-      product: "vLLM",
-      models: ["Qwen/Qwen3-8B"],
-      contextTokens: new Map([["Qwen/Qwen3-8B", 40960]]),
-      slots: undefined
-    }
+    { product: "vLLM", models: ["Qwen/Qwen3-8B"], contextTokens: new Map([["Qwen/Qwen3-8B", 40960]]), slots: undefined }
   ],
   [
     "another one of the same format",

@@ -76,13 +76,7 @@ const steps: ReadonlyArray<Step> = [
     to: "verified",
     step: "Open"
   },
-  {
-    from: "verified",
-    when: "it was spent elsewhere",
-    script: verifies(gone, never(1)),
-    to: "verified",
-    step: "Open"
-  },
+  { from: "verified", when: "it was spent elsewhere", script: verifies(gone, never(1)), to: "verified", step: "Open" },
   {
     from: "verified",
     when: "it was spent elsewhere by a second block",

@@ -70,22 +70,20 @@ describe("A payment whose process was killed", () => {
   }
 })
 
-describe("A payment whose service was shut down", () => {
-  it.effect("is answered pending, and settled by the next start", function* () {
-    const chain = new ScriptedChain()
-    chain.onBroadcast = () => Effect.never
-    const first = yield* startProcess([chain])
-    const asked = yield* Effect.forkChild(first.pay("one"), { startImmediately: true })
-    yield* settle
-    expect(chain.sent).toHaveLength(1)
-    yield* first.end
-    yield* TestClock.adjust(1)
-    expect(asked.pollUnsafe()).toMatchObject({ _tag: "Success", value: { _tag: "Pending" } })
-    const next = yield* startService([new ScriptedChain()], { directory: first.directory })
-    yield* settle
-    yield* aRound
-    expect(yield* next.balance(alice)).toBe(0.1)
-  })
+it.effect("A payment whose service was shut down is answered pending, and settled by the next start", function* () {
+  const chain = new ScriptedChain()
+  chain.onBroadcast = () => Effect.never
+  const first = yield* startProcess([chain])
+  const asked = yield* Effect.forkChild(first.pay("one"), { startImmediately: true })
+  yield* settle
+  expect(chain.sent).toHaveLength(1)
+  yield* first.end
+  yield* TestClock.adjust(1)
+  expect(asked.pollUnsafe()).toMatchObject({ _tag: "Success", value: { _tag: "Pending" } })
+  const next = yield* startService([new ScriptedChain()], { directory: first.directory })
+  yield* settle
+  yield* aRound
+  expect(yield* next.balance(alice)).toBe(0.1)
 })
 
 describe("Reconciliation", () => {

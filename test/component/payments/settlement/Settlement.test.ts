@@ -33,10 +33,7 @@ describe("A payment", () => {
       replayed: false
     })
     expect(chain.calls).toEqual(["verify one", "sign one", "broadcast one", "look one"])
-    expect(whileSending).toMatchObject({
-      state: "broadcasting",
-      transaction: { hash: "hash-1", raw: "raw of hash-1" }
-    })
+    expect(whileSending).toMatchObject({ state: "broadcasting", transaction: { hash: "hash-1", raw: "raw of hash-1" } })
     expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "settled", account: alice.id, units })
     expect(yield* balance(alice)).toBe(0.1)
     expect(yield* check).toMatchObject({ ok: true })

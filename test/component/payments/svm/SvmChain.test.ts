@@ -211,9 +211,7 @@ describe("verify, on the chain", () => {
   isRefused(
     "an assertion that does not hold",
     () => undefined,
-    {
-      instructions: [limit(), price(), transfer(), { ...memo("x"), data: new Uint8Array([0xff, 0xfe]) }]
-    },
+    { instructions: [limit(), price(), transfer(), { ...memo("x"), data: new Uint8Array([0xff, 0xfe]) }] },
     "the transaction would fail"
   )
 
@@ -436,10 +434,7 @@ describe("look", () => {
     const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
     solana.tick()
     expect(yield* chain.look(claim, unnamed, units)).toEqual(next("resend"))
-    expect(yield* chain.look(other.claim, unnamed, units)).toMatchObject({
-      _tag: "Paid",
-      hash: other.transaction.hash
-    })
+    expect(yield* chain.look(other.claim, unnamed, units)).toMatchObject({ _tag: "Paid", hash: other.transaction.hash })
     solana.advance(slotsOfVerified)
     expect(yield* chain.look(claim, unnamed, units)).toEqual(never)
   })

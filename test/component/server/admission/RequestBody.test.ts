@@ -54,15 +54,13 @@ describe("a large body", () => {
   })
 })
 
-describe("bytes that are released", () => {
-  it("stay where others share their memory", () => {
-    const pooled = Buffer.from("shared")
-    releaseBytes(pooled)
-    expect(pooled.toString()).toBe("shared")
-    const whole = Buffer.from(new ArrayBuffer(20_000))
-    releaseBytes(whole.subarray(1))
-    expect(whole.length).toBe(20_000)
-    releaseBytes(whole)
-    expect(whole.buffer.byteLength).toBe(0)
-  })
+it("bytes that are released stay where others share their memory", () => {
+  const pooled = Buffer.from("shared")
+  releaseBytes(pooled)
+  expect(pooled.toString()).toBe("shared")
+  const whole = Buffer.from(new ArrayBuffer(20_000))
+  releaseBytes(whole.subarray(1))
+  expect(whole.length).toBe(20_000)
+  releaseBytes(whole)
+  expect(whole.buffer.byteLength).toBe(0)
 })

@@ -51,94 +51,82 @@ const allDelivered = Effect.flatMap(WebhookOutbox, (outbox) =>
 )
 
 describe("WebhookDeliveries", () => {
-  it.effect("signs as another implementation of the specification does", () =>
-    Effect.gen(function* () {
-      const receiver = yield* receiving
-      yield* TestClock.setTime(1_764_000_000_000)
-      const body = '{"type":"test","data":{"name":"Łukasz"}}'
-      expect(yield* sendWebhook(endpointOf(receiver.url), { id: "msg_1", body })).toBeUndefined()
-      const [delivery] = receiver.deliveries
-      expect(delivery?.text).toBe(body)
-      // By the package standardwebhooks 1.1.1.
-      expect(delivery?.headers).toMatchObject({
-        "webhook-id": "msg_1",
-        "webhook-timestamp": "1764000000",
-        "webhook-signature": "v1,Q4h3Tdoh7TSRc+60K/PzO18Dn1h+49rUmq8KwvEL/pg="
-      })
-      expect(yield* Effect.promise(() => isSigned(delivery!))).toBe(true)
-      const two = { ...endpointOf(receiver.url), secrets: webhookSecrets(`${otherSecret},${webhookSecretText}`) ?? [] }
-      yield* sendWebhook(two, { id: "msg_2", body })
-      for (const secret of [otherSecret, webhookSecretText]) {
-        expect(yield* Effect.promise(() => isSigned(receiver.deliveries[1]!, secret))).toBe(true)
-      }
-    }).pipe(Effect.scoped)
-  )
+  it.effect("signs as another implementation of the specification does", function* () {
+    const receiver = yield* receiving
+    yield* TestClock.setTime(1_764_000_000_000)
+    const body = '{"type":"test","data":{"name":"Łukasz"}}'
+    expect(yield* sendWebhook(endpointOf(receiver.url), { id: "msg_1", body })).toBeUndefined()
+    const [delivery] = receiver.deliveries
+    expect(delivery?.text).toBe(body)
+    // By the package standardwebhooks 1.1.1.
+    expect(delivery?.headers).toMatchObject({
+      "webhook-id": "msg_1",
+      "webhook-timestamp": "1764000000",
+      "webhook-signature": "v1,Q4h3Tdoh7TSRc+60K/PzO18Dn1h+49rUmq8KwvEL/pg="
+    })
+    expect(yield* Effect.promise(() => isSigned(delivery!))).toBe(true)
+    const two = { ...endpointOf(receiver.url), secrets: webhookSecrets(`${otherSecret},${webhookSecretText}`) ?? [] }
+    yield* sendWebhook(two, { id: "msg_2", body })
+    for (const secret of [otherSecret, webhookSecretText]) {
+      expect(yield* Effect.promise(() => isSigned(receiver.deliveries[1]!, secret))).toBe(true)
+    }
+  })
 
   it.effect(
     "tries again what was answered by errors, redirects, silence and floods, with the same id, and follows nothing",
-    () =>
-      Effect.gen(function* () {
-        const receiver = yield* receiving
-        const first: Readonly<Record<string, Reply>> = {
-          "500": 500,
-          redirect: "redirect",
-          hang: "hang",
-          flood: "flood"
-        }
-        const seen = new Map<string, number>()
-        receiver.answer = ({ body: { data } }) => {
-          const payment = String(data["payment"])
-          seen.set(payment, (seen.get(payment) ?? 0) + 1)
-          return seen.get(payment) === 1 ? (first[payment] ?? 204) : 204
-        }
-        yield* Effect.gen(function* () {
-          for (const payment of Object.keys(first)) yield* settle(payment)
-          yield* until(allDelivered)
-          const list = yield* Effect.flatMap(WebhookOutbox, (outbox) => outbox.list({ limit: 9 }))
-          const attempts = Object.fromEntries(list.map((webhook) => [webhook.payment, webhook.attempts]))
-          // A 2xx counts, whatever comes after it: nothing of it is read.
-          expect(attempts).toEqual({ "500": 2, redirect: 2, hang: 2, flood: 1 })
-        }).pipe(Effect.provide(layerOf(receiver)))
-        expect(receiver.deliveries.filter(({ path }) => path !== "/hook")).toEqual([])
-        const ids = Map.groupBy(receiver.deliveries, ({ body }) => body.data["payment"])
-        for (const same of ids.values()) expect(new Set(same.map(({ headers }) => headers["webhook-id"])).size).toBe(1)
-        const signed = yield* Effect.promise(() => Promise.all(receiver.deliveries.map((each) => isSigned(each))))
-        expect(new Set(signed)).toEqual(new Set([true]))
-      }).pipe(Effect.scoped)
-  )
-
-  it.effect("keeps the order of a payment while its first message is refused", () =>
-    Effect.gen(function* () {
+    function* () {
       const receiver = yield* receiving
-      let refusals = 2
-      receiver.answer = () => (refusals-- > 0 ? 503 : 200)
+      const first: Readonly<Record<string, Reply>> = { "500": 500, redirect: "redirect", hang: "hang", flood: "flood" }
+      const seen = new Map<string, number>()
+      receiver.answer = ({ body: { data } }) => {
+        const payment = String(data["payment"])
+        seen.set(payment, (seen.get(payment) ?? 0) + 1)
+        return seen.get(payment) === 1 ? (first[payment] ?? 204) : 204
+      }
       yield* Effect.gen(function* () {
-        yield* settle("one")
-        yield* PaymentJournal.use((journal) => journal.reversed("one", "reorganised"))
+        for (const payment of Object.keys(first)) yield* settle(payment)
         yield* until(allDelivered)
+        const list = yield* Effect.flatMap(WebhookOutbox, (outbox) => outbox.list({ limit: 9 }))
+        const attempts = Object.fromEntries(list.map((webhook) => [webhook.payment, webhook.attempts]))
+        // A 2xx counts, whatever comes after it: nothing of it is read.
+        expect(attempts).toEqual({ "500": 2, redirect: 2, hang: 2, flood: 1 })
       }).pipe(Effect.provide(layerOf(receiver)))
-      expect(receiver.deliveries.map(({ body }) => body.type)).toEqual([
-        "payment.settled",
-        "payment.settled",
-        "payment.settled",
-        "payment.reversed"
-      ])
-    }).pipe(Effect.scoped)
+      expect(receiver.deliveries.filter(({ path }) => path !== "/hook")).toEqual([])
+      const ids = Map.groupBy(receiver.deliveries, ({ body }) => body.data["payment"])
+      for (const same of ids.values()) expect(new Set(same.map(({ headers }) => headers["webhook-id"])).size).toBe(1)
+      const signed = yield* Effect.promise(() => Promise.all(receiver.deliveries.map((each) => isSigned(each))))
+      expect(new Set(signed)).toEqual(new Set([true]))
+    }
   )
 
-  it.effect("says why a test failed, without the address", () =>
-    Effect.gen(function* () {
-      const receiver = yield* receiving
-      yield* Effect.gen(function* () {
-        const deliveries = yield* WebhookDeliveries
-        expect(yield* deliveries.test).toMatchObject({ delivered: true, reason: null })
-        receiver.answer = () => 410
-        expect(yield* deliveries.test).toMatchObject({ delivered: false, reason: "status 410" })
-        yield* Effect.promise(() => receiver[Symbol.asyncDispose]())
-        expect(yield* deliveries.test).toMatchObject({ delivered: false, reason: expect.stringMatching(/^[A-Z_]+$/) })
-      }).pipe(Effect.provide(layerOf(receiver)))
-    }).pipe(Effect.scoped)
-  )
+  it.effect("keeps the order of a payment while its first message is refused", function* () {
+    const receiver = yield* receiving
+    let refusals = 2
+    receiver.answer = () => (refusals-- > 0 ? 503 : 200)
+    yield* Effect.gen(function* () {
+      yield* settle("one")
+      yield* PaymentJournal.use((journal) => journal.reversed("one", "reorganised"))
+      yield* until(allDelivered)
+    }).pipe(Effect.provide(layerOf(receiver)))
+    expect(receiver.deliveries.map(({ body }) => body.type)).toEqual([
+      "payment.settled",
+      "payment.settled",
+      "payment.settled",
+      "payment.reversed"
+    ])
+  })
+
+  it.effect("says why a test failed, without the address", function* () {
+    const receiver = yield* receiving
+    yield* Effect.gen(function* () {
+      const deliveries = yield* WebhookDeliveries
+      expect(yield* deliveries.test).toMatchObject({ delivered: true, reason: null })
+      receiver.answer = () => 410
+      expect(yield* deliveries.test).toMatchObject({ delivered: false, reason: "status 410" })
+      yield* Effect.promise(() => receiver[Symbol.asyncDispose]())
+      expect(yield* deliveries.test).toMatchObject({ delivered: false, reason: expect.stringMatching(/^[A-Z_]+$/) })
+    }).pipe(Effect.provide(layerOf(receiver)))
+  })
 
   it.effect("is not there where half of it is configured", function* () {
     const url = Option.some("https://hooks.example.com/x")

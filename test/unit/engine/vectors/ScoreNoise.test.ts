@@ -8,23 +8,21 @@ import { innerProduct } from "@muniment/engine/namespace/exactCosines"
 import { isotropicVectors } from "../../../../bench/index/syntheticVectors.ts"
 import { queriesOf, rowOf } from "../../../../bench/index/VectorSet.ts"
 
-describe("the deviation of a score", () => {
-  it("is that of real rows", () => {
-    const set = isotropicVectors(500, 4, 1)
-    const arena = new VectorArena(set.dims, new SlabPool(loadKernels()).take())
-    const slots = Array.from({ length: set.count }, (_, slot) => slot)
-    for (const slot of slots) arena.set(slot, rowOf(set, slot), slot)
-    const errors = queriesOf(set).flatMap((query) =>
-      [...arena.scores(arena.prepare(query), slots)].map((score, slot) => {
-        const truth = innerProduct(query, rowOf(set, slot))
-        return (score - truth) / scoreDeviation(truth, set.dims)
-      })
-    )
-    const deviation = Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length)
-    expect(deviation).toBeGreaterThan(0.7)
-    expect(deviation).toBeLessThan(1.3)
-    arena.close()
-  })
+it("the deviation of a score is that of real rows", () => {
+  const set = isotropicVectors(500, 4, 1)
+  const arena = new VectorArena(set.dims, new SlabPool(loadKernels()).take())
+  const slots = Array.from({ length: set.count }, (_, slot) => slot)
+  for (const slot of slots) arena.set(slot, rowOf(set, slot), slot)
+  const errors = queriesOf(set).flatMap((query) =>
+    [...arena.scores(arena.prepare(query), slots)].map((score, slot) => {
+      const truth = innerProduct(query, rowOf(set, slot))
+      return (score - truth) / scoreDeviation(truth, set.dims)
+    })
+  )
+  const deviation = Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length)
+  expect(deviation).toBeGreaterThan(0.7)
+  expect(deviation).toBeLessThan(1.3)
+  arena.close()
 })
 
 describe("the last place", () => {

@@ -71,12 +71,10 @@ describe.each(distributions.map((make) => make(count, 12, 11)))("strict search o
   })
 })
 
-describe("a strict search that cannot be certain", () => {
-  it("says so when more vectors are equal than it may read", () => {
-    const index = new PlannedIndex({ dims: 64, slabs: new SlabPool(kernels), hnswlib: undefined, pin: "auto" })
-    const vector = new Float32Array(64).fill(0.125)
-    for (let slot = 0; slot <= Limits.strictHitsMax; slot++) index.upsert(slot, vector, slot)
-    const { plan, slots } = index.searchStrict(vector, { certain: k, kept: k }, undefined)
-    expect([plan.isCertified, slots.length]).toEqual([false, Limits.strictHitsMax])
-  })
+it("a strict search that cannot be certain says so when more vectors are equal than it may read", () => {
+  const index = new PlannedIndex({ dims: 64, slabs: new SlabPool(kernels), hnswlib: undefined, pin: "auto" })
+  const vector = new Float32Array(64).fill(0.125)
+  for (let slot = 0; slot <= Limits.strictHitsMax; slot++) index.upsert(slot, vector, slot)
+  const { plan, slots } = index.searchStrict(vector, { certain: k, kept: k }, undefined)
+  expect([plan.isCertified, slots.length]).toEqual([false, Limits.strictHitsMax])
 })

@@ -99,6 +99,4 @@ export const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.fro
 export const withBytes = (
   { transaction }: { readonly transaction: string },
   change: (bytes: Uint8Array) => Uint8Array
-): { readonly transaction: string } => ({
-  transaction: Buffer.from(change(bytesOf(transaction))).toString("base64")
-})
+): { readonly transaction: string } => ({ transaction: Buffer.from(change(bytesOf(transaction))).toString("base64") })

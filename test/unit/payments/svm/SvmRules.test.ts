@@ -108,9 +108,7 @@ const breaches: ReadonlyArray<readonly [string, PaymentParts, string]> = [
   ],
   [
     "a price with bytes after it",
-    {
-      instructions: [limit(), { ...price(), data: new Uint8Array(10).with(0, computePriceTag) }, transfer()]
-    },
+    { instructions: [limit(), { ...price(), data: new Uint8Array(10).with(0, computePriceTag) }, transfer()] },
     "the second instruction does not set the compute price"
   ],
   [

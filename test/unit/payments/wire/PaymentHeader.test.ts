@@ -39,10 +39,7 @@ describe("A payment header", () => {
   })
 
   it.effect("of version 2 wins where both came", function* () {
-    const headers = {
-      "x-payment": base64(JSON.stringify(v1)),
-      "payment-signature": base64(JSON.stringify(v2))
-    }
+    const headers = { "x-payment": base64(JSON.stringify(v1)), "payment-signature": base64(JSON.stringify(v2)) }
     expect(yield* decodePayment(headers)).toMatchObject({ version: 2 })
   })
 

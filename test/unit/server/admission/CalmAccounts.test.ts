@@ -15,11 +15,6 @@ it("one that asks less than a quarter of what is served is calm, and no more", (
   expect(asking(new CalmAccounts(), "a", 500, 1.5, 0, 2_000).slice(200)).not.toContain(true)
 })
 
-it("one that asks less than a quarter of what is served is calm, and no more", () => {
-  expect(asking(new CalmAccounts(), "a", 500, 2.1, 0, 2_000)).not.toContain(false)
-  expect(asking(new CalmAccounts(), "a", 500, 1.5, 0, 2_000).slice(200)).not.toContain(true)
-})
-
 it("a crowd is not, whatever its account did before, and is again soon after", () => {
   const calm = new CalmAccounts()
   asking(calm, "a", 100, 20)

@@ -7,45 +7,27 @@ const kind = (method: string, url: string, body: unknown = "") =>
 const tool = (name: string, given: object = {}) => ({ method: "tools/call", params: { name, arguments: given } })
 
 it("tells kinds of work apart", () => {
-  expect([
-    kind("GET", "/v1/memories/search?query=x"),
-    kind("GET", "/v1/memories/search?query=x&mode=answer"),
-    kind("GET", "/v1/memories/search?mode=map"),
-    kind("GET", "/v1/memories/search?query=x&rerank=model"),
-    kind("POST", "/v1/memories/search", { query: "x", rerank: "model" }),
-    kind("POST", "/mcp", tool("memory_search", { rerank: "model" })),
-    kind("POST", "/v1/memories/batch/search", { queries: [{ query: "x", mode: "answer" }] }),
-    kind("POST", "/v1/memories/search", { query: "x" }),
-    kind("POST", "/v1/memories/search", { query: "x", mode: "answer" }),
-    kind("POST", "/v1/memories/search", { mode: "map" }),
-    kind("GET", "/v1/memories?limit=3"),
-    kind("POST", "/v1/memories", { memories: [{ data: { fact: 'says "conversation"' } }] }),
-    kind("POST", "/v1/memories", { conversation: [] }),
-    kind("DELETE", "/v1/memories/1"),
-    kind("POST", "/mcp", tool("memory_search")),
-    kind("POST", "/mcp", tool("memory_search", { mode: "map" })),
-    kind("POST", "/mcp", tool("memory_create", { conversation: [] })),
-    kind("POST", "/mcp", tool("write_note"))
-  ]).toEqual([
-    "search",
-    "answer",
-    "map",
-    "answer",
-    "answer",
-    "answer",
-    "answer",
-    "search",
-    "answer",
-    "map",
-    "read",
-    "write",
-    "conversation",
-    "write",
-    "search",
-    "map",
-    "conversation",
-    "write"
-  ])
+  const rows: ReadonlyArray<readonly [kind: string, ...Parameters<typeof kind>]> = [
+    ["search", "GET", "/v1/memories/search?query=x"],
+    ["answer", "GET", "/v1/memories/search?query=x&mode=answer"],
+    ["map", "GET", "/v1/memories/search?mode=map"],
+    ["answer", "GET", "/v1/memories/search?query=x&rerank=model"],
+    ["answer", "POST", "/v1/memories/search", { query: "x", rerank: "model" }],
+    ["answer", "POST", "/mcp", tool("memory_search", { rerank: "model" })],
+    ["answer", "POST", "/v1/memories/batch/search", { queries: [{ query: "x", mode: "answer" }] }],
+    ["search", "POST", "/v1/memories/search", { query: "x" }],
+    ["answer", "POST", "/v1/memories/search", { query: "x", mode: "answer" }],
+    ["map", "POST", "/v1/memories/search", { mode: "map" }],
+    ["read", "GET", "/v1/memories?limit=3"],
+    ["write", "POST", "/v1/memories", { memories: [{ data: { fact: 'says "conversation"' } }] }],
+    ["conversation", "POST", "/v1/memories", { conversation: [] }],
+    ["write", "DELETE", "/v1/memories/1"],
+    ["search", "POST", "/mcp", tool("memory_search")],
+    ["map", "POST", "/mcp", tool("memory_search", { mode: "map" })],
+    ["conversation", "POST", "/mcp", tool("memory_create", { conversation: [] })],
+    ["write", "POST", "/mcp", tool("write_note")]
+  ]
+  for (const [expected, ...request] of rows) expect([kind(...request), ...request]).toEqual([expected, ...request])
 })
 
 it("lets deposits wait by themselves", () => {

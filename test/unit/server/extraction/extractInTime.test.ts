@@ -32,9 +32,7 @@ it.effect("counts from the end of the reader's start", function* () {
     ready: () => Effect.sleep("25 seconds"),
     extract: () => Effect.delay(Effect.succeed(nothing), 900)
   })
-  const reading = yield* Effect.forkChild(extractInTime(slow, 1_000, request, slow.extract), {
-    startImmediately: true
-  })
+  const reading = yield* Effect.forkChild(extractInTime(slow, 1_000, request, slow.extract), { startImmediately: true })
   yield* TestClock.adjust("25 seconds")
   yield* TestClock.adjust(900)
   expect(yield* Fiber.join(reading)).toEqual(nothing)

@@ -1,7 +1,7 @@
 /** The service over time: what a second and a minute hold, how long they are kept, and what a restart leaves. */
 import { join } from "node:path"
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
@@ -10,6 +10,7 @@ import { CallTally } from "@muniment/server/operator/series/CallTally"
 import { SeriesFile, recordBytes } from "@muniment/server/operator/series/SeriesFile"
 import { makeServiceSeries, type SeriesSources } from "@muniment/server/operator/series/ServiceSeries"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
+import { it } from "../../../../support/it.ts"
 
 const start = Date.UTC(2026, 10, 25, 12, 0, 0)
 const minute = 60_000
@@ -45,90 +46,82 @@ const point: SeriesPoint = {
 const seriesFile = () => join(temporaryDirectory(), "series.bin")
 
 describe("the series of the service", () => {
-  it.effect("holds each second: calls, how they ended, how long they took, what they cost", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const { gauges, sources, tally } = sourcesAt(seriesFile())
-      const series = yield* makeServiceSeries(sources)
-      for (let call = 0; call < 98; call++) tally.add(200, 1)
-      tally.add(500, 800)
-      tally.add(429, 800)
-      Object.assign(gauges, { processorSeconds: 0.5, refused: 3, chargedMicro: 2_000_000 })
-      yield* TestClock.adjust("2 seconds")
-      const { points, stepMillis } = yield* series.read("hour", Limits.seriesPointsMax)
-      expect(stepMillis).toBe(1_000)
-      expect(points).toMatchObject([
-        { at: start, calls: 100, errors: 1, refused: 4, processors: 0.5, charged: 2 },
-        { at: start + 1_000, calls: 0, errors: 0, refused: 0, p50Millis: null, p99Millis: null, charged: 0 }
-      ])
-      const [{ p50Millis, p99Millis } = { p50Millis: 0, p99Millis: 0 }] = points
-      expect(p50Millis).toBeGreaterThanOrEqual(1)
-      expect(p50Millis).toBeLessThan(1.2)
-      expect(p99Millis).toBeGreaterThanOrEqual(800)
-      expect(p99Millis).toBeLessThan(960)
-    }).pipe(Effect.scoped)
-  )
+  it.effect("holds each second: calls, how they ended, how long they took, what they cost", function* () {
+    yield* TestClock.setTime(start)
+    const { gauges, sources, tally } = sourcesAt(seriesFile())
+    const series = yield* makeServiceSeries(sources)
+    for (let call = 0; call < 98; call++) tally.add(200, 1)
+    tally.add(500, 800)
+    tally.add(429, 800)
+    Object.assign(gauges, { processorSeconds: 0.5, refused: 3, chargedMicro: 2_000_000 })
+    yield* TestClock.adjust("2 seconds")
+    const { points, stepMillis } = yield* series.read("hour", Limits.seriesPointsMax)
+    expect(stepMillis).toBe(1_000)
+    expect(points).toMatchObject([
+      { at: start, calls: 100, errors: 1, refused: 4, processors: 0.5, charged: 2 },
+      { at: start + 1_000, calls: 0, errors: 0, refused: 0, p50Millis: null, p99Millis: null, charged: 0 }
+    ])
+    const [{ p50Millis, p99Millis } = { p50Millis: 0, p99Millis: 0 }] = points
+    expect(p50Millis).toBeGreaterThanOrEqual(1)
+    expect(p50Millis).toBeLessThan(1.2)
+    expect(p99Millis).toBeGreaterThanOrEqual(800)
+    expect(p99Millis).toBeLessThan(960)
+  })
 
-  it.effect("shows the levels of now at the end of the hour, not those of the minute before", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const { levels, sources } = sourcesAt(seriesFile())
-      const series = yield* makeServiceSeries(sources)
-      yield* TestClock.adjust("2 seconds")
-      Object.assign(levels, { memories: 20_000, bytes: 5_000_000 })
-      const { points } = yield* series.read("hour", 60)
-      expect(points.at(-1)).toMatchObject({ memories: 20_000, bytes: 5_000_000 })
-    }).pipe(Effect.scoped)
-  )
+  it.effect("shows the levels of now at the end of the hour, not those of the minute before", function* () {
+    yield* TestClock.setTime(start)
+    const { levels, sources } = sourcesAt(seriesFile())
+    const series = yield* makeServiceSeries(sources)
+    yield* TestClock.adjust("2 seconds")
+    Object.assign(levels, { memories: 20_000, bytes: 5_000_000 })
+    const { points } = yield* series.read("hour", 60)
+    expect(points.at(-1)).toMatchObject({ memories: 20_000, bytes: 5_000_000 })
+  })
 
-  it.effect("keeps the last hour of seconds and no more", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const { sources } = sourcesAt(seriesFile())
-      const series = yield* makeServiceSeries(sources)
-      yield* TestClock.adjust((Limits.seriesSecondsKept + 30) * 1_000)
-      const { points } = yield* series.read("hour", Limits.seriesPointsMax)
-      expect(points).toHaveLength(Limits.seriesSecondsKept)
-      expect(points[0]?.at).toBe(start + 30_000)
-    }).pipe(Effect.scoped)
-  )
+  it.effect("keeps the last hour of seconds and no more", function* () {
+    yield* TestClock.setTime(start)
+    const { sources } = sourcesAt(seriesFile())
+    const series = yield* makeServiceSeries(sources)
+    yield* TestClock.adjust((Limits.seriesSecondsKept + 30) * 1_000)
+    const { points } = yield* series.read("hour", Limits.seriesPointsMax)
+    expect(points).toHaveLength(Limits.seriesSecondsKept)
+    expect(points[0]?.at).toBe(start + 30_000)
+  })
 
-  it.effect("keeps minutes over a restart; what was not running is missing", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(start)
-      const path = seriesFile()
-      const first = sourcesAt(path)
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* makeServiceSeries(first.sources)
-          first.tally.add(200, 5)
-          first.levels.memories = 7
-          yield* TestClock.adjust("2 minutes")
-        })
-      )
-      yield* TestClock.adjust("3 minutes")
-      const second = sourcesAt(path)
-      second.levels.memories = null
-      const series = yield* makeServiceSeries(second.sources)
-      yield* TestClock.adjust("1 minute")
-      const { from, points, to } = yield* series.read("day", Limits.seriesPointsMax)
-      expect(to - from).toBe(1_440 * minute)
-      expect(points).toMatchObject([
-        { at: start, calls: 1, memories: 0 },
-        { at: start + minute, calls: 0, memories: 7 },
-        { at: start + 5 * minute, calls: 0, memories: null }
-      ])
-      const half = yield* series.read("day", 720)
-      expect(half).toMatchObject({
-        stepMillis: 2 * minute,
-        points: [
-          { at: start, calls: 1, memories: 7 },
-          { at: start + 4 * minute, memories: null }
-        ]
+  it.effect("keeps minutes over a restart; what was not running is missing", function* () {
+    yield* TestClock.setTime(start)
+    const path = seriesFile()
+    const first = sourcesAt(path)
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* makeServiceSeries(first.sources)
+        first.tally.add(200, 5)
+        first.levels.memories = 7
+        yield* TestClock.adjust("2 minutes")
       })
-      expect((yield* series.read("hour", 360)).points.every(({ calls }) => calls === 0)).toBe(true)
-    }).pipe(Effect.scoped)
-  )
+    )
+    yield* TestClock.adjust("3 minutes")
+    const second = sourcesAt(path)
+    second.levels.memories = null
+    const series = yield* makeServiceSeries(second.sources)
+    yield* TestClock.adjust("1 minute")
+    const { from, points, to } = yield* series.read("day", Limits.seriesPointsMax)
+    expect(to - from).toBe(1_440 * minute)
+    expect(points).toMatchObject([
+      { at: start, calls: 1, memories: 0 },
+      { at: start + minute, calls: 0, memories: 7 },
+      { at: start + 5 * minute, calls: 0, memories: null }
+    ])
+    const half = yield* series.read("day", 720)
+    expect(half).toMatchObject({
+      stepMillis: 2 * minute,
+      points: [
+        { at: start, calls: 1, memories: 7 },
+        { at: start + 4 * minute, memories: null }
+      ]
+    })
+    expect((yield* series.read("hour", 360)).points.every(({ calls }) => calls === 0)).toBe(true)
+  })
 
   it("takes no more of the disk than its minutes need, in whichever minute of a month it begins", async () => {
     const path = seriesFile()
