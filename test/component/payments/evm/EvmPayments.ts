@@ -87,16 +87,9 @@ export const payloadFor = async ({ chainId, usdc }: EvmChain, bent: Partial<Term
     primaryType: "TransferWithAuthorization",
     message
   })
-  const { from, nonce, to, validAfter, validBefore, value } = message
-  const authorization = {
-    from,
-    to,
-    value: String(value),
-    validAfter: String(validAfter),
-    validBefore: String(validBefore),
-    nonce
-  }
-  return { signature, authorization }
+  const { validAfter, validBefore, value } = message
+  const numbers = { value: String(value), validAfter: String(validAfter), validBefore: String(validBefore) }
+  return { signature, authorization: { ...message, ...numbers } }
 }
 
 export type Payload = Awaited<ReturnType<typeof payloadFor>>

@@ -9,18 +9,16 @@ import { it } from "../../../support/it.ts"
 
 type From = "verified" | "broadcasting" | "settled"
 
-interface Step {
-  readonly from: From
-  /** What the chain answers. */
-  readonly when: string
-  readonly script: (chain: ScriptedChain) => void
-  readonly to: PaymentState
-  readonly step: "Settled" | "Failed" | "Lost" | "Open" | "ChainUnavailable"
-  /** Transactions sent by the step; default none. */
-  readonly sent?: number
-  /** Steps that are made; default one. `step` is the last one's. */
-  readonly rounds?: number
-}
+/** `sent`: transactions sent by the step; default none. `rounds`: steps that are made, of which `step` is the last. */
+type Step = readonly [
+  from: From,
+  whenTheChainAnswers: string,
+  script: (chain: ScriptedChain) => void,
+  to: PaymentState,
+  step: "Settled" | "Failed" | "Lost" | "Open" | "ChainUnavailable",
+  sent?: number,
+  rounds?: number
+]
 
 const looks = (view: ReturnType<typeof unpaid>) => (chain: ScriptedChain) => {
   chain.onLook = () => Effect.succeed(view)
@@ -53,150 +51,45 @@ const isAway = (chain: ScriptedChain) => {
 const gone = invalid("it has expired")
 
 const steps: ReadonlyArray<Step> = [
-  { from: "verified", when: "it is still good", script: () => {}, to: "settled", step: "Settled", sent: 1 },
-  {
-    from: "verified",
-    when: "it is good no more, and somebody else may still submit it",
-    script: verifies(gone),
-    to: "verified",
-    step: "Open"
-  },
-  { from: "verified", when: "it cannot be verified", script: verifies(away), to: "verified", step: "ChainUnavailable" },
-  {
-    from: "verified",
-    when: "a stranger has sent it",
-    script: verifies(gone, paid("theirs")),
-    to: "settled",
-    step: "Settled"
-  },
-  {
-    from: "verified",
-    when: "a stranger is sending it",
-    script: verifies(gone, unpaid("wait")),
-    to: "verified",
-    step: "Open"
-  },
-  { from: "verified", when: "it was spent elsewhere", script: verifies(gone, never(1)), to: "verified", step: "Open" },
-  {
-    from: "verified",
-    when: "it was spent elsewhere by a second block",
-    script: neverAgain,
-    rounds: 2,
-    to: "failed",
-    step: "Failed"
-  },
-  { from: "verified", when: "it cannot be signed", script: signs(gone), to: "verified", step: "Open" },
-  { from: "verified", when: "the signer is away", script: signs(away), to: "verified", step: "ChainUnavailable" },
-  {
-    from: "verified",
-    when: "the sender is away",
-    script: cannotSend(unpaid("resend")),
-    to: "broadcasting",
-    step: "Open",
-    sent: 1
-  },
-  {
-    from: "verified",
-    when: "the sender is away and it lands",
-    script: cannotSend(paid("x")),
-    to: "settled",
-    step: "Settled",
-    sent: 1
-  },
-  { from: "verified", when: "nobody can look", script: isAway, to: "broadcasting", step: "ChainUnavailable", sent: 1 },
-  { from: "broadcasting", when: "it has landed", script: looks(paid("hash")), to: "settled", step: "Settled" },
-  { from: "broadcasting", when: "it is final", script: looks(paid("hash", 1, true)), to: "finalized", step: "Settled" },
-  {
-    from: "broadcasting",
-    when: "a stranger has sent it",
-    script: looks(paid("theirs")),
-    to: "settled",
-    step: "Settled"
-  },
-  {
-    from: "broadcasting",
-    when: "it lies too shallow",
-    script: looks(paid("hash", 0)),
-    to: "broadcasting",
-    step: "Open"
-  },
-  { from: "broadcasting", when: "it is on its way", script: looks(unpaid("wait")), to: "broadcasting", step: "Open" },
-  {
-    from: "broadcasting",
-    when: "it is not there",
-    script: looks(unpaid("resend")),
-    to: "broadcasting",
-    step: "Open",
-    sent: 1
-  },
-  {
-    from: "broadcasting",
-    when: "it cannot be sent",
-    script: cannotSend(unpaid("resend")),
-    to: "broadcasting",
-    step: "Open",
-    sent: 1
-  },
-  {
-    from: "broadcasting",
-    when: "its place is taken",
-    script: looks(unpaid("resign")),
-    to: "broadcasting",
-    step: "Open",
-    sent: 1
-  },
-  { from: "broadcasting", when: "it cannot be signed anew", script: signs(gone), to: "broadcasting", step: "Open" },
-  {
-    from: "broadcasting",
-    when: "the signer is away",
-    script: signs(away),
-    to: "broadcasting",
-    step: "ChainUnavailable"
-  },
-  { from: "broadcasting", when: "one look misses it", script: looks(never(1)), to: "broadcasting", step: "Open" },
-  {
-    from: "broadcasting",
-    when: "three looks at one block miss it",
-    script: looks(never(1)),
-    rounds: 3,
-    to: "broadcasting",
-    step: "Open"
-  },
-  {
-    from: "broadcasting",
-    when: "it has run out by a second block",
-    script: neverAgain,
-    rounds: 2,
-    to: "failed",
-    step: "Failed"
-  },
-  { from: "broadcasting", when: "nobody can look", script: isAway, to: "broadcasting", step: "ChainUnavailable" },
-  { from: "settled", when: "it is still there", script: looks(paid("hash")), to: "settled", step: "Settled" },
-  { from: "settled", when: "it is final", script: looks(paid("hash", 9, true)), to: "finalized", step: "Settled" },
-  {
-    from: "settled",
-    when: "it is there by another hash",
-    script: looks(paid("other")),
-    to: "settled",
-    step: "Settled"
-  },
-  { from: "settled", when: "it waits again", script: looks(unpaid("wait")), to: "settled", step: "Open" },
-  { from: "settled", when: "it is gone", script: looks(unpaid("resend")), to: "settled", step: "Open", sent: 1 },
-  {
-    from: "settled",
-    when: "its place is taken",
-    script: looks(unpaid("resign")),
-    to: "settled",
-    step: "Open",
-    sent: 1
-  },
-  { from: "settled", when: "one look misses it", script: looks(never(1)), to: "settled", step: "Open" },
-  { from: "settled", when: "it is lost", script: neverAgain, rounds: 2, to: "settled", step: "Lost" },
-  { from: "settled", when: "nobody can look", script: isAway, to: "settled", step: "ChainUnavailable" }
+  ["verified", "it is still good", () => {}, "settled", "Settled", 1],
+  ["verified", "it is good no more, and somebody else may still submit it", verifies(gone), "verified", "Open"],
+  ["verified", "it cannot be verified", verifies(away), "verified", "ChainUnavailable"],
+  ["verified", "a stranger has sent it", verifies(gone, paid("theirs")), "settled", "Settled"],
+  ["verified", "a stranger is sending it", verifies(gone, unpaid("wait")), "verified", "Open"],
+  ["verified", "it was spent elsewhere", verifies(gone, never(1)), "verified", "Open"],
+  ["verified", "it was spent elsewhere by a second block", neverAgain, "failed", "Failed", 0, 2],
+  ["verified", "it cannot be signed", signs(gone), "verified", "Open"],
+  ["verified", "the signer is away", signs(away), "verified", "ChainUnavailable"],
+  ["verified", "the sender is away", cannotSend(unpaid("resend")), "broadcasting", "Open", 1],
+  ["verified", "the sender is away and it lands", cannotSend(paid("x")), "settled", "Settled", 1],
+  ["verified", "nobody can look", isAway, "broadcasting", "ChainUnavailable", 1],
+  ["broadcasting", "it has landed", looks(paid("hash")), "settled", "Settled"],
+  ["broadcasting", "it is final", looks(paid("hash", 1, true)), "finalized", "Settled"],
+  ["broadcasting", "a stranger has sent it", looks(paid("theirs")), "settled", "Settled"],
+  ["broadcasting", "it lies too shallow", looks(paid("hash", 0)), "broadcasting", "Open"],
+  ["broadcasting", "it is on its way", looks(unpaid("wait")), "broadcasting", "Open"],
+  ["broadcasting", "it is not there", looks(unpaid("resend")), "broadcasting", "Open", 1],
+  ["broadcasting", "it cannot be sent", cannotSend(unpaid("resend")), "broadcasting", "Open", 1],
+  ["broadcasting", "its place is taken", looks(unpaid("resign")), "broadcasting", "Open", 1],
+  ["broadcasting", "it cannot be signed anew", signs(gone), "broadcasting", "Open"],
+  ["broadcasting", "the signer is away", signs(away), "broadcasting", "ChainUnavailable"],
+  ["broadcasting", "one look misses it", looks(never(1)), "broadcasting", "Open"],
+  ["broadcasting", "three looks at one block miss it", looks(never(1)), "broadcasting", "Open", 0, 3],
+  ["broadcasting", "it has run out by a second block", neverAgain, "failed", "Failed", 0, 2],
+  ["broadcasting", "nobody can look", isAway, "broadcasting", "ChainUnavailable"],
+  ["settled", "it is still there", looks(paid("hash")), "settled", "Settled"],
+  ["settled", "it is final", looks(paid("hash", 9, true)), "finalized", "Settled"],
+  ["settled", "it is there by another hash", looks(paid("other")), "settled", "Settled"],
+  ["settled", "it waits again", looks(unpaid("wait")), "settled", "Open"],
+  ["settled", "it is gone", looks(unpaid("resend")), "settled", "Open", 1],
+  ["settled", "its place is taken", looks(unpaid("resign")), "settled", "Open", 1],
+  ["settled", "one look misses it", looks(never(1)), "settled", "Open"],
+  ["settled", "it is lost", neverAgain, "settled", "Lost", 0, 2],
+  ["settled", "nobody can look", isAway, "settled", "ChainUnavailable"]
 ]
 
 describe("A payment that is carried on", () => {
-  for (const { from, rounds = 1, script, sent = 0, step, to, when } of steps) {
+  for (const [from, when, script, to, step, sent = 0, rounds = 1] of steps) {
     it.effect(`from ${from} when ${when}: is ${to}`, function* () {
       const chain = new ScriptedChain()
       const { balance, check, journal, settlement } = yield* startProcess([chain])

@@ -1,5 +1,5 @@
 /** The daily storage job over real namespaces and a real ledger (contract: Plans and the daily job). */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, type Layer } from "effect"
@@ -33,7 +33,7 @@ import {
   store,
   type WorldOptions
 } from "./StorageWorld.ts"
-import { effectOf, type Steps } from "../../../support/it.ts"
+import { effectOf, it, type Steps } from "../../../support/it.ts"
 
 const run = StorageInsurance.use((insurance) => insurance.run())
 /** After a start more than a day later: the operator says that the clock is right. */

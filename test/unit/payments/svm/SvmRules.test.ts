@@ -59,8 +59,8 @@ const chain = svmChain({
 const verify = (payload: { readonly transaction: string }) =>
   Effect.flatMap(chain.claim(payload), (claim) => chain.verifyOffline(claim, units))
 
-const reasonOf = (parts: PaymentParts) =>
-  Effect.promise(() => paymentOf(parts)).pipe(
+const reasonOf = (parts: Parts) =>
+  made(parts).pipe(
     Effect.flatMap(verify),
     Effect.flip,
     Effect.map((error) => (error instanceof PaymentInvalid ? error.reason : error._tag))
@@ -77,7 +77,12 @@ const limitAtMaxPrice = limit(computeUnitsMax)
 const tooDear = (priorityFeeLamportsMax * 1_000_000) / computeUnitsMax + 1
 const afterTransfer = "an instruction after the transfer is neither Memo nor Lighthouse"
 
-const breaches: ReadonlyArray<readonly [string, PaymentParts, string]> = [
+/** Parts, or the instructions alone. */
+type Parts = PaymentParts | ReadonlyArray<Instruction>
+const made = (parts: Parts = {}) =>
+  Effect.promise(() => paymentOf(Array.isArray(parts) ? { instructions: parts } : (parts as PaymentParts)))
+
+const breaches: ReadonlyArray<readonly [string, Parts, string]> = [
   ["another fee payer", { feePayer: stranger.address }, "the first account is not our fee payer"],
   [
     "a third signer",
@@ -268,26 +273,18 @@ describe("the rules of a payment on Solana", () => {
     expect(yield* reasonOf(parts)).toBe(reason)
   })
 
-  const accepted: ReadonlyArray<readonly [string, PaymentParts]> = [
+  const accepted: ReadonlyArray<readonly [string, Parts]> = [
     ["what a v2 client makes", {}],
-    ["what a v1 client makes, without a memo", { instructions: [limit(6_500), price(), transfer()] }],
+    ["what a v1 client makes, without a memo", [limit(6_500), price(), transfer()]],
     ["a legacy transaction", { version: "legacy" }],
     [
       "a wallet's assertions around a dear price",
-      { instructions: [limit(computeUnitsMax), price(tooDear - 1), transfer(), lighthouse, lighthouse, memo("x")] }
+      [limit(computeUnitsMax), price(tooDear - 1), transfer(), lighthouse, lighthouse, memo("x")]
     ],
-    [
-      "a source that is not the payer's associated account",
-      { instructions: [limit(), price(), transfer({ source: strangerHolding })] }
-    ],
+    ["a source that is not the payer's associated account", [limit(), price(), transfer({ source: strangerHolding })]],
     ["the fee payer's slot filled with anything", { signers: [payer.signer, operator.signer] }]
   ]
-  it.effect.each(accepted)("take %s, and so does the library", ([, parts]) =>
-    Effect.flatMap(
-      Effect.promise(() => paymentOf(parts)),
-      verify
-    )
-  )
+  it.effect.each(accepted)("take %s, and so does the library", ([, parts]) => Effect.flatMap(made(parts), verify))
 
   it.effect("refuse an address lookup table", function* () {
     const table = stranger.address
@@ -327,7 +324,7 @@ describe("the rules of a payment on Solana", () => {
   })
 
   it.effect("refuse every payment of which one bit has changed, but in the fee payer's slot", function* () {
-    const payment = yield* Effect.promise(() => paymentOf())
+    const payment = yield* made()
     const bytes = bytesOf(payment.transaction)
     const changes = fc.sample(
       fc.tuple(fc.integer({ min: 65, max: bytes.length - 1 }), fc.integer({ min: 0, max: 7 })),
@@ -340,10 +337,7 @@ describe("the rules of a payment on Solana", () => {
   })
 
   it.effect("leave a payment that keeps them to the network", function* () {
-    const claim = yield* Effect.flatMap(
-      Effect.promise(() => paymentOf()),
-      chain.claim
-    )
+    const claim = yield* Effect.flatMap(made(), chain.claim)
     expect(yield* Effect.flip(chain.verify(claim, units))).toBeInstanceOf(ChainUnavailable)
   })
 
@@ -353,10 +347,7 @@ describe("the rules of a payment on Solana", () => {
       for (const [, parts, reason] of breaches.filter(
         ([, , why]) => !/^the (amount|destination|recipient)/.test(why)
       )) {
-        const claim = yield* Effect.flatMap(
-          Effect.promise(() => paymentOf(parts)),
-          chain.claim
-        )
+        const claim = yield* Effect.flatMap(made(parts), chain.claim)
         expect(yield* Effect.flip(chain.sign(claim))).toMatchObject({ _tag: "PaymentInvalid", reason })
       }
     }
@@ -370,10 +361,7 @@ describe("a claim", () => {
   it.effect("is named by its message, whoever has signed it", function* () {
     const claims = yield* Effect.all(
       [[payer.signer], [payer.signer, operator.signer], []].map((signers) =>
-        Effect.flatMap(
-          Effect.promise(() => paymentOf({ signers })),
-          chain.claim
-        )
+        Effect.flatMap(made({ signers }), chain.claim)
       )
     )
     expect(new Set(claims.map(({ id }) => id)).size).toBe(1)
@@ -382,10 +370,7 @@ describe("a claim", () => {
   })
 
   it.effect("can be claimed again from its own payload", function* () {
-    const claim = yield* Effect.flatMap(
-      Effect.promise(() => paymentOf()),
-      chain.claim
-    )
+    const claim = yield* Effect.flatMap(made(), chain.claim)
     expect(yield* chain.claim(JSON.parse(JSON.stringify(claim.payload)))).toEqual(claim)
   })
 
@@ -408,17 +393,14 @@ describe("a claim", () => {
     ]
   ]
   it.effect.each(unreadable)("is not made of %s", function* ([, spoil, reason]) {
-    const { transaction } = yield* Effect.promise(() => paymentOf())
+    const { transaction } = yield* made()
     expect(yield* Effect.flip(chain.claim(spoil(transaction)))).toMatchObject({ _tag: "PaymentInvalid", reason })
   })
 
   it.effect("needs a transfer of the Token program", function* () {
     const ofToken2022 = { ...transfer(), programAddress: token2022 }
     const instructions = [limit(), price(), ofToken2022, memo("x")]
-    const error = yield* Effect.flatMap(
-      Effect.promise(() => paymentOf({ instructions })),
-      chain.claim
-    ).pipe(Effect.flip)
+    const error = yield* Effect.flatMap(made({ instructions }), chain.claim).pipe(Effect.flip)
     expect(error.reason).toBe("the transaction contains no TransferChecked of the Token program")
   })
 })
@@ -458,10 +440,7 @@ describe("svmChain", () => {
       feePayer: operator.address,
       confirmations: "confirmed"
     })
-    const claim = yield* Effect.flatMap(
-      Effect.promise(() => paymentOf()),
-      keyless.claim
-    )
+    const claim = yield* Effect.flatMap(made(), keyless.claim)
     yield* keyless.verifyOffline(claim, units)
     const signed = { hash: "1", raw: "" }
     for (const call of [keyless.verify(claim, units), keyless.sign(claim), keyless.broadcast(claim, signed)]) {
