@@ -35,6 +35,7 @@ const conformance = (where: string, target: () => Effect.Effect<BackupTarget, un
       packedBases(below)
     )
   })
+  const basing = (name: string, use: Parameters<typeof withBases>[0]): void => it.live(name, () => withBases(use))
   const written = (bytes: Uint8Array): string => {
     const file = join(temporaryDirectory(), "copy.db")
     writeFileSync(file, bytes)
@@ -48,46 +49,41 @@ const conformance = (where: string, target: () => Effect.Effect<BackupTarget, un
       ["exactly a part", Buffer.alloc(8_388_608, 1)],
       ["several parts", largeFile()]
     ] as const)
-      it.live(`come back as they were: ${size}`, () =>
-        withBases(function* (bases) {
-          const name = `0000000000aa/1-${bytes.byteLength}`
-          const put = yield* bases.put(name, written(bytes))
-          const back = join(temporaryDirectory(), "back.db")
-          expect(yield* bases.get(name, back)).toEqual(put)
-          expect(put).toEqual({ bytes: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") })
-          expect(readFileSync(back).equals(bytes)).toBe(true)
-          expect(existsSync(`${back}.new`)).toBe(false)
-        })
-      )
-
-    it.live("are never replaced", () =>
-      withBases(function* (bases) {
-        const name = "0000000000ab/1-5"
-        yield* bases.put(name, written(Buffer.from("first")))
-        expect((yield* Effect.flip(bases.put(name, written(Buffer.from("second")))))._tag).toBe("BaseExists")
+      basing(`come back as they were: ${size}`, function* (bases) {
+        const name = `0000000000aa/1-${bytes.byteLength}`
+        const put = yield* bases.put(name, written(bytes))
         const back = join(temporaryDirectory(), "back.db")
-        yield* bases.get(name, back)
-        expect(readFileSync(back, "utf8")).toBe("first")
+        expect(yield* bases.get(name, back)).toEqual(put)
+        expect(put).toEqual({ bytes: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") })
+        expect(readFileSync(back).equals(bytes)).toBe(true)
+        expect(existsSync(`${back}.new`)).toBe(false)
       })
-    )
 
-    it.live("are gone when they are removed, and others stay", () =>
-      withBases(function* (bases, below) {
-        yield* bases.put("0000000000ac/1-5", written(Buffer.from("first")))
-        yield* bases.put("0000000000ac/1-50", written(Buffer.from("second")))
-        yield* bases.remove("0000000000ac/1-5")
-        yield* bases.remove("0000000000ac/1-5")
-        expect(yield* below.list("0000000000ac/1-5/")).toEqual([])
-        const back = join(temporaryDirectory(), "back.db")
-        expect((yield* Effect.flip(bases.get("0000000000ac/1-5", back)))._tag).toBe("BaseAbsent")
-        expect(existsSync(back)).toBe(false)
-        yield* bases.get("0000000000ac/1-50", back)
-        expect(readFileSync(back, "utf8")).toBe("second")
-      })
-    )
+    basing("are never replaced", function* (bases) {
+      const name = "0000000000ab/1-5"
+      yield* bases.put(name, written(Buffer.from("first")))
+      expect((yield* Effect.flip(bases.put(name, written(Buffer.from("second")))))._tag).toBe("BaseExists")
+      const back = join(temporaryDirectory(), "back.db")
+      yield* bases.get(name, back)
+      expect(readFileSync(back, "utf8")).toBe("first")
+    })
 
-    it.live("of which a part was lost, cut or changed are refused, and the file stays as it was", () =>
-      withBases(function* (bases, below) {
+    basing("are gone when they are removed, and others stay", function* (bases, below) {
+      yield* bases.put("0000000000ac/1-5", written(Buffer.from("first")))
+      yield* bases.put("0000000000ac/1-50", written(Buffer.from("second")))
+      yield* bases.remove("0000000000ac/1-5")
+      yield* bases.remove("0000000000ac/1-5")
+      expect(yield* below.list("0000000000ac/1-5/")).toEqual([])
+      const back = join(temporaryDirectory(), "back.db")
+      expect((yield* Effect.flip(bases.get("0000000000ac/1-5", back)))._tag).toBe("BaseAbsent")
+      expect(existsSync(back)).toBe(false)
+      yield* bases.get("0000000000ac/1-50", back)
+      expect(readFileSync(back, "utf8")).toBe("second")
+    })
+
+    basing(
+      "of which a part was lost, cut or changed are refused, and the file stays as it was",
+      function* (bases, below) {
         const other = written(Buffer.from("another"))
         yield* bases.put("0000000000ad/1-1", other)
         for (const [at, spoil] of [
@@ -105,35 +101,31 @@ const conformance = (where: string, target: () => Effect.Effect<BackupTarget, un
           expect(readFileSync(back, "utf8")).toBe("before")
           expect(existsSync(`${back}.new`)).toBe(false)
         }
-      })
+      }
     )
 
-    it.live("that were cut short before their list are absent, and are put again", () =>
-      withBases(function* (bases, below) {
-        const name = "0000000000ae/1-1"
-        yield* bases.put(name, written(Buffer.from("first")))
-        yield* below.remove(`${name}/list`)
-        const back = join(temporaryDirectory(), "back.db")
-        expect((yield* Effect.flip(bases.get(name, back)))._tag).toBe("BaseAbsent")
-        yield* bases.put(name, written(Buffer.from("again")))
-        yield* bases.get(name, back)
-        expect(readFileSync(back, "utf8")).toBe("again")
-      })
-    )
+    basing("that were cut short before their list are absent, and are put again", function* (bases, below) {
+      const name = "0000000000ae/1-1"
+      yield* bases.put(name, written(Buffer.from("first")))
+      yield* below.remove(`${name}/list`)
+      const back = join(temporaryDirectory(), "back.db")
+      expect((yield* Effect.flip(bases.get(name, back)))._tag).toBe("BaseAbsent")
+      yield* bases.put(name, written(Buffer.from("again")))
+      yield* bases.get(name, back)
+      expect(readFileSync(back, "utf8")).toBe("again")
+    })
 
-    it.live("have no names that lead elsewhere, and missing files are told", () =>
-      withBases(function* (bases) {
-        const file = written(Buffer.from("content"))
-        for (const name of ["", "../up", "a/../b", "/etc", "a//b", "a b"]) {
-          expect([name, (yield* Effect.flip(bases.put(name, file)))._tag]).toEqual([name, "BaseFault"])
-          expect([name, (yield* Effect.flip(bases.get(name, file)))._tag]).toEqual([name, "BaseFault"])
-          expect([name, (yield* Effect.flip(bases.remove(name)))._tag]).toEqual([name, "BaseFault"])
-        }
-        const missing = join(temporaryDirectory(), "none.db")
-        expect((yield* Effect.flip(bases.put("0000000000af/1-1", missing)))._tag).toBe("BaseFault")
-        expect((yield* Effect.flip(bases.get("0000000000af/1-1", missing)))._tag).toBe("BaseAbsent")
-      })
-    )
+    basing("have no names that lead elsewhere, and missing files are told", function* (bases) {
+      const file = written(Buffer.from("content"))
+      for (const name of ["", "../up", "a/../b", "/etc", "a//b", "a b"]) {
+        expect([name, (yield* Effect.flip(bases.put(name, file)))._tag]).toEqual([name, "BaseFault"])
+        expect([name, (yield* Effect.flip(bases.get(name, file)))._tag]).toEqual([name, "BaseFault"])
+        expect([name, (yield* Effect.flip(bases.remove(name)))._tag]).toEqual([name, "BaseFault"])
+      }
+      const missing = join(temporaryDirectory(), "none.db")
+      expect((yield* Effect.flip(bases.put("0000000000af/1-1", missing)))._tag).toBe("BaseFault")
+      expect((yield* Effect.flip(bases.get("0000000000af/1-1", missing)))._tag).toBe("BaseAbsent")
+    })
   })
 }
 

@@ -41,9 +41,12 @@ const withProbe = (test: (probe: StoreProbe, directory: string) => Steps<MemoryS
   return Effect.andThen(ask(1), effectOf(test(probe, directory))).pipe(Effect.provide(engineOf(directory, { probe })))
 }
 
+const probing = (name: string, test: Parameters<typeof withProbe>[0]): void => it.effect(name, () => withProbe(test))
+
 describe("a commit that fails", () => {
-  it.effect("fails all waiting commands, also those suspended by a full mailbox; the next ones are served", () =>
-    withProbe(function* (probe) {
+  probing(
+    "fails all waiting commands, also those suspended by a full mailbox; the next ones are served",
+    function* (probe) {
       const gate = Deferred.makeUnsafe<void>()
       const held = Deferred.makeUnsafe<void>()
       probe.before = (call) => {
@@ -68,64 +71,57 @@ describe("a commit that fails", () => {
       expect(yield* idsOf).toHaveLength(1)
       yield* ask(2)
       expect(probe.count("open")).toBe(2)
-    })
+    }
   )
 
-  it.effect("but was durable is not done twice by a retry with the same key", () =>
-    withProbe(function* (probe) {
-      probe.failNext("commit", fault, "after")
-      expect(yield* Effect.flip(ask(2, "token"))).toMatchObject({ code: "namespace_unavailable" })
-      const { created } = yield* ask(3, "token")
-      expect(created.map(({ id }) => id)).toEqual([memoryRecord(2, "").id])
-      expect(yield* idsOf).toEqual([memoryRecord(1, "").id, memoryRecord(2, "").id])
-    })
-  )
+  probing("but was durable is not done twice by a retry with the same key", function* (probe) {
+    probe.failNext("commit", fault, "after")
+    expect(yield* Effect.flip(ask(2, "token"))).toMatchObject({ code: "namespace_unavailable" })
+    const { created } = yield* ask(3, "token")
+    expect(created.map(({ id }) => id)).toEqual([memoryRecord(2, "").id])
+    expect(yield* idsOf).toEqual([memoryRecord(1, "").id, memoryRecord(2, "").id])
+  })
 
-  it.effect("by a defect fails them too, and the image is loaded again", () =>
-    withProbe(function* (probe) {
-      probe.before = (call) => {
-        if (call.name !== "commit") return Effect.void
-        probe.before = () => Effect.void
-        return Effect.die(new RangeError("a broken invariant"))
-      }
-      expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
-      yield* ask(3)
-      expect(yield* idsOf).toEqual([memoryRecord(1, "").id, memoryRecord(3, "").id])
-      expect(probe.count("open")).toBe(2)
-    })
-  )
+  probing("by a defect fails them too, and the image is loaded again", function* (probe) {
+    probe.before = (call) => {
+      if (call.name !== "commit") return Effect.void
+      probe.before = () => Effect.void
+      return Effect.die(new RangeError("a broken invariant"))
+    }
+    expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
+    yield* ask(3)
+    expect(yield* idsOf).toEqual([memoryRecord(1, "").id, memoryRecord(3, "").id])
+    expect(probe.count("open")).toBe(2)
+  })
 
-  it.effect("on a full disk answers 507 and stores nothing; reads and later writes work", () =>
-    withProbe(function* (probe) {
-      probe.failNext("commit", full)
-      expect(yield* Effect.flip(ask(2))).toMatchObject({ _tag: "InsufficientStorage", code: "insufficient_storage" })
-      expect(yield* idsOf).toEqual([memoryRecord(1, "").id])
-      yield* ask(3)
-    })
-  )
+  probing("on a full disk answers 507 and stores nothing; reads and later writes work", function* (probe) {
+    probe.failNext("commit", full)
+    expect(yield* Effect.flip(ask(2))).toMatchObject({ _tag: "InsufficientStorage", code: "insufficient_storage" })
+    expect(yield* idsOf).toEqual([memoryRecord(1, "").id])
+    yield* ask(3)
+  })
 
-  it.effect("on a full disk is repeated with the ballast's space if it is a removal", () =>
-    withProbe(function* (probe, directory) {
-      const host = yield* NamespaceHost
-      const ballast = join(directory, "ballast")
-      expect(statSync(ballast).size).toBe(Limits.filesystemBallastBytes)
-      probe.before = (call) => (call.name === "commit" && existsSync(ballast) ? Effect.fail(full) : Effect.void)
-      expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "insufficient_storage" })
-      expect(existsSync(ballast)).toBe(true)
-      const removed = yield* host.ask(key, {
-        _tag: "RemoveMemories",
-        ids: [memoryRecord(1, "").id],
-        idempotency: undefined
-      })
-      expect(removed).toBe(1)
-      expect(existsSync(ballast)).toBe(false)
-      yield* host.maintain
-      expect(statSync(ballast).size).toBe(Limits.filesystemBallastBytes)
+  probing("on a full disk is repeated with the ballast's space if it is a removal", function* (probe, directory) {
+    const host = yield* NamespaceHost
+    const ballast = join(directory, "ballast")
+    expect(statSync(ballast).size).toBe(Limits.filesystemBallastBytes)
+    probe.before = (call) => (call.name === "commit" && existsSync(ballast) ? Effect.fail(full) : Effect.void)
+    expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "insufficient_storage" })
+    expect(existsSync(ballast)).toBe(true)
+    const removed = yield* host.ask(key, {
+      _tag: "RemoveMemories",
+      ids: [memoryRecord(1, "").id],
+      idempotency: undefined
     })
-  )
+    expect(removed).toBe(1)
+    expect(existsSync(ballast)).toBe(false)
+    yield* host.maintain
+    expect(statSync(ballast).size).toBe(Limits.filesystemBallastBytes)
+  })
 
-  it.effect("on a full disk is repeated without more space too if it is a removal: its file was closed meanwhile", () =>
-    withProbe(function* (probe) {
+  probing(
+    "on a full disk is repeated without more space too if it is a removal: its file was closed meanwhile",
+    function* (probe) {
       const host = yield* NamespaceHost
       const commits = probe.count("commit")
       const opened = probe.count("open")
@@ -135,38 +131,34 @@ describe("a commit that fails", () => {
       expect(yield* host.ask(key, remove)).toBe(1)
       expect(probe.count("commit")).toBe(commits + 3)
       expect(probe.count("open")).toBe(opened + 2)
-    })
+    }
   )
 
-  it.effect("by damage sets the file aside and leaves it alone, while others serve", () =>
-    withProbe(function* (probe) {
-      const host = yield* NamespaceHost
-      yield* host.ask(other, one(1))
-      const opened = probe.count("open")
-      probe.faults = ["made by the test"]
-      probe.failNext("commit", damaged)
-      for (let again = 0; again < 3; again++) {
-        expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
-      }
-      expect(yield* Effect.flip(host.answer(key, { _tag: "Counts" }))).toMatchObject({ code: "namespace_unavailable" })
-      expect((yield* status).quarantined).toEqual([{ file: `namespaces/${key.tag}.db`, reason: "made by the test" }])
-      expect(yield* Effect.map(host.answer(other, { _tag: "Counts" }), (counts) => counts.live)).toBe(1)
-      yield* host.maintain
-      expect(probe.count("open")).toBe(opened)
-      expect((yield* status).open).toBe(1)
-    })
-  )
+  probing("by damage sets the file aside and leaves it alone, while others serve", function* (probe) {
+    const host = yield* NamespaceHost
+    yield* host.ask(other, one(1))
+    const opened = probe.count("open")
+    probe.faults = ["made by the test"]
+    probe.failNext("commit", damaged)
+    for (let again = 0; again < 3; again++) {
+      expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
+    }
+    expect(yield* Effect.flip(host.answer(key, { _tag: "Counts" }))).toMatchObject({ code: "namespace_unavailable" })
+    expect((yield* status).quarantined).toEqual([{ file: `namespaces/${key.tag}.db`, reason: "made by the test" }])
+    expect(yield* Effect.map(host.answer(other, { _tag: "Counts" }), (counts) => counts.live)).toBe(1)
+    yield* host.maintain
+    expect(probe.count("open")).toBe(opened)
+    expect((yield* status).open).toBe(1)
+  })
 
-  it.effect("because another process owns the file stops this owner, which does not reopen", () =>
-    withProbe(function* (probe) {
-      const opened = probe.count("open")
-      probe.failNext("commit", new StoreFenced({ epoch: 7 }))
-      expect(yield* Effect.flip(ask(2))).toMatchObject({ error: expect.stringContaining("another process") })
-      expect(yield* Effect.flip(ask(3))).toMatchObject({ error: expect.stringContaining("another process") })
-      expect(probe.count("open")).toBe(opened)
-      expect((yield* status).quarantined).toHaveLength(1)
-    })
-  )
+  probing("because another process owns the file stops this owner, which does not reopen", function* (probe) {
+    const opened = probe.count("open")
+    probe.failNext("commit", new StoreFenced({ epoch: 7 }))
+    expect(yield* Effect.flip(ask(2))).toMatchObject({ error: expect.stringContaining("another process") })
+    expect(yield* Effect.flip(ask(3))).toMatchObject({ error: expect.stringContaining("another process") })
+    expect(probe.count("open")).toBe(opened)
+    expect((yield* status).quarantined).toHaveLength(1)
+  })
 })
 
 describe("an open that fails", () => {
@@ -210,52 +202,44 @@ describe("an open that fails", () => {
 })
 
 describe("a read that fails", () => {
-  it.effect("fails alone: the namespace goes on", () =>
-    withProbe(function* (probe) {
-      probe.failNext("records", fault)
-      expect(yield* Effect.flip(idsOf)).toMatchObject({ code: "namespace_unavailable" })
-      expect(yield* idsOf).toHaveLength(1)
-      expect(probe.count("open")).toBe(1)
-    })
-  )
+  probing("fails alone: the namespace goes on", function* (probe) {
+    probe.failNext("records", fault)
+    expect(yield* Effect.flip(idsOf)).toMatchObject({ code: "namespace_unavailable" })
+    expect(yield* idsOf).toHaveLength(1)
+    expect(probe.count("open")).toBe(1)
+  })
 
-  it.effect("by damage sets the file aside and closes it", () =>
-    withProbe(function* (probe) {
-      probe.faults = ["made by the test"]
-      probe.failNext("records", damaged)
-      yield* Effect.flip(idsOf)
-      yield* Effect.flip(ask(2))
-      expect(yield* status).toMatchObject({ open: 0, quarantined: [{ reason: "made by the test" }] })
-    })
-  )
+  probing("by damage sets the file aside and closes it", function* (probe) {
+    probe.faults = ["made by the test"]
+    probe.failNext("records", damaged)
+    yield* Effect.flip(idsOf)
+    yield* Effect.flip(ask(2))
+    expect(yield* status).toMatchObject({ open: 0, quarantined: [{ reason: "made by the test" }] })
+  })
 
-  it.effect("while a command is planned stops the actor", () =>
-    withProbe(function* (probe) {
-      const host = yield* NamespaceHost
-      probe.failNext("slotOf", fault)
-      const ids = [memoryRecord(1, "").id]
-      const remove = host.ask(key, { _tag: "RemoveMemories", ids, idempotency: undefined })
-      expect(yield* Effect.flip(remove)).toMatchObject({ code: "namespace_unavailable" })
-      expect(yield* remove).toBe(1)
-      expect(probe.count("open")).toBe(2)
-    })
-  )
+  probing("while a command is planned stops the actor", function* (probe) {
+    const host = yield* NamespaceHost
+    probe.failNext("slotOf", fault)
+    const ids = [memoryRecord(1, "").id]
+    const remove = host.ask(key, { _tag: "RemoveMemories", ids, idempotency: undefined })
+    expect(yield* Effect.flip(remove)).toMatchObject({ code: "namespace_unavailable" })
+    expect(yield* remove).toBe(1)
+    expect(probe.count("open")).toBe(2)
+  })
 })
 
-it.effect("an interrupted caller does not interrupt the commit of the others", () =>
-  withProbe(function* (probe) {
-    const gate = Deferred.makeUnsafe<void>()
-    const held = Deferred.makeUnsafe<void>()
-    probe.before = (call) =>
-      call.name === "commit" ? Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(gate)) : Effect.void
-    const leaving = yield* Effect.forkChild(ask(2))
-    yield* Deferred.await(held)
-    const staying = yield* Effect.forkChild(ask(3))
-    yield* Effect.yieldNow
-    yield* Fiber.interrupt(leaving)
-    yield* Deferred.succeed(gate, undefined)
-    yield* Fiber.join(staying)
-    // The second memory was not acknowledged: it may be stored, but not partly.
-    expect(yield* idsOf).toEqual([1, 2, 3].map((number) => memoryRecord(number, "").id))
-  })
-)
+probing("an interrupted caller does not interrupt the commit of the others", function* (probe) {
+  const gate = Deferred.makeUnsafe<void>()
+  const held = Deferred.makeUnsafe<void>()
+  probe.before = (call) =>
+    call.name === "commit" ? Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(gate)) : Effect.void
+  const leaving = yield* Effect.forkChild(ask(2))
+  yield* Deferred.await(held)
+  const staying = yield* Effect.forkChild(ask(3))
+  yield* Effect.yieldNow
+  yield* Fiber.interrupt(leaving)
+  yield* Deferred.succeed(gate, undefined)
+  yield* Fiber.join(staying)
+  // The second memory was not acknowledged: it may be stored, but not partly.
+  expect(yield* idsOf).toEqual([1, 2, 3].map((number) => memoryRecord(number, "").id))
+})

@@ -21,6 +21,9 @@ const crashing: EmbedderOptions = { ...options, workerEntry: new URL("./crashing
 const withEmbedder = (settings: EmbedderOptions, use: (embedder: Embedder["Service"]) => Steps) =>
   Embedder.use((embedder) => effectOf(use(embedder))).pipe(Effect.provide(Embedder.layer(settings)))
 
+const embedding = (name: string, ...args: Parameters<typeof withEmbedder>): void =>
+  it.effect(name, () => withEmbedder(...args))
+
 const cosine = (left: Float32Array, right: Float32Array): number =>
   left.reduce((sum, value, index) => sum + value * right[index]!, 0)
 
@@ -39,80 +42,72 @@ const temporaryDirectory = Effect.acquireRelease(
 )
 
 describe("embedding with the real model", () => {
-  it.effect("gives the catalogue's known vector for the bare text, of length 1", () =>
-    withEmbedder({ ...options, catalog: [{ ...realModel, queryPrefix: "" }] }, function* (embedder) {
+  embedding(
+    "gives the catalogue's known vector for the bare text, of length 1",
+    { ...options, catalog: [{ ...realModel, queryPrefix: "" }] },
+    function* (embedder) {
       const vector = yield* embedder.embedQuery(knownText)
       expect(vector).toHaveLength(384)
       expect(cosine(vector, vector)).toBeCloseTo(1, 5)
       expect(isKnownVector(realModel, vector)).toBe(true)
       expect((yield* embedder.status).state).toBe("ready")
-    })
+    }
   )
 
-  it.effect("puts the passage that answers a question first", () =>
-    withEmbedder(options, function* (embedder) {
-      const texts = ["The cat sleeps on the sofa", "Ann lives in Lisbon", "Bob bought a new car"]
-      const vectors = yield* embedder.embedPassages(texts)
-      const query = yield* embedder.embedQuery("Where does Ann live?")
-      const scores = vectors.map((vector) => cosine(vector, query))
-      expect(scores.indexOf(Math.max(...scores))).toBe(1)
-    })
-  )
+  embedding("puts the passage that answers a question first", options, function* (embedder) {
+    const texts = ["The cat sleeps on the sofa", "Ann lives in Lisbon", "Bob bought a new car"]
+    const vectors = yield* embedder.embedPassages(texts)
+    const query = yield* embedder.embedQuery("Where does Ann live?")
+    const scores = vectors.map((vector) => cosine(vector, query))
+    expect(scores.indexOf(Math.max(...scores))).toBe(1)
+  })
 
-  it.effect("keeps the order of the texts, and a vector does not depend on the texts beside it", () =>
-    withEmbedder(options, function* (embedder) {
+  embedding(
+    "keeps the order of the texts, and a vector does not depend on the texts beside it",
+    options,
+    function* (embedder) {
       const together = yield* embedder.embedPassages(passages)
       const alone = yield* Effect.forEach(passages, (text) => embedder.embedPassages([text]))
       expectSame(together, alone.flat())
-    })
+    }
   )
 
-  it.effect("gives each of many concurrent callers its own vectors", () =>
-    withEmbedder(options, function* (embedder) {
-      const alone = yield* Effect.forEach(passages, (text) => embedder.embedPassages([text]))
-      const calls = passages.map((text) => embedder.embedPassages([text]))
-      const together = yield* Effect.all(calls, { concurrency: "unbounded" })
-      expectSame(together.flat(), alone.flat())
-    })
-  )
+  embedding("gives each of many concurrent callers its own vectors", options, function* (embedder) {
+    const alone = yield* Effect.forEach(passages, (text) => embedder.embedPassages([text]))
+    const calls = passages.map((text) => embedder.embedPassages([text]))
+    const together = yield* Effect.all(calls, { concurrency: "unbounded" })
+    expectSame(together.flat(), alone.flat())
+  })
 
-  it.effect("lets a query overtake the passages that wait", () =>
-    withEmbedder(options, function* (embedder) {
-      yield* embedder.embedQuery("warm")
-      const many = Array.from({ length: 120 }, (_, index) => `a passage of some words, number ${index}`)
-      const writing = yield* Effect.forkChild(embedder.embedPassages(many), { startImmediately: true })
-      yield* embedder.embedQuery("Who asks?")
-      expect((yield* embedder.status).queuedPassages).toBeGreaterThan(60)
-      expect(yield* Fiber.join(writing)).toHaveLength(120)
-    })
-  )
+  embedding("lets a query overtake the passages that wait", options, function* (embedder) {
+    yield* embedder.embedQuery("warm")
+    const many = Array.from({ length: 120 }, (_, index) => `a passage of some words, number ${index}`)
+    const writing = yield* Effect.forkChild(embedder.embedPassages(many), { startImmediately: true })
+    yield* embedder.embedQuery("Who asks?")
+    expect((yield* embedder.status).queuedPassages).toBeGreaterThan(60)
+    expect(yield* Fiber.join(writing)).toHaveLength(120)
+  })
 
-  it.effect("drops the queued passages of a caller who went away", () =>
-    withEmbedder(options, function* (embedder) {
-      yield* embedder.embedQuery("warm")
-      const writing = yield* Effect.forkChild(embedder.embedPassages(passages), { startImmediately: true })
-      yield* Fiber.interrupt(writing)
-      yield* embedder.embedPassages(["the next caller"])
-      expect((yield* embedder.status).queuedPassages).toBe(0)
-    })
-  )
+  embedding("drops the queued passages of a caller who went away", options, function* (embedder) {
+    yield* embedder.embedQuery("warm")
+    const writing = yield* Effect.forkChild(embedder.embedPassages(passages), { startImmediately: true })
+    yield* Fiber.interrupt(writing)
+    yield* embedder.embedPassages(["the next caller"])
+    expect((yield* embedder.status).queuedPassages).toBe(0)
+  })
 
-  it.effect("embeds the same query once, also when it is asked twice at the same time", () =>
-    withEmbedder(options, function* (embedder) {
-      const ask = embedder.embedQuery("What did Carol start?")
-      const [first, second] = yield* Effect.all([ask, ask], { concurrency: "unbounded" })
-      expect(first).toBe(second)
-      expect(yield* ask).toBe(first)
-    })
-  )
+  embedding("embeds the same query once, also when it is asked twice at the same time", options, function* (embedder) {
+    const ask = embedder.embedQuery("What did Carol start?")
+    const [first, second] = yield* Effect.all([ask, ask], { concurrency: "unbounded" })
+    expect(first).toBe(second)
+    expect(yield* ask).toBe(first)
+  })
 
-  it.effect("embeds an empty list, an empty text and one far too long", () =>
-    withEmbedder(options, function* (embedder) {
-      expect(yield* embedder.embedPassages([])).toEqual([])
-      const vectors = yield* embedder.embedPassages(["", "word ".repeat(100_000)])
-      for (const vector of vectors) expect(cosine(vector, vector)).toBeCloseTo(1, 5)
-    })
-  )
+  embedding("embeds an empty list, an empty text and one far too long", options, function* (embedder) {
+    expect(yield* embedder.embedPassages([])).toEqual([])
+    const vectors = yield* embedder.embedPassages(["", "word ".repeat(100_000)])
+    for (const vector of vectors) expect(cosine(vector, vector)).toBeCloseTo(1, 5)
+  })
 })
 
 describe("a long backlog", () => {
@@ -126,8 +121,10 @@ describe("a long backlog", () => {
   /** Threads answer in real time. */
   const settled = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 20)))
 
-  it.effect("gets a further thread after two seconds, with equal vectors, and gives it up at rest", () =>
-    withEmbedder({ ...options, threads: 2 }, function* (embedder) {
+  embedding(
+    "gets a further thread after two seconds, with equal vectors, and gives it up at rest",
+    { ...options, threads: 2 },
+    function* (embedder) {
       const alone = yield* embedder.embedPassages(many.slice(-20))
       const writing = yield* Effect.forkChild(embedder.embedPassages([...many, ...many], undefined, "backlog"), {
         startImmediately: true
@@ -139,7 +136,7 @@ describe("a long backlog", () => {
       expect(vectors.slice(0, 300)).toEqual(vectors.slice(300))
       expect(vectors.slice(-20)).toEqual(alone)
       yield* untilHelpers(embedder, 0)
-    })
+    }
   )
 
   it.effect("is worked at by the first thread alone when the further one is lost", () =>
@@ -156,19 +153,17 @@ describe("a long backlog", () => {
     )
   )
 
-  it.effect("has one thread where one is configured", () =>
-    withEmbedder({ ...options, threads: 1 }, function* (embedder) {
-      const writing = yield* Effect.forkChild(embedder.embedPassages(many, undefined, "backlog"), {
-        startImmediately: true
-      })
-      for (let at = 0; at < 10; at++) {
-        yield* TestClock.adjust("500 millis")
-        yield* settled
-        expect((yield* embedder.status).helpers).toBe(0)
-      }
-      expect(yield* Fiber.join(writing)).toHaveLength(300)
+  embedding("has one thread where one is configured", { ...options, threads: 1 }, function* (embedder) {
+    const writing = yield* Effect.forkChild(embedder.embedPassages(many, undefined, "backlog"), {
+      startImmediately: true
     })
-  )
+    for (let at = 0; at < 10; at++) {
+      yield* TestClock.adjust("500 millis")
+      yield* settled
+      expect((yield* embedder.status).helpers).toBe(0)
+    }
+    expect(yield* Fiber.join(writing)).toHaveLength(300)
+  })
 })
 
 it.effect(
@@ -209,13 +204,11 @@ describe("a model that cannot be had", () => {
     })
   })
 
-  it.effect("does not stand in the way of another model", () =>
-    withEmbedder(options, function* (embedder) {
-      const error = yield* Effect.flip(embedder.embedQuery("anything", "no-such-model"))
-      expect(error.reason).toContain("not in the catalogue")
-      expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
-    })
-  )
+  embedding("does not stand in the way of another model", options, function* (embedder) {
+    const error = yield* Effect.flip(embedder.embedQuery("anything", "no-such-model"))
+    expect(error.reason).toContain("not in the catalogue")
+    expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
+  })
 
   it.effect("is not chosen as the default while a less preferred one is on disk", function* () {
     const modelsDir = yield* temporaryDirectory

@@ -19,6 +19,8 @@ const withClient = (use: (sql: SqlClient.SqlClient, database: Database) => Steps
     )
   })
 
+const connected = (name: string, use: Parameters<typeof withClient>[0]): void => it.effect(name, () => withClient(use))
+
 describe("SqliteClient", () => {
   it.effect("writes and reads rows, booleans as numbers", () =>
     withClient((sql) =>
@@ -37,54 +39,46 @@ describe("SqliteClient", () => {
     )
   )
 
-  it.effect("rolls a failed transaction back and a failed savepoint alone", () =>
-    withClient(function* (sql) {
-      const insert = (value: string) => sql`INSERT INTO entry (value) VALUES (${value})`
-      yield* sql.withTransaction(Effect.andThen(insert("lost"), Effect.fail("stop"))).pipe(Effect.flip)
-      yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* insert("outer")
-          yield* Effect.flip(sql.withTransaction(Effect.andThen(insert("inner"), Effect.fail("stop"))))
-        })
-      )
-      expect(yield* sql`SELECT value FROM entry`).toEqual([{ value: "outer" }])
-    })
-  )
+  connected("rolls a failed transaction back and a failed savepoint alone", function* (sql) {
+    const insert = (value: string) => sql`INSERT INTO entry (value) VALUES (${value})`
+    yield* sql.withTransaction(Effect.andThen(insert("lost"), Effect.fail("stop"))).pipe(Effect.flip)
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* insert("outer")
+        yield* Effect.flip(sql.withTransaction(Effect.andThen(insert("inner"), Effect.fail("stop"))))
+      })
+    )
+    expect(yield* sql`SELECT value FROM entry`).toEqual([{ value: "outer" }])
+  })
 
-  it.effect("keeps the transactions of several fibers apart", () =>
-    withClient(function* (sql) {
-      const step = sql.withTransaction(
-        Effect.gen(function* () {
-          const [row] = yield* sql<{ readonly n: number }>`SELECT count(*) AS n FROM entry`
-          yield* Effect.yieldNow
-          yield* sql`INSERT INTO entry (id) VALUES (${row!.n})`
-        })
-      )
-      yield* Effect.all(
-        Array.from({ length: 20 }, () => step),
-        { concurrency: "unbounded" }
-      )
-      expect(yield* sql`SELECT count(*) AS n, max(id) AS last FROM entry`).toEqual([{ n: 20, last: 19 }])
-    })
-  )
+  connected("keeps the transactions of several fibers apart", function* (sql) {
+    const step = sql.withTransaction(
+      Effect.gen(function* () {
+        const [row] = yield* sql<{ readonly n: number }>`SELECT count(*) AS n FROM entry`
+        yield* Effect.yieldNow
+        yield* sql`INSERT INTO entry (id) VALUES (${row!.n})`
+      })
+    )
+    yield* Effect.all(
+      Array.from({ length: 20 }, () => step),
+      { concurrency: "unbounded" }
+    )
+    expect(yield* sql`SELECT count(*) AS n, max(id) AS last FROM entry`).toEqual([{ n: 20, last: 19 }])
+  })
 
-  it.effect("names a violated unique constraint and carries the SQLite error", () =>
-    withClient(function* (sql) {
-      yield* sql`INSERT INTO entry (value) VALUES ('a')`
-      const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES ('a')`)
-      expect(error).toBeInstanceOf(SqlError.SqlError)
-      expect(error.reason).toMatchObject({ _tag: "UniqueViolation", constraint: "entry.value" })
-      expect(sqliteErrorOf(error)?.reason).toBe("constraint")
-    })
-  )
+  connected("names a violated unique constraint and carries the SQLite error", function* (sql) {
+    yield* sql`INSERT INTO entry (value) VALUES ('a')`
+    const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES ('a')`)
+    expect(error).toBeInstanceOf(SqlError.SqlError)
+    expect(error.reason).toMatchObject({ _tag: "UniqueViolation", constraint: "entry.value" })
+    expect(sqliteErrorOf(error)?.reason).toBe("constraint")
+  })
 
-  it.effect("tells a full disk from other failures and keeps answering", () =>
-    withClient(function* (sql, database) {
-      database.exec("PRAGMA max_page_count=4")
-      const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES (${"x".repeat(50_000)})`)
-      expect(sqliteErrorOf(error)?.reason).toBe("full")
-      expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM missing`))?.reason).toBe("other")
-      expect(yield* sql`SELECT count(*) AS n FROM entry`).toEqual([{ n: 0 }])
-    })
-  )
+  connected("tells a full disk from other failures and keeps answering", function* (sql, database) {
+    database.exec("PRAGMA max_page_count=4")
+    const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES (${"x".repeat(50_000)})`)
+    expect(sqliteErrorOf(error)?.reason).toBe("full")
+    expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM missing`))?.reason).toBe("other")
+    expect(yield* sql`SELECT count(*) AS n FROM entry`).toEqual([{ n: 0 }])
+  })
 })

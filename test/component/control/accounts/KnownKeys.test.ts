@@ -26,38 +26,34 @@ const withKey = (
     return yield* effectOf(use({ secret, id: record.id, account: account.id }))
   }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
 
+const keyed = (name: string, use: Parameters<typeof withKey>[0]): void => it.effect(name, () => withKey(use))
+
 describe("a key that is known", () => {
-  it.effect("is answered while a transaction is open, without a look at the file", () =>
-    withKey(function* ({ secret }) {
-      const { write } = yield* ControlDatabase
-      const open = yield* Effect.forkChild(write(Effect.never))
-      yield* Effect.yieldNow
-      expect(yield* (yield* ApiKeyStore).authenticate(secret)).toBeDefined()
-      yield* Fiber.interrupt(open)
-    })
-  )
+  keyed("is answered while a transaction is open, without a look at the file", function* ({ secret }) {
+    const { write } = yield* ControlDatabase
+    const open = yield* Effect.forkChild(write(Effect.never))
+    yield* Effect.yieldNow
+    expect(yield* (yield* ApiKeyStore).authenticate(secret)).toBeDefined()
+    yield* Fiber.interrupt(open)
+  })
 
-  it.effect("is refused on the next call when it was revoked", () =>
-    withKey(function* ({ id, secret }) {
-      const keys = yield* ApiKeyStore
-      yield* keys.revoke(id)
-      expect(yield* keys.authenticate(secret)).toBeUndefined()
-    })
-  )
+  keyed("is refused on the next call when it was revoked", function* ({ id, secret }) {
+    const keys = yield* ApiKeyStore
+    yield* keys.revoke(id)
+    expect(yield* keys.authenticate(secret)).toBeUndefined()
+  })
 
-  it.effect("is refused from its end on", () =>
-    withKey(function* ({ account }) {
-      const keys = yield* ApiKeyStore
-      const owner = (yield* (yield* Accounts).byName("alice"))!
-      expect(owner.id).toBe(account)
-      const { secret } = yield* keys.create(owner, "", undefined, { expiresAt: 10_000 })
-      expect(yield* keys.authenticate(secret)).toMatchObject({ keyExpiresAt: 10_000 })
-      yield* TestClock.setTime(9_999)
-      expect(yield* keys.authenticate(secret)).toBeDefined()
-      yield* TestClock.setTime(10_000)
-      expect(yield* keys.authenticate(secret)).toBeUndefined()
-    })
-  )
+  keyed("is refused from its end on", function* ({ account }) {
+    const keys = yield* ApiKeyStore
+    const owner = (yield* (yield* Accounts).byName("alice"))!
+    expect(owner.id).toBe(account)
+    const { secret } = yield* keys.create(owner, "", undefined, { expiresAt: 10_000 })
+    expect(yield* keys.authenticate(secret)).toMatchObject({ keyExpiresAt: 10_000 })
+    yield* TestClock.setTime(9_999)
+    expect(yield* keys.authenticate(secret)).toBeDefined()
+    yield* TestClock.setTime(10_000)
+    expect(yield* keys.authenticate(secret)).toBeUndefined()
+  })
 
   it.effect.each(["plan", "suspended_at", "remember", "name"])("shows a change of the account's %s at once", (column) =>
     withKey(function* ({ secret }) {
@@ -70,30 +66,24 @@ describe("a key that is known", () => {
     })
   )
 
-  it.effect("is gone with its account", () =>
-    withKey(function* ({ secret }) {
-      const { sql, write } = yield* ControlDatabase
-      yield* write(sql`DELETE FROM api_key`)
-      expect(yield* (yield* ApiKeyStore).authenticate(secret)).toBeUndefined()
-    })
-  )
+  keyed("is gone with its account", function* ({ secret }) {
+    const { sql, write } = yield* ControlDatabase
+    yield* write(sql`DELETE FROM api_key`)
+    expect(yield* (yield* ApiKeyStore).authenticate(secret)).toBeUndefined()
+  })
 
-  it.effect("is not kept when it changes while it is read", () =>
-    withKey(function* ({ id, secret }) {
-      const { sql, write } = yield* ControlDatabase
-      const keys = yield* ApiKeyStore
-      // Empties what is known, and holds the file; the reader waits behind it, and the revocation behind the reader.
-      const first = yield* Effect.forkChild(
-        write(Effect.andThen(sql`UPDATE account SET plan = 'pro'`, Effect.yieldNow))
-      )
-      const reader = yield* Effect.forkChild(keys.authenticate(secret))
-      const revoked = yield* Effect.forkChild(keys.revoke(id))
-      yield* Fiber.join(first)
-      yield* Fiber.join(reader)
-      yield* Fiber.join(revoked)
-      expect(yield* keys.authenticate(secret)).toBeUndefined()
-    })
-  )
+  keyed("is not kept when it changes while it is read", function* ({ id, secret }) {
+    const { sql, write } = yield* ControlDatabase
+    const keys = yield* ApiKeyStore
+    // Empties what is known, and holds the file; the reader waits behind it, and the revocation behind the reader.
+    const first = yield* Effect.forkChild(write(Effect.andThen(sql`UPDATE account SET plan = 'pro'`, Effect.yieldNow)))
+    const reader = yield* Effect.forkChild(keys.authenticate(secret))
+    const revoked = yield* Effect.forkChild(keys.revoke(id))
+    yield* Fiber.join(first)
+    yield* Fiber.join(reader)
+    yield* Fiber.join(revoked)
+    expect(yield* keys.authenticate(secret)).toBeUndefined()
+  })
 })
 
 describe("many keys", () => {

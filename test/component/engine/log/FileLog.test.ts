@@ -20,6 +20,9 @@ import { effectOf, type Steps, it } from "../../../support/it.ts"
 const withLog = <A>(directory: string, use: (log: FileLog) => Steps<Scope.Scope, A>) =>
   Effect.scoped(Effect.flatMap(openFileLog(smallLog(directory)), (log) => effectOf(use(log))))
 
+const logging = (name: string, use: (log: FileLog) => Steps<Scope.Scope>): void =>
+  it.live(name, () => withLog(temporaryDirectory(), use))
+
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
 describe("the commit log", () => {
@@ -66,20 +69,18 @@ describe("the commit log", () => {
     })
   })
 
-  it.live("refuses an owner of another epoch, or behind another change, and writes nothing", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
-      for (const wrong of [{ epoch: 0 }, { epoch: 2 }, { fromSeq: 1 }, { tag: logTag(9) }]) {
-        const failure = yield* Effect.flip(log.append({ ...logCommit(1, 0), ...wrong }))
-        expect(failure._tag).toBe("LogFenced")
-      }
-      yield* log.append({ ...logCommit(1, 0), isClaim: true })
-      expect((yield* Effect.flip(log.append(logCommit(1, 1))))._tag).toBe("LogFenced")
-      yield* log.append({ ...logCommit(1, 1), epoch: 2 })
-      const written = [...log.recordsFrom(1)].length
-      expect(written).toBeLessThanOrEqual(3)
-    })
-  )
+  logging("refuses an owner of another epoch, or behind another change, and writes nothing", function* (log) {
+    yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+    for (const wrong of [{ epoch: 0 }, { epoch: 2 }, { fromSeq: 1 }, { tag: logTag(9) }]) {
+      const failure = yield* Effect.flip(log.append({ ...logCommit(1, 0), ...wrong }))
+      expect(failure._tag).toBe("LogFenced")
+    }
+    yield* log.append({ ...logCommit(1, 0), isClaim: true })
+    expect((yield* Effect.flip(log.append(logCommit(1, 1))))._tag).toBe("LogFenced")
+    yield* log.append({ ...logCommit(1, 1), epoch: 2 })
+    const written = [...log.recordsFrom(1)].length
+    expect(written).toBeLessThanOrEqual(3)
+  })
 
   it.live("shares syncs between all that comes meanwhile, and starts a segment when one is full", function* () {
     const directory = temporaryDirectory()
@@ -97,21 +98,19 @@ describe("the commit log", () => {
     })
   })
 
-  it.live("syncs at most .15 times a write of 64 writers that the loop serves one after the other", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      const [writers, writes] = [64, 20]
-      const write = Effect.fnUntraced(function* (number: number) {
-        yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
-        for (let seq = 0; seq < writes; seq++) {
-          yield* Effect.promise(() => turnOfTheLoop())
-          const { ordinal } = yield* log.append(logCommit(number, seq))
-          yield* log.whenSynced(ordinal)
-        }
-      })
-      yield* Effect.forEach(upTo(writers), write, { concurrency: "unbounded" })
-      expect(log.syncs).toBeLessThanOrEqual(writers * writes * 0.15)
+  logging("syncs at most .15 times a write of 64 writers that the loop serves one after the other", function* (log) {
+    const [writers, writes] = [64, 20]
+    const write = Effect.fnUntraced(function* (number: number) {
+      yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
+      for (let seq = 0; seq < writes; seq++) {
+        yield* Effect.promise(() => turnOfTheLoop())
+        const { ordinal } = yield* log.append(logCommit(number, seq))
+        yield* log.whenSynced(ordinal)
+      }
     })
-  )
+    yield* Effect.forEach(upTo(writers), write, { concurrency: "unbounded" })
+    expect(log.syncs).toBeLessThanOrEqual(writers * writes * 0.15)
+  })
 
   it.live.runIf(existsSync("/proc/self/fd"))("syncs the name of its directory before it takes a record", function* () {
     const above = temporaryDirectory()
@@ -208,36 +207,32 @@ describe("the commit log", () => {
     expect(scanLog(directoryBusy).damage).toMatchObject([{ from: 1, to: 1, tag: logTag(1) }])
   })
 
-  it.live("syncs the ledger's changes with what comes, or by itself when nothing comes", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      const change = (number: number) => ({ number, version: 18, atMillis: 9, changes: new Uint8Array(9) })
-      const before = log.syncs
-      const entries = yield* Effect.forEach(upTo(50), (at) => log.appendLedger(change(at + 1)))
-      yield* log.whenSynced(entries.at(-1)!.ordinal)
-      expect(log.syncs - before).toBe(1)
-      yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
-      yield* log.appendLedger(change(51))
-      const { ordinal } = yield* log.append(logCommit(1, 0))
-      yield* log.whenSynced(ordinal)
-      expect(log.syncs - before).toBe(2)
-    })
-  )
+  logging("syncs the ledger's changes with what comes, or by itself when nothing comes", function* (log) {
+    const change = (number: number) => ({ number, version: 18, atMillis: 9, changes: new Uint8Array(9) })
+    const before = log.syncs
+    const entries = yield* Effect.forEach(upTo(50), (at) => log.appendLedger(change(at + 1)))
+    yield* log.whenSynced(entries.at(-1)!.ordinal)
+    expect(log.syncs - before).toBe(1)
+    yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+    yield* log.appendLedger(change(51))
+    const { ordinal } = yield* log.append(logCommit(1, 0))
+    yield* log.whenSynced(ordinal)
+    expect(log.syncs - before).toBe(2)
+  })
 
-  it.live("says of no namespace that it was removed until that is synced", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      // The second one of the same name must not hide the first.
-      for (const round of upTo(2)) {
-        yield* fillLog(log, [1], 1)
-        const before = log.removedThrough(logTag(1))
-        const removal = yield* Effect.forkChild(log.remove(logTag(1), 5), { startImmediately: true })
-        expect(log.syncedOrdinal()).toBeLessThan(log.status.lastOrdinal)
-        expect(log.removedThrough(logTag(1)), `${round}`).toBe(before)
-        yield* Fiber.join(removal)
-        expect(log.removedThrough(logTag(1))).toBeGreaterThan(before)
-        expect(yield* log.tail(logTag(1), 0)).toEqual([])
-      }
-    })
-  )
+  logging("says of no namespace that it was removed until that is synced", function* (log) {
+    // The second one of the same name must not hide the first.
+    for (const round of upTo(2)) {
+      yield* fillLog(log, [1], 1)
+      const before = log.removedThrough(logTag(1))
+      const removal = yield* Effect.forkChild(log.remove(logTag(1), 5), { startImmediately: true })
+      expect(log.syncedOrdinal()).toBeLessThan(log.status.lastOrdinal)
+      expect(log.removedThrough(logTag(1)), `${round}`).toBe(before)
+      yield* Fiber.join(removal)
+      expect(log.removedThrough(logTag(1))).toBeGreaterThan(before)
+      expect(yield* log.tail(logTag(1), 0)).toEqual([])
+    }
+  })
 
   it.live("closes with all that was appended where its last mark finds no room", function* () {
     const directory = temporaryDirectory()
@@ -252,20 +247,18 @@ describe("the commit log", () => {
     yield* withLog(directory, (log) => Effect.map(log.newestLedger, (newest) => expect(newest?.number).toBe(last)))
   })
 
-  it.live("carries the ledger's changes between the commits, and hands all records to an archive", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      const [, second] = yield* fillLog(log, [1], 2)
-      const { ordinal } = yield* log.appendLedger({ number: 1, version: 18, atMillis: 9, changes: new Uint8Array(9) })
-      yield* log.whenSynced(ordinal)
-      const found = [...log.recordsFrom(second!.ordinal)]
-        .filter(({ header }) => header.kind !== recordKinds.mark)
-        .map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
-      expect(found).toEqual([
-        [second!.ordinal, recordKinds.commit, 128],
-        [ordinal, recordKinds.ledger, 128]
-      ])
-    })
-  )
+  logging("carries the ledger's changes between the commits, and hands all records to an archive", function* (log) {
+    const [, second] = yield* fillLog(log, [1], 2)
+    const { ordinal } = yield* log.appendLedger({ number: 1, version: 18, atMillis: 9, changes: new Uint8Array(9) })
+    yield* log.whenSynced(ordinal)
+    const found = [...log.recordsFrom(second!.ordinal)]
+      .filter(({ header }) => header.kind !== recordKinds.mark)
+      .map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
+    expect(found).toEqual([
+      [second!.ordinal, recordKinds.commit, 128],
+      [ordinal, recordKinds.ledger, 128]
+    ])
+  })
 
   it.live(
     "hands the newest records to an archive without reading all that lies before them in the segment",
@@ -314,18 +307,16 @@ describe("the commit log", () => {
       })
   )
 
-  it.live("tells of every segment that has got its last record", () =>
-    withLog(temporaryDirectory(), function* (log) {
-      const told: Array<number> = []
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          yield* log.onSealed(({ firstOrdinal, lastOrdinal }) => void told.push(firstOrdinal, lastOrdinal))
-          yield* fillLog(log, [1], 130, () => "x".repeat(1_000))
-        })
-      )
-      expect(log.sealed.flatMap(({ firstOrdinal, lastOrdinal }) => [firstOrdinal, lastOrdinal])).toEqual(told)
-      expect(told.length).toBeGreaterThan(2)
-      expect(told[0]).toBe(1)
-    })
-  )
+  logging("tells of every segment that has got its last record", function* (log) {
+    const told: Array<number> = []
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* log.onSealed(({ firstOrdinal, lastOrdinal }) => void told.push(firstOrdinal, lastOrdinal))
+        yield* fillLog(log, [1], 130, () => "x".repeat(1_000))
+      })
+    )
+    expect(log.sealed.flatMap(({ firstOrdinal, lastOrdinal }) => [firstOrdinal, lastOrdinal])).toEqual(told)
+    expect(told.length).toBeGreaterThan(2)
+    expect(told[0]).toBe(1)
+  })
 })

@@ -46,6 +46,8 @@ const withLog = <A>(use: (log: FileLog) => Steps<never, A>) =>
     })
   )
 
+const logging = (name: string, use: (log: FileLog) => Steps): void => it.live(name, () => withLog(use))
+
 const append = Effect.fnUntraced(function* (log: FileLog, isErasure: boolean) {
   const entry = yield* log.append({ ...logCommit(1, seq, "x".repeat(1_000)), isErasure })
   seq++
@@ -110,18 +112,16 @@ describe("a full disk", () => {
     verify()
   })
 
-  it.live("takes commits again with the first one after room has returned", () =>
-    withLog(function* (log) {
-      yield* append(log, false)
-      leave(littleBytes)
-      yield* fillUp(log)
-      // Without a spare too.
-      yield* erasures(log, 50)
-      makeRoom()
-      yield* append(log, false)
-      expect(log.status.isFull).toBe(false)
-    })
-  )
+  logging("takes commits again with the first one after room has returned", function* (log) {
+    yield* append(log, false)
+    leave(littleBytes)
+    yield* fillUp(log)
+    // Without a spare too.
+    yield* erasures(log, 50)
+    makeRoom()
+    yield* append(log, false)
+    expect(log.status.isFull).toBe(false)
+  })
 
   it.live("gives up its spare as long as erasures have room in the current segment", function* () {
     yield* withLog(function* (log) {
@@ -144,25 +144,24 @@ describe("a full disk", () => {
     verify()
   })
 
-  it.live("keeps no segment only for repairs", () =>
-    withLog(function* (log) {
-      const nowMillis = Date.now()
-      for (; seq < 120; seq++) {
-        const commit = { ...logCommit(1, seq, "x".repeat(1_000)), atMillis: nowMillis }
-        yield* log.whenSynced((yield* log.append(commit)).ordinal)
-      }
-      yield* log.rebase(logTag(1), log.syncedOrdinal())
-      expect(yield* log.dropUnneeded).toBe(0)
-      const sealed = listSegments(directory).slice(0, -1)
-      leave(littleBytes)
-      expect(yield* log.dropUnneeded).toBe(sealed.length)
-      expect(disk.freeBytes()).toBeGreaterThan(littleBytes)
-    })
-  )
+  logging("keeps no segment only for repairs", function* (log) {
+    const nowMillis = Date.now()
+    for (; seq < 120; seq++) {
+      const commit = { ...logCommit(1, seq, "x".repeat(1_000)), atMillis: nowMillis }
+      yield* log.whenSynced((yield* log.append(commit)).ordinal)
+    }
+    yield* log.rebase(logTag(1), log.syncedOrdinal())
+    expect(yield* log.dropUnneeded).toBe(0)
+    const sealed = listSegments(directory).slice(0, -1)
+    leave(littleBytes)
+    expect(yield* log.dropUnneeded).toBe(sealed.length)
+    expect(disk.freeBytes()).toBeGreaterThan(littleBytes)
+  })
 })
 
-it.live("a removal of a namespace that finds no room leaves the log what the namespace's copy may lack", () =>
-  withLog(function* (log) {
+logging(
+  "a removal of a namespace that finds no room leaves the log what the namespace's copy may lack",
+  function* (log) {
     yield* append(log, false)
     leave(littleBytes)
     yield* fillUp(log)
@@ -174,7 +173,7 @@ it.live("a removal of a namespace that finds no room leaves the log what the nam
     makeRoom()
     yield* log.remove(logTag(1), 5)
     expect(yield* log.holders).toEqual([])
-  })
+  }
 )
 
 describe("a spare segment", () => {
@@ -232,25 +231,23 @@ describe("a spare segment", () => {
     }
   )
 
-  it.live("is made although the first record of the segment before it wants no sync", () =>
-    withLog(function* (log) {
-      const appendText = (length: number) => log.append(logCommit(1, seq++, "x".repeat(length)))
-      const restBehind = ({ place }: LogEntry) => segmentBytes - place.offset - place.length
-      let last = yield* appendText(0)
-      yield* log.whenSynced(last.ordinal)
-      yield* untilSpare
-      // Records of 1,088 bytes, then of 192 or 128, until 64 are left.
-      for (let rest = restBehind(last); rest > 64; rest = restBehind(last))
-        last = yield* appendText(rest > 4_096 ? 1_000 : rest % 128 === 0 ? 100 : 0)
-      expect(restBehind(last)).toBe(64)
-      yield* log.whenSynced(last.ordinal)
-      // The mark of a quiet log, which is longer.
-      yield* Effect.promise(() => vi.waitUntil(() => existsSync(segmentPath(directory, 2)), { timeout: 60_000 }))
-      const large = yield* appendText(2 * segmentBytes)
-      expect(large.place.segment).toBe(3)
-      yield* log.whenSynced(large.ordinal)
-    })
-  )
+  logging("is made although the first record of the segment before it wants no sync", function* (log) {
+    const appendText = (length: number) => log.append(logCommit(1, seq++, "x".repeat(length)))
+    const restBehind = ({ place }: LogEntry) => segmentBytes - place.offset - place.length
+    let last = yield* appendText(0)
+    yield* log.whenSynced(last.ordinal)
+    yield* untilSpare
+    // Records of 1,088 bytes, then of 192 or 128, until 64 are left.
+    for (let rest = restBehind(last); rest > 64; rest = restBehind(last))
+      last = yield* appendText(rest > 4_096 ? 1_000 : rest % 128 === 0 ? 100 : 0)
+    expect(restBehind(last)).toBe(64)
+    yield* log.whenSynced(last.ordinal)
+    // The mark of a quiet log, which is longer.
+    yield* Effect.promise(() => vi.waitUntil(() => existsSync(segmentPath(directory, 2)), { timeout: 60_000 }))
+    const large = yield* appendText(2 * segmentBytes)
+    expect(large.place.segment).toBe(3)
+    yield* log.whenSynced(large.ordinal)
+  })
 
   it.live("that cannot be made although there seems to be room leaves the current one to what erases", function* () {
     const places = new SegmentPlaces(directory, { segmentBytes, reserveBytes: segmentBytes }, 0)

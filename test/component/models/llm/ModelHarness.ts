@@ -6,7 +6,7 @@ import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { type ModelServer, modelServer } from "../../../support/ModelServer.ts"
 import type { ModelFormat } from "../../../support/ModelServerReplies.ts"
-import { effectOf, type Steps } from "../../../support/it.ts"
+import { effectOf, it, type Steps } from "../../../support/it.ts"
 
 export const formats: ReadonlyArray<ModelFormat> = ["openai-compatible", "anthropic"]
 
@@ -65,6 +65,12 @@ export const withModel = <A>(
       )
     })
   )
+
+/** Tests with a model of the format. */
+export const liveWith =
+  (format: ModelFormat) =>
+  (name: string, config: Partial<LanguageModelConfig>, use: (harness: Harness) => Steps<Scope.Scope>): void =>
+    it.live(name, () => withModel(format, config, use))
 
 const openBudget = (entries: Array<BudgetEntry>) => {
   const held = new Map<BudgetHold, BudgetEntry>()

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Logger, Metric, References, Tracer } from "effect"
 import { answer, status } from "../../../support/ModelServerReplies.ts"
-import { formats, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
+import { formats, liveWith, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
 
 /** Metrics are the process's; a test sees what it added. */
 const valuesOf = Effect.map(Metric.snapshot, (metrics) => {
@@ -18,8 +18,11 @@ const valuesOf = Effect.map(Metric.snapshot, (metrics) => {
 })
 
 describe.each(formats)("the metrics of a model over %s", (format) => {
-  it.live("count calls by outcome, tokens, retries and repairs, and show the circuit", () =>
-    withModel(format, { circuitFailuresMax: 1 }, function* ({ model, server }) {
+  const live = liveWith(format)
+  live(
+    "count calls by outcome, tokens, retries and repairs, and show the circuit",
+    { circuitFailuresMax: 1 },
+    function* ({ model, server }) {
       const before = yield* valuesOf
       server.script(status(503), answer({ wrong: true }), answer(tea))
       yield* model.generate(request)
@@ -37,7 +40,7 @@ describe.each(formats)("the metrics of a model over %s", (format) => {
       server.otherwise = () => status(500, { "retry-after": "60" })
       yield* Effect.flip(model.generate(request))
       expect((yield* valuesOf).get("llm_circuit_state")).toBe(2)
-    })
+    }
   )
 
   it.live("and the log says once a minute of each kind of failure what to do", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Logger, Schedule } from "effect"
 import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { answer, type ModelReply, status } from "../../../support/ModelServerReplies.ts"
-import { formats, request, secretKey, tea, withModel } from "./ModelHarness.ts"
+import { formats, liveWith, request, secretKey, tea, withModel } from "./ModelHarness.ts"
 
 const timed = <A, E>(run: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
@@ -14,6 +14,7 @@ const timed = <A, E>(run: Effect.Effect<A, E>) =>
 
 // The tests wait more than they work.
 describe.concurrent.each(formats)("a failing server that speaks %s", (format) => {
+  const live = liveWith(format)
   const passing: ReadonlyArray<readonly [string, ModelReply]> = [
     ["408", status(408)],
     ["429", status(429)],
@@ -31,16 +32,14 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     })
   )
 
-  it.live("is given up after two more tries", () =>
-    withModel(format, {}, function* ({ entries, model, server }) {
-      server.otherwise = () => status(503)
-      const failure = yield* Effect.flip(model.generate(request))
-      expect(failure).toMatchObject({ reason: "unreachable" })
-      expect(failure.message).toContain("503")
-      expect(server.requests).toHaveLength(3)
-      expect(entries.map(({ used }) => used?.inputTokens)).toEqual([0, 0, 0])
-    })
-  )
+  live("is given up after two more tries", {}, function* ({ entries, model, server }) {
+    server.otherwise = () => status(503)
+    const failure = yield* Effect.flip(model.generate(request))
+    expect(failure).toMatchObject({ reason: "unreachable" })
+    expect(failure.message).toContain("503")
+    expect(server.requests).toHaveLength(3)
+    expect(entries.map(({ used }) => used?.inputTokens)).toEqual([0, 0, 0])
+  })
 
   it.live.each([401, 403, 404, 413, 301])("is not asked again after %s", (code) =>
     withModel(format, {}, function* ({ model, server }) {
@@ -50,17 +49,17 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     })
   )
 
-  it.live("is left alone for as long as it asks, if that fits the deadline", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.script(status(429, { "retry-after": "1" }), answer(tea))
-      const { millis, result } = yield* timed(model.generate(request))
-      expect(result).toEqual(tea)
-      expect(millis).toBeGreaterThanOrEqual(1_000)
-    })
-  )
+  live("is left alone for as long as it asks, if that fits the deadline", {}, function* ({ model, server }) {
+    server.script(status(429, { "retry-after": "1" }), answer(tea))
+    const { millis, result } = yield* timed(model.generate(request))
+    expect(result).toEqual(tea)
+    expect(millis).toBeGreaterThanOrEqual(1_000)
+  })
 
-  it.live("that asks to be left alone for longer is not asked again, by any account, and callers are told", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "that asks to be left alone for longer is not asked again, by any account, and callers are told",
+    {},
+    function* ({ model, server }) {
       server.script(status(503, { "retry-after": "60" }))
       const failed = yield* Effect.flip(model.generate(request))
       expect(failed).toMatchObject({ reason: "unreachable", retryAfterSeconds: 60 })
@@ -73,11 +72,13 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
         expect(limited.retryAfterSeconds).toBeLessThanOrEqual(60)
       }
       expect(server.requests).toHaveLength(2)
-    })
+    }
   )
 
-  it.live("is not waited for where it asks for more than a moment, and is left alone at once", () =>
-    withModel(format, { deadlineMillis: 60_000 }, function* ({ model, server }) {
+  live(
+    "is not waited for where it asks for more than a moment, and is left alone at once",
+    { deadlineMillis: 60_000 },
+    function* ({ model, server }) {
       server.script(status(429, { "retry-after": "20" }), status(503, { "retry-after": "20" }))
       for (let call = 0; call < 2; call++) {
         const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
@@ -85,11 +86,13 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
         expect(millis).toBeLessThan(5_000)
       }
       expect(server.requests).toHaveLength(1)
-    })
+    }
   )
 
-  it.live("that does not say for how long it takes no more is left alone for a time that doubles", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "that does not say for how long it takes no more is left alone for a time that doubles",
+    {},
+    function* ({ model, server }) {
       server.otherwise = () => status(429)
       const seconds: Array<number | undefined> = []
       for (let call = 0; call < 4; call++) {
@@ -104,18 +107,20 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
       server.otherwise = () => answer(tea)
       yield* Effect.sleep(2_000)
       expect(yield* model.generate(request)).toEqual(tea)
-    })
+    }
   )
 
-  it.live("is asked again when the time is over that it asked for", () =>
-    withModel(format, { deadlineMillis: 1_000 }, function* ({ model, server }) {
+  live(
+    "is asked again when the time is over that it asked for",
+    { deadlineMillis: 1_000 },
+    function* ({ model, server }) {
       server.script(status(429, { "retry-after": "2" }), answer(tea))
       const isLimited = ({ reason }: ModelFailure) => reason === "rate_limited"
       expect(isLimited(yield* Effect.flip(model.generate(request)))).toBe(true)
       const again = Effect.retry(model.generate(request), { while: isLimited, schedule: Schedule.spaced(100) })
       expect(yield* again).toEqual(tea)
       expect(server.requests).toHaveLength(2)
-    })
+    }
   )
 
   const silent: ReadonlyArray<readonly [string, ModelReply]> = [
@@ -135,60 +140,59 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     })
   )
 
-  it.live("holds retries and repair inside one deadline", () =>
-    withModel(format, { timeoutMillis: 3_600_000, deadlineMillis: 900 }, function* ({ model, server }) {
+  live(
+    "holds retries and repair inside one deadline",
+    { timeoutMillis: 3_600_000, deadlineMillis: 900 },
+    function* ({ model, server }) {
       server.script(status(503), answer({ wrong: true }), { kind: "hang" })
       const failure = yield* Effect.flip(model.generate(request))
       expect(failure).toMatchObject({ reason: "timeout" })
       expect(server.requests).toHaveLength(3)
-    })
+    }
   )
 
-  it.live("is unreachable where nothing listens", () =>
-    withModel(format, { baseUrl: "http://127.0.0.1:1" }, function* ({ model }) {
-      const failure = yield* Effect.flip(model.generate(request))
-      expect(failure).toMatchObject({ reason: "unreachable" })
-      expect(failure.message).not.toContain("127.0.0.1")
-    })
-  )
+  live("is unreachable where nothing listens", { baseUrl: "http://127.0.0.1:1" }, function* ({ model }) {
+    const failure = yield* Effect.flip(model.generate(request))
+    expect(failure).toMatchObject({ reason: "unreachable" })
+    expect(failure.message).not.toContain("127.0.0.1")
+  })
 
-  it.live("drops the request when its caller goes away, and settles its budget", () =>
-    withModel(format, {}, function* ({ entries, model, server }) {
+  live(
+    "drops the request when its caller goes away, and settles its budget",
+    {},
+    function* ({ entries, model, server }) {
       server.otherwise = () => ({ kind: "hang" })
       const fiber = yield* Effect.forkChild(model.generate(request))
       yield* Effect.repeat(Effect.sleep(10), { until: () => server.underWay === 1 })
       yield* Fiber.interrupt(fiber)
       yield* server.untilIdle
       expect(entries[0]?.used).toEqual(entries[0]?.estimate)
-    })
+    }
   )
 })
 
 describe("turns at the model", () => {
   const format = "openai-compatible"
+  const live = liveWith(format)
 
-  it.live("are taken by so many calls at once, and the others wait", () =>
-    withModel(format, { concurrency: 2 }, function* ({ model, server }) {
-      server.otherwise = () => ({ kind: "slow", millis: 60, then: answer(tea) })
-      yield* Effect.all(
-        Array.from({ length: 6 }, () => model.generate(request)),
-        { concurrency: "unbounded" }
-      )
-      expect(server.requests).toHaveLength(6)
-      expect(server.underWayMax).toBe(2)
-    })
-  )
+  live("are taken by so many calls at once, and the others wait", { concurrency: 2 }, function* ({ model, server }) {
+    server.otherwise = () => ({ kind: "slow", millis: 60, then: answer(tea) })
+    yield* Effect.all(
+      Array.from({ length: 6 }, () => model.generate(request)),
+      { concurrency: "unbounded" }
+    )
+    expect(server.requests).toHaveLength(6)
+    expect(server.underWayMax).toBe(2)
+  })
 
-  it.live("are refused when too many wait", () =>
-    withModel(format, { concurrency: 1, waitingCallsMax: 1 }, function* ({ model, server }) {
-      server.otherwise = () => ({ kind: "slow", millis: 200, then: answer(tea) })
-      const calls = Array.from({ length: 5 }, () => Effect.result(model.generate(request)))
-      const results = yield* Effect.all(calls, { concurrency: "unbounded" })
-      const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
-      expect(reasons).toEqual(["answered", "answered", "overloaded", "overloaded", "overloaded"])
-      expect(yield* model.generate(request)).toEqual(tea)
-    })
-  )
+  live("are refused when too many wait", { concurrency: 1, waitingCallsMax: 1 }, function* ({ model, server }) {
+    server.otherwise = () => ({ kind: "slow", millis: 200, then: answer(tea) })
+    const calls = Array.from({ length: 5 }, () => Effect.result(model.generate(request)))
+    const results = yield* Effect.all(calls, { concurrency: "unbounded" })
+    const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
+    expect(reasons).toEqual(["answered", "answered", "overloaded", "overloaded", "overloaded"])
+    expect(yield* model.generate(request)).toEqual(tea)
+  })
 
   it.live("are waited for no longer than the deadline, without a sign against the server", () =>
     withModel(
@@ -211,10 +215,13 @@ describe("turns at the model", () => {
 
 describe("the circuit", () => {
   const format = "openai-compatible"
+  const live = liveWith(format)
   const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 300 }
 
-  it.live("opens after failures in a row, refuses without asking, and closes after a probe", () =>
-    withModel(format, config, function* ({ entries, model, server }) {
+  live(
+    "opens after failures in a row, refuses without asking, and closes after a probe",
+    config,
+    function* ({ entries, model, server }) {
       server.otherwise = () => status(500)
       yield* Effect.flip(model.generate(request))
       yield* Effect.flip(model.generate(request))
@@ -230,7 +237,7 @@ describe("the circuit", () => {
       server.otherwise = () => answer(tea)
       expect(yield* model.generate(request)).toEqual(tea)
       expect(yield* model.generate(request)).toEqual(tea)
-    })
+    }
   )
 
   it.live.each([401, 404])("opens for a key or a model that the server does not know (%s)", (code) =>
@@ -263,8 +270,10 @@ describe("the circuit", () => {
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 
-  it.live("stays closed for a server that answers, however badly", () =>
-    withModel(format, { circuitFailuresMax: 1 }, function* ({ model, server }) {
+  live(
+    "stays closed for a server that answers, however badly",
+    { circuitFailuresMax: 1 },
+    function* ({ model, server }) {
       const replies = [status(403), { kind: "refusal" }, { kind: "not_json" }] satisfies ReadonlyArray<ModelReply>
       for (const reply of replies) {
         server.script(reply)
@@ -276,37 +285,34 @@ describe("the circuit", () => {
       for (let call = 0; call < 2; call++) {
         expect((yield* Effect.flip(model.generate(request))).reason).toBe("rate_limited")
       }
-    })
+    }
   )
 })
 
 describe("the circuit of an account", () => {
+  const live = liveWith("openai-compatible")
   const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 60_000, timeoutMillis: 200 }
 
-  it.live("opens for its time-outs, while the calls of others pass", () =>
-    withModel("openai-compatible", config, function* ({ model, server }) {
-      server.otherwise = () => ({ kind: "hang" })
-      for (let call = 0; call < config.circuitFailuresMax; call += 1) {
-        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
-      }
-      const asked = server.requests.length
-      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
-      expect(server.requests).toHaveLength(asked)
-      server.otherwise = () => answer(tea)
-      expect(yield* model.generate({ ...request, account: "bob" })).toEqual(tea)
-      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
-    })
-  )
+  live("opens for its time-outs, while the calls of others pass", config, function* ({ model, server }) {
+    server.otherwise = () => ({ kind: "hang" })
+    for (let call = 0; call < config.circuitFailuresMax; call += 1) {
+      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
+    }
+    const asked = server.requests.length
+    expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
+    expect(server.requests).toHaveLength(asked)
+    server.otherwise = () => answer(tea)
+    expect(yield* model.generate({ ...request, account: "bob" })).toEqual(tea)
+    expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
+  })
 
-  it.live("counts time-outs in a row only", () =>
-    withModel("openai-compatible", config, function* ({ model, server }) {
-      for (let round = 0; round < 2 * config.circuitFailuresMax; round += 1) {
-        server.script({ kind: "hang" }, answer(tea))
-        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
-        expect(yield* model.generate(request)).toEqual(tea)
-      }
-    })
-  )
+  live("counts time-outs in a row only", config, function* ({ model, server }) {
+    for (let round = 0; round < 2 * config.circuitFailuresMax; round += 1) {
+      server.script({ kind: "hang" }, answer(tea))
+      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
+      expect(yield* model.generate(request)).toEqual(tea)
+    }
+  })
 })
 
 it.live("a redirect never takes the key to another place", () =>

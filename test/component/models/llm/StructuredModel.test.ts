@@ -3,23 +3,24 @@ import { describe, expect } from "vitest"
 import { Effect, Schema } from "effect"
 import type { ModelRequest, Refused } from "../../../support/ModelServer.ts"
 import { answer, type ModelReply, status, text } from "../../../support/ModelServerReplies.ts"
-import { Facts, formats, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
+import { Facts, formats, liveWith, request, secretKey, secretPrompt, tea, withModel } from "./ModelHarness.ts"
 import { it } from "../../../support/it.ts"
 
 const wrong = { facts: [{ text: "likes tea", confidence: "high" }] }
 
 describe.each(formats)("a structured answer over %s", (format) => {
-  it.live("is decoded with the schema that was asked for", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.script(answer(tea))
-      expect(yield* model.generate(request)).toEqual(tea)
-      expect(model.name).toBe("test-model")
-      expect(server.requests).toHaveLength(1)
-    })
-  )
+  const live = liveWith(format)
+  live("is decoded with the schema that was asked for", {}, function* ({ model, server }) {
+    server.script(answer(tea))
+    expect(yield* model.generate(request)).toEqual(tea)
+    expect(model.name).toBe("test-model")
+    expect(server.requests).toHaveLength(1)
+  })
 
-  it.live("is asked for once, unstreamed, at temperature 0, with its schema and its greatest length", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "is asked for once, unstreamed, at temperature 0, with its schema and its greatest length",
+    {},
+    function* ({ model, server }) {
       server.script(answer(tea))
       yield* model.generate(request)
       const [asked] = server.requests
@@ -27,35 +28,31 @@ describe.each(formats)("a structured answer over %s", (format) => {
       expect(asked?.system).toMatch(/^Extract facts\./)
       expect(asked?.schema).toMatchObject({ type: "object", required: ["facts"], additionalProperties: false })
       expect(asked?.body).toMatchObject({ model: "test-model", max_tokens: 100, temperature: 0, stream: false })
-    })
+    }
   )
 
-  it.live("may stand in a code fence, after a thought or between sentences", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      const json = JSON.stringify(tea)
-      const written = [
-        `\`\`\`json\n${JSON.stringify(tea, null, 2)}\n\`\`\``,
-        `<think>A fact {perhaps}.</think>\n${json}`,
-        `Here is what I found for {you}:\n${json}\nAnything else?`,
-        `  ${json}\n`
-      ]
-      server.script(...written.map(text))
-      for (const _ of written) expect(yield* model.generate(request)).toEqual(tea)
-      expect(server.requests).toHaveLength(written.length)
-    })
-  )
+  live("may stand in a code fence, after a thought or between sentences", {}, function* ({ model, server }) {
+    const json = JSON.stringify(tea)
+    const written = [
+      `\`\`\`json\n${JSON.stringify(tea, null, 2)}\n\`\`\``,
+      `<think>A fact {perhaps}.</think>\n${json}`,
+      `Here is what I found for {you}:\n${json}\nAnything else?`,
+      `  ${json}\n`
+    ]
+    server.script(...written.map(text))
+    for (const _ of written) expect(yield* model.generate(request)).toEqual(tea)
+    expect(server.requests).toHaveLength(written.length)
+  })
 
-  it.live("that does not match is shown to the model once, with what is wrong with it", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.script(answer(wrong), answer(tea))
-      expect(yield* model.generate(request)).toEqual(tea)
-      const repair = server.requests[1]!
-      expect(repair.turns.map(({ role }) => role)).toEqual(["user", "assistant", "user"])
-      expect(repair.turns[1]?.content).toBe(JSON.stringify(wrong))
-      expect(repair.prompt).toContain("confidence")
-      expect(repair.schema).toEqual(server.requests[0]?.schema)
-    })
-  )
+  live("that does not match is shown to the model once, with what is wrong with it", {}, function* ({ model, server }) {
+    server.script(answer(wrong), answer(tea))
+    expect(yield* model.generate(request)).toEqual(tea)
+    const repair = server.requests[1]!
+    expect(repair.turns.map(({ role }) => role)).toEqual(["user", "assistant", "user"])
+    expect(repair.turns[1]?.content).toBe(JSON.stringify(wrong))
+    expect(repair.prompt).toContain("confidence")
+    expect(repair.schema).toEqual(server.requests[0]?.schema)
+  })
 
   const unfit: ReadonlyArray<readonly [string, ModelReply]> = [
     ["is no JSON", text("I found nothing of note.")],
@@ -73,36 +70,40 @@ describe.each(formats)("a structured answer over %s", (format) => {
     })
   )
 
-  it.live("may be asked for with half a surrogate pair in the prompt, which is sent as well-formed text", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "may be asked for with half a surrogate pair in the prompt, which is sent as well-formed text",
+    {},
+    function* ({ model, server }) {
       server.script(answer(tea))
       yield* model.generate({ ...request, prompt: "cut \ud83d" })
       expect(server.requests[0]?.prompt).toBe("cut \ufffd")
-    })
+    }
   )
 
-  it.live("that was cut at its greatest length is truncated and not repaired, even if it could be read", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "that was cut at its greatest length is truncated and not repaired, even if it could be read",
+    {},
+    function* ({ model, server }) {
       for (const written of ['{"facts":[', JSON.stringify(tea)]) {
         server.script({ kind: "length", text: written })
         expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "truncated" })
       }
       expect(server.requests).toHaveLength(2)
-    })
+    }
   )
 
-  it.live("that the model or a filter withholds is refused and not asked for again", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      for (const kind of ["refusal", "filtered"] as const) {
-        server.script({ kind })
-        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "refused" })
-      }
-      expect(server.requests).toHaveLength(2)
-    })
-  )
+  live("that the model or a filter withholds is refused and not asked for again", {}, function* ({ model, server }) {
+    for (const kind of ["refusal", "filtered"] as const) {
+      server.script({ kind })
+      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "refused" })
+    }
+    expect(server.requests).toHaveLength(2)
+  })
 
-  it.live("in whose place a web page is sent is rejected, and is nobody's tokens", () =>
-    withModel(format, {}, function* ({ entries, model, server }) {
+  live(
+    "in whose place a web page is sent is rejected, and is nobody's tokens",
+    {},
+    function* ({ entries, model, server }) {
       server.script({ kind: "not_json" })
       expect(yield* Effect.flip(model.generate(request))).toMatchObject({
         reason: "rejected",
@@ -110,7 +111,7 @@ describe.each(formats)("a structured answer over %s", (format) => {
       })
       expect(server.requests).toHaveLength(1)
       expect(entries[0]?.used).toMatchObject({ inputTokens: 0, outputTokens: 0 })
-    })
+    }
   )
 
   it.live.each<ModelReply>([
@@ -127,42 +128,38 @@ describe.each(formats)("a structured answer over %s", (format) => {
     })
   )
 
-  it.live("of endless size is dropped at a bound", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.script({ kind: "huge", bytes: 8_000_000 })
-      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "malformed" })
-      // Read to its end it would be an unfit answer, and asked for again.
-      expect(server.requests).toHaveLength(1)
-      yield* server.untilIdle
-      server.script(answer(tea))
-      expect(yield* model.generate(request)).toEqual(tea)
-    })
-  )
+  live("of endless size is dropped at a bound", {}, function* ({ model, server }) {
+    server.script({ kind: "huge", bytes: 8_000_000 })
+    expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "malformed" })
+    // Read to its end it would be an unfit answer, and asked for again.
+    expect(server.requests).toHaveLength(1)
+    yield* server.untilIdle
+    server.script(answer(tea))
+    expect(yield* model.generate(request)).toEqual(tea)
+  })
 
-  it.live("may hold records and optional fields in their plain shape", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      const schema = Schema.Struct({
-        memories: Schema.Array(
-          Schema.Struct({ data: Schema.Record(Schema.String, Schema.Unknown), when: Schema.optionalKey(Schema.String) })
-        )
-      })
-      const value = { memories: [{ data: { city: "Seattle", since: 2020 } }] }
-      server.script(answer(value))
-      expect(yield* model.generate({ ...request, schema })).toEqual(value)
+  live("may hold records and optional fields in their plain shape", {}, function* ({ model, server }) {
+    const schema = Schema.Struct({
+      memories: Schema.Array(
+        Schema.Struct({ data: Schema.Record(Schema.String, Schema.Unknown), when: Schema.optionalKey(Schema.String) })
+      )
     })
-  )
+    const value = { memories: [{ data: { city: "Seattle", since: 2020 } }] }
+    server.script(answer(value))
+    expect(yield* model.generate({ ...request, schema })).toEqual(value)
+  })
 
-  it.live("cannot be asked for with a schema that has no object at its root", () =>
-    withModel(format, {}, function* ({ entries, model, server }) {
-      const failure = yield* Effect.flip(model.generate({ ...request, schema: Schema.Array(Schema.String) }))
-      expect(failure).toMatchObject({ reason: "rejected" })
-      expect(server.requests).toHaveLength(0)
-      expect(entries).toHaveLength(0)
-    })
-  )
+  live("cannot be asked for with a schema that has no object at its root", {}, function* ({ entries, model, server }) {
+    const failure = yield* Effect.flip(model.generate({ ...request, schema: Schema.Array(Schema.String) }))
+    expect(failure).toMatchObject({ reason: "rejected" })
+    expect(server.requests).toHaveLength(0)
+    expect(entries).toHaveLength(0)
+  })
 
-  it.live("fails without the key, the prompt, the answer or the server's words in the failure", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "fails without the key, the prompt, the answer or the server's words in the failure",
+    {},
+    function* ({ model, server }) {
       const replies: ReadonlyArray<ModelReply> = [
         { kind: "status", status: 400, body: `{"error":{"message":"bad: ${secretPrompt} ${secretKey}"}}` },
         { kind: "status", status: 401, body: `{"error":{"message":"bad key ${secretKey}"}}` },
@@ -176,44 +173,39 @@ describe.each(formats)("a structured answer over %s", (format) => {
         const told = `${failure.message} ${String(failure)} ${JSON.stringify(failure)} ${failure.stack}`
         for (const secret of [secretKey, secretPrompt, "diary", "gateway"]) expect(told).not.toContain(secret)
       }
-    })
+    }
   )
 })
 
 describe("the dialect of an OpenAI-compatible server", () => {
   const format = "openai-compatible"
+  const live = liveWith(format)
   const sentFormats = (requests: ReadonlyArray<{ readonly body: Readonly<Record<string, unknown>> }>) =>
     requests.map(({ body }) => (body["response_format"] as { readonly type: string } | undefined)?.type ?? "none")
 
-  it.live("leaves a schema out that the server fails at with 500", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.otherwise = () => answer(tea)
-      server.script({ kind: "status", status: 500, body: '{"error":"failed to parse grammar"}' })
-      expect(yield* model.generate(request)).toEqual(tea)
-      expect(sentFormats(server.requests)).toEqual(["json_schema", "json_object"])
-    })
-  )
+  live("leaves a schema out that the server fails at with 500", {}, function* ({ model, server }) {
+    server.otherwise = () => answer(tea)
+    server.script({ kind: "status", status: 500, body: '{"error":"failed to parse grammar"}' })
+    expect(yield* model.generate(request)).toEqual(tea)
+    expect(sentFormats(server.requests)).toEqual(["json_schema", "json_object"])
+  })
 
-  it.live("leaves a schema out where the server fails with 500 and does not say why", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.otherwise = ({ schema }) => (schema === undefined ? answer(tea) : status(500))
-      for (let call = 0; call < 3; call++) expect(yield* model.generate(request)).toEqual(tea)
-      const helped = ["json_schema", "json_object"]
-      expect(sentFormats(server.requests)).toEqual([...helped, ...helped, "json_object"])
-    })
-  )
+  live("leaves a schema out where the server fails with 500 and does not say why", {}, function* ({ model, server }) {
+    server.otherwise = ({ schema }) => (schema === undefined ? answer(tea) : status(500))
+    for (let call = 0; call < 3; call++) expect(yield* model.generate(request)).toEqual(tea)
+    const helped = ["json_schema", "json_object"]
+    expect(sentFormats(server.requests)).toEqual([...helped, ...helped, "json_object"])
+  })
 
-  it.live("keeps a schema that a server has imposed, or for which it failed once", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.otherwise = () => answer(tea)
-      server.script(status(500))
-      for (let call = 0; call < 2; call++) yield* model.generate(request)
-      server.script(status(500))
-      yield* model.generate(request)
-      const kept = "json_schema"
-      expect(sentFormats(server.requests)).toEqual([kept, "json_object", kept, kept, kept])
-    })
-  )
+  live("keeps a schema that a server has imposed, or for which it failed once", {}, function* ({ model, server }) {
+    server.otherwise = () => answer(tea)
+    server.script(status(500))
+    for (let call = 0; call < 2; call++) yield* model.generate(request)
+    server.script(status(500))
+    yield* model.generate(request)
+    const kept = "json_schema"
+    expect(sentFormats(server.requests)).toEqual([kept, "json_object", kept, kept, kept])
+  })
 
   it.live.each([
     "The model `m` does not exist",
@@ -228,8 +220,10 @@ describe("the dialect of an OpenAI-compatible server", () => {
     })
   )
 
-  it.live("falls from json_schema to json_object to the prompt alone, and is remembered", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "falls from json_schema to json_object to the prompt alone, and is remembered",
+    {},
+    function* ({ model, server }) {
       server.refused.add("json_schema").add("json_object")
       server.otherwise = () => answer(tea)
       expect(yield* model.generate(request)).toEqual(tea)
@@ -238,11 +232,13 @@ describe("the dialect of an OpenAI-compatible server", () => {
       const [imposed, ...told] = server.requests
       expect(imposed!.system).toBe(request.system)
       for (const { system } of told) expect(system).toContain('"confidence"')
-    })
+    }
   )
 
-  it.live("says max_completion_tokens and leaves temperature out where they are asked for so", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "says max_completion_tokens and leaves temperature out where they are asked for so",
+    {},
+    function* ({ model, server }) {
       server.refused.add("max_tokens").add("temperature")
       server.otherwise = () => answer(tea)
       yield* model.generate(request)
@@ -252,7 +248,7 @@ describe("the dialect of an OpenAI-compatible server", () => {
       expect(body).toMatchObject({ max_completion_tokens: 100, response_format: { type: "json_schema" } })
       expect(body).not.toHaveProperty("temperature")
       expect(body).not.toHaveProperty("max_tokens")
-    })
+    }
   )
 
   // As Ollama, and vLLM and llama.cpp, serve `qwen3:8b`: unless told otherwise it thinks until its tokens are used up.
@@ -290,94 +286,85 @@ describe("the dialect of an OpenAI-compatible server", () => {
     ])
   })
 
-  it.live("keeps thinking off where only the format is refused, and gives it up where nothing is named", () =>
-    withModel(format, {}, function* ({ model, server }) {
+  live(
+    "keeps thinking off where only the format is refused, and gives it up where nothing is named",
+    {},
+    function* ({ model, server }) {
       server.refused.add("json_schema")
       server.otherwise = () => answer(tea)
       yield* model.generate(request)
       server.script({ kind: "status", status: 422, body: '{"detail":"extra fields"}' })
       yield* model.generate(request)
       expect(server.requests.map(({ body }) => body["reasoning_effort"])).toEqual(["none", "none", "none", undefined])
-    })
+    }
   )
 
-  it.live("is not unlearned by a refusal that no dialect mends", () =>
-    withModel(format, {}, function* ({ entries, model, server }) {
-      const tooLong = '{"error":{"message":"maximum context length is 4096 tokens","code":"context_length_exceeded"}}'
-      server.script({ kind: "status", status: 400, body: tooLong })
-      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
-      server.script(...Array.from({ length: 4 }, () => ({ kind: "status", status: 400 }) as const))
-      expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
-      server.script(answer(tea))
-      yield* model.generate(request)
-      expect(sentFormats(server.requests)).toEqual([
-        "json_schema",
-        "json_schema",
-        // Without a word about thinking.
-        "json_schema",
-        "json_object",
-        "none",
-        "json_schema"
-      ])
-      expect(entries.slice(0, 2).map(({ used }) => used?.inputTokens)).toEqual([0, 0])
-    })
-  )
+  live("is not unlearned by a refusal that no dialect mends", {}, function* ({ entries, model, server }) {
+    const tooLong = '{"error":{"message":"maximum context length is 4096 tokens","code":"context_length_exceeded"}}'
+    server.script({ kind: "status", status: 400, body: tooLong })
+    expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
+    server.script(...Array.from({ length: 4 }, () => ({ kind: "status", status: 400 }) as const))
+    expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
+    server.script(answer(tea))
+    yield* model.generate(request)
+    expect(sentFormats(server.requests)).toEqual([
+      "json_schema",
+      "json_schema",
+      // Without a word about thinking.
+      "json_schema",
+      "json_object",
+      "none",
+      "json_schema"
+    ])
+    expect(entries.slice(0, 2).map(({ used }) => used?.inputTokens)).toEqual([0, 0])
+  })
 
-  it.live("is strict exactly for schemas that strict mode takes", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      const isStrict = (index: number) =>
-        (server.requests[index]!.body["response_format"] as { readonly json_schema: { readonly strict: boolean } })
-          .json_schema.strict
-      const closed = Schema.Struct({ names: Schema.Array(Schema.String), age: Schema.NullOr(Schema.Finite) })
-      const optional = Schema.Struct({ name: Schema.optionalKey(Schema.String) })
-      const open = Schema.Struct({ data: Schema.Record(Schema.String, Schema.String) })
-      server.script(answer({ names: [], age: null }), answer({}), answer({ data: {} }))
-      for (const schema of [closed, optional, open]) yield* model.generate<unknown>({ ...request, schema })
-      expect([isStrict(0), isStrict(1), isStrict(2)]).toEqual([true, false, false])
-    })
-  )
+  live("is strict exactly for schemas that strict mode takes", {}, function* ({ model, server }) {
+    const isStrict = (index: number) =>
+      (server.requests[index]!.body["response_format"] as { readonly json_schema: { readonly strict: boolean } })
+        .json_schema.strict
+    const closed = Schema.Struct({ names: Schema.Array(Schema.String), age: Schema.NullOr(Schema.Finite) })
+    const optional = Schema.Struct({ name: Schema.optionalKey(Schema.String) })
+    const open = Schema.Struct({ data: Schema.Record(Schema.String, Schema.String) })
+    server.script(answer({ names: [], age: null }), answer({}), answer({ data: {} }))
+    for (const schema of [closed, optional, open]) yield* model.generate<unknown>({ ...request, schema })
+    expect([isStrict(0), isStrict(1), isStrict(2)]).toEqual([true, false, false])
+  })
 
-  it.live("sends no key where none is configured", () =>
-    withModel(format, { apiKey: undefined }, function* ({ model, server }) {
-      server.script(answer(tea))
-      yield* model.generate(request)
-      expect(server.requests[0]?.headers).not.toHaveProperty("authorization")
-    })
-  )
+  live("sends no key where none is configured", { apiKey: undefined }, function* ({ model, server }) {
+    server.script(answer(tea))
+    yield* model.generate(request)
+    expect(server.requests[0]?.headers).not.toHaveProperty("authorization")
+  })
 
-  it.live("sends the key as a bearer token, and no trace headers", () =>
-    withModel(format, {}, function* ({ model, server }) {
-      server.script(answer(tea))
-      yield* model.generate(request)
-      expect(server.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${secretKey}` })
-      expect(server.requests[0]?.headers).not.toHaveProperty("traceparent")
-    })
-  )
+  live("sends the key as a bearer token, and no trace headers", {}, function* ({ model, server }) {
+    server.script(answer(tea))
+    yield* model.generate(request)
+    expect(server.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${secretKey}` })
+    expect(server.requests[0]?.headers).not.toHaveProperty("traceparent")
+  })
 })
 
 describe("the words of Anthropic's server", () => {
-  it.live("are its key and version headers and one forced tool", () =>
-    withModel("anthropic", {}, function* ({ model, server }) {
-      server.script(answer(tea))
-      yield* model.generate(request)
-      expect(server.requests[0]).toMatchObject({
-        headers: { "x-api-key": secretKey, "anthropic-version": "2023-06-01" },
-        system: "Extract facts.",
-        body: { tool_choice: { type: "tool", name: "facts" }, tools: [{ name: "facts" }] }
-      })
+  const live = liveWith("anthropic")
+  live("are its key and version headers and one forced tool", {}, function* ({ model, server }) {
+    server.script(answer(tea))
+    yield* model.generate(request)
+    expect(server.requests[0]).toMatchObject({
+      headers: { "x-api-key": secretKey, "anthropic-version": "2023-06-01" },
+      system: "Extract facts.",
+      body: { tool_choice: { type: "tool", name: "facts" }, tools: [{ name: "facts" }] }
     })
-  )
+  })
 
-  it.live("move the schema into the prompt for models that take no forced tool", () =>
-    withModel("anthropic", {}, function* ({ model, server }) {
-      server.refused.add("tool_choice").add("temperature")
-      server.otherwise = () => answer(tea)
-      expect(yield* model.generate(request)).toEqual(tea)
-      expect(yield* model.generate(request)).toEqual(tea)
-      expect(server.requests.map(({ body }) => "tools" in body)).toEqual([true, true, false, false])
-      expect(server.requests.at(-1)?.system).toContain('"confidence"')
-    })
-  )
+  live("move the schema into the prompt for models that take no forced tool", {}, function* ({ model, server }) {
+    server.refused.add("tool_choice").add("temperature")
+    server.otherwise = () => answer(tea)
+    expect(yield* model.generate(request)).toEqual(tea)
+    expect(yield* model.generate(request)).toEqual(tea)
+    expect(server.requests.map(({ body }) => "tools" in body)).toEqual([true, true, false, false])
+    expect(server.requests.at(-1)?.system).toContain('"confidence"')
+  })
 
   it.live("leave temperature out where the model takes none, and a base URL may end with its version", () =>
     withModel("anthropic", {}, ({ server }) =>

@@ -17,6 +17,8 @@ const world = (work: () => Steps<Layer.Success<ReturnType<typeof storageWorld>>>
     Effect.provideService(References.MinimumLogLevel, "None")
   )
 
+const during = (name: string, ...args: Parameters<typeof world>): void => it.effect(name, () => world(...args))
+
 const schema = { name: "note", description: "d", schema: '{"type":"object"}' }
 const schemasOf = (id: string) =>
   SchemaRegistry.use((registry) => Effect.map(registry.list(id), (all) => all.map(({ name }) => name)))
@@ -33,47 +35,41 @@ describe("schemas of a free account without balance", () => {
       return yield* schemasOf(id)
     })
 
-  it.effect("go with its memories once two runs found no activity of a week", () =>
-    world(function* () {
-      const account = yield* makeAccount("idle", "free")
-      yield* SchemaRegistry.use((registry) => registry.register(account.id, schema))
-      yield* store(account, [memory(1, noon)])
-      expect(yield* leftAfter(8, account.id)).toEqual(["note"])
-      yield* TestClock.setTime(moment(9))
-      yield* run
-      expect([yield* numbersOf(account), yield* schemasOf(account.id)]).toEqual([[], []])
-    })
-  )
+  during("go with its memories once two runs found no activity of a week", function* () {
+    const account = yield* makeAccount("idle", "free")
+    yield* SchemaRegistry.use((registry) => registry.register(account.id, schema))
+    yield* store(account, [memory(1, noon)])
+    expect(yield* leftAfter(8, account.id)).toEqual(["note"])
+    yield* TestClock.setTime(moment(9))
+    yield* run
+    expect([yield* numbersOf(account), yield* schemasOf(account.id)]).toEqual([[], []])
+  })
 
-  it.effect("go without memories too", () =>
-    world(function* () {
-      const account = yield* makeAccount("schemas", "free")
-      yield* SchemaRegistry.use((registry) => registry.register(account.id, schema))
-      expect(yield* leftAfter(8, account.id)).toEqual(["note"])
-      yield* TestClock.setTime(moment(9))
-      yield* run
-      expect(yield* schemasOf(account.id)).toEqual([])
-    })
-  )
+  during("go without memories too", function* () {
+    const account = yield* makeAccount("schemas", "free")
+    yield* SchemaRegistry.use((registry) => registry.register(account.id, schema))
+    expect(yield* leftAfter(8, account.id)).toEqual(["note"])
+    yield* TestClock.setTime(moment(9))
+    yield* run
+    expect(yield* schemasOf(account.id)).toEqual([])
+  })
 
-  it.effect("stay while a memory or a schema is younger than a week, and with a balance or on another plan", () =>
-    world(function* () {
-      const [writing, changing, paying, starter] = [
-        yield* makeAccount("writing", "free"),
-        yield* makeAccount("changing", "free"),
-        yield* makeAccount("paying", "free"),
-        yield* makeAccount("starter", "starter")
-      ]
-      const registry = yield* SchemaRegistry
-      for (const { id } of [writing, changing, paying, starter]) yield* registry.register(id, schema)
-      yield* deposit(paying, credits(10), "k")
-      yield* store(paying, [memory(1, noon)])
-      const between = Effect.andThen(
-        Effect.orDie(store(writing, [memory(2, moment(5))])),
-        Effect.orDie(registry.update(changing.id, "note", { description: "e" }))
-      )
-      yield* leftAfter(10, writing.id, between)
-      for (const { id } of [writing, changing, paying, starter]) expect(yield* schemasOf(id), id).toEqual(["note"])
-    })
-  )
+  during("stay while a memory or a schema is younger than a week, and with a balance or on another plan", function* () {
+    const [writing, changing, paying, starter] = [
+      yield* makeAccount("writing", "free"),
+      yield* makeAccount("changing", "free"),
+      yield* makeAccount("paying", "free"),
+      yield* makeAccount("starter", "starter")
+    ]
+    const registry = yield* SchemaRegistry
+    for (const { id } of [writing, changing, paying, starter]) yield* registry.register(id, schema)
+    yield* deposit(paying, credits(10), "k")
+    yield* store(paying, [memory(1, noon)])
+    const between = Effect.andThen(
+      Effect.orDie(store(writing, [memory(2, moment(5))])),
+      Effect.orDie(registry.update(changing.id, "note", { description: "e" }))
+    )
+    yield* leftAfter(10, writing.id, between)
+    for (const { id } of [writing, changing, paying, starter]) expect(yield* schemasOf(id), id).toEqual(["note"])
+  })
 })

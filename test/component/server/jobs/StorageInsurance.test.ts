@@ -47,9 +47,12 @@ const proof = Effect.map(checkLedger, ({ problems }) => expect(problems).toEqual
 const world = <A>(work: () => Steps<Layer.Success<ReturnType<typeof storageWorld>>, A>, options?: WorldOptions) =>
   start(temporaryDirectory(), noon, effectOf(work()), options)
 
+const during = (name: string, ...args: Parameters<typeof world>): void => it.effect(name, () => world(...args))
+
 describe("a free account without balance", () => {
-  it.effect("loses what two runs found older than seven days, every version; searches and counts agree at once", () =>
-    world(function* () {
+  during(
+    "loses what two runs found older than seven days, every version; searches and counts agree at once",
+    function* () {
       const account = yield* makeAccount("free", "free")
       const bound = moment(1) - 7 * dayMillis
       yield* store(account, [
@@ -80,21 +83,19 @@ describe("a free account without balance", () => {
       expect(yield* JobLog.use((log) => log.runs({ limit: 1 }))).toMatchObject([{ day: dayName(2), purged: 2 }])
       expect(yield* balanceOf(account)).toBe(0)
       yield* proof
-    })
+    }
   )
 
-  it.effect("keeps its allowance, which insures nothing", () =>
-    world(function* () {
-      const account = yield* makeAccount("free", "free")
-      yield* store(account, [memory(1, noon - 8 * dayMillis)])
-      for (const day of [1, 2]) {
-        yield* TestClock.setTime(moment(day))
-        yield* run
-      }
-      expect(yield* numbersOf(account)).toEqual([])
-      expect(yield* Ledger.use((ledger) => ledger.purses(account))).toMatchObject({ allowance: credits(1_000) })
-    })
-  )
+  during("keeps its allowance, which insures nothing", function* () {
+    const account = yield* makeAccount("free", "free")
+    yield* store(account, [memory(1, noon - 8 * dayMillis)])
+    for (const day of [1, 2]) {
+      yield* TestClock.setTime(moment(day))
+      yield* run
+    }
+    expect(yield* numbersOf(account)).toEqual([])
+    expect(yield* Ledger.use((ledger) => ledger.purses(account))).toMatchObject({ allowance: credits(1_000) })
+  })
 })
 
 describe("a free account with a balance", () => {
@@ -160,47 +161,43 @@ describe("a free account with a balance", () => {
       })
   )
 
-  it.effect("that has far more money than memories is insured until the last time that a date can hold", () =>
-    world(function* () {
-      const account = yield* makeAccount("rich", "free")
-      yield* store(account, [memory(1, noon)])
-      yield* deposit(account, 1_000_000_000_000, "riches")
-      expect(yield* (yield* StorageInsurance).insuredUntil(account)).toBe(8.64e15)
-    })
-  )
+  during("that has far more money than memories is insured until the last time that a date can hold", function* () {
+    const account = yield* makeAccount("rich", "free")
+    yield* store(account, [memory(1, noon)])
+    yield* deposit(account, 1_000_000_000_000, "riches")
+    expect(yield* (yield* StorageInsurance).insuredUntil(account)).toBe(8.64e15)
+  })
 
-  it.effect("gets the time of the first run that finds the balance used up", () =>
-    world(function* () {
-      const account = yield* makeAccount("free", "free")
-      const insurance = yield* StorageInsurance
-      const told = insurance.insuredUntil(account)
-      expect(yield* told).toBeUndefined()
-      yield* store(account, [memory(1, noon), memory(2, noon), memory(3, noon, { expiresAt: noon })])
-      expect(yield* told).toBeUndefined()
-      const amounts = [1, 2 * price - 1, 2 * price, 2 * price + 1, 7 * price]
-      for (const [at, amount] of amounts.entries()) {
-        yield* deposit(account, amount - (yield* balanceOf(account)), `amount ${at}`)
-        const until = yield* told
-        let days = at * 10 + 1
-        for (; (yield* balanceOf(account)) > 0; days++) {
-          yield* TestClock.setTime(moment(days))
-          yield* run
-        }
-        // The run before found something and used it up; this one would find nothing.
-        expect(until).toBe(moment(days))
-        for (; days <= (at + 1) * 10; days++) {
-          yield* TestClock.setTime(moment(days))
-          yield* run
-          yield* store(account, [memory(days * 10, moment(days)), memory(days * 10 + 1, moment(days))])
-        }
-        yield* NamespaceHost.use((host) =>
-          Effect.flatMap(namespaceOf(account), (key) =>
-            host.removeAll(key, { _tag: "RemoveCreatedBefore", beforeMillis: moment(days - 1) })
-          )
-        )
+  during("gets the time of the first run that finds the balance used up", function* () {
+    const account = yield* makeAccount("free", "free")
+    const insurance = yield* StorageInsurance
+    const told = insurance.insuredUntil(account)
+    expect(yield* told).toBeUndefined()
+    yield* store(account, [memory(1, noon), memory(2, noon), memory(3, noon, { expiresAt: noon })])
+    expect(yield* told).toBeUndefined()
+    const amounts = [1, 2 * price - 1, 2 * price, 2 * price + 1, 7 * price]
+    for (const [at, amount] of amounts.entries()) {
+      yield* deposit(account, amount - (yield* balanceOf(account)), `amount ${at}`)
+      const until = yield* told
+      let days = at * 10 + 1
+      for (; (yield* balanceOf(account)) > 0; days++) {
+        yield* TestClock.setTime(moment(days))
+        yield* run
       }
-    })
-  )
+      // The run before found something and used it up; this one would find nothing.
+      expect(until).toBe(moment(days))
+      for (; days <= (at + 1) * 10; days++) {
+        yield* TestClock.setTime(moment(days))
+        yield* run
+        yield* store(account, [memory(days * 10, moment(days)), memory(days * 10 + 1, moment(days))])
+      }
+      yield* NamespaceHost.use((host) =>
+        Effect.flatMap(namespaceOf(account), (key) =>
+          host.removeAll(key, { _tag: "RemoveCreatedBefore", beforeMillis: moment(days - 1) })
+        )
+      )
+    }
+  })
 })
 describe("other plans", () => {
   const few = { ...plans, starter: { ...plans.starter, memoriesIncluded: 2 } }
@@ -273,40 +270,36 @@ describe("other plans", () => {
 })
 
 describe("the days of the job", () => {
-  it.effect("are settled by the clock, at 00:10 and not before", () =>
-    world(function* () {
-      const account = yield* makeAccount("free", "free")
-      yield* deposit(account, credits(1), "one")
-      yield* store(account, [memory(1, noon)])
-      yield* TestClock.setTime(moment(1) - 1)
-      yield* Effect.yieldNow
-      expect(yield* balanceOf(account)).toBe(credits(1))
-      for (const [day, paid] of [1, 2, 3].entries()) {
-        yield* TestClock.setTime(moment(day + 1))
-        // The run by hand waits for the one the clock has set off.
-        yield* run
-        expect(yield* balanceOf(account)).toBe(credits(1) - paid * price)
-      }
-      expect((yield* JobLog.use((log) => log.runs({ limit: 10 }))).map(({ day }) => day)).toEqual([
-        dayName(3),
-        dayName(2),
-        dayName(1)
-      ])
-    })
-  )
+  during("are settled by the clock, at 00:10 and not before", function* () {
+    const account = yield* makeAccount("free", "free")
+    yield* deposit(account, credits(1), "one")
+    yield* store(account, [memory(1, noon)])
+    yield* TestClock.setTime(moment(1) - 1)
+    yield* Effect.yieldNow
+    expect(yield* balanceOf(account)).toBe(credits(1))
+    for (const [day, paid] of [1, 2, 3].entries()) {
+      yield* TestClock.setTime(moment(day + 1))
+      // The run by hand waits for the one the clock has set off.
+      yield* run
+      expect(yield* balanceOf(account)).toBe(credits(1) - paid * price)
+    }
+    expect((yield* JobLog.use((log) => log.runs({ limit: 10 }))).map(({ day }) => day)).toEqual([
+      dayName(3),
+      dayName(2),
+      dayName(1)
+    ])
+  })
 
-  it.effect("are settled once, by however many runs at once", () =>
-    world(function* () {
-      const account = yield* makeAccount("free", "free")
-      yield* deposit(account, credits(1), "one")
-      yield* store(account, [memory(1, noon)])
-      yield* TestClock.setTime(moment(1))
-      const reports = yield* Effect.all([run, run, run], { concurrency: "unbounded" })
-      expect(reports.flatMap(({ days }) => days).length).toBeLessThanOrEqual(1)
-      expect((yield* run).days).toEqual([])
-      expect(yield* balanceOf(account)).toBe(credits(1) - price)
-    })
-  )
+  during("are settled once, by however many runs at once", function* () {
+    const account = yield* makeAccount("free", "free")
+    yield* deposit(account, credits(1), "one")
+    yield* store(account, [memory(1, noon)])
+    yield* TestClock.setTime(moment(1))
+    const reports = yield* Effect.all([run, run, run], { concurrency: "unbounded" })
+    expect(reports.flatMap(({ days }) => days).length).toBeLessThanOrEqual(1)
+    expect((yield* run).days).toEqual([])
+    expect(yield* balanceOf(account)).toBe(credits(1) - price)
+  })
 
   it.effect("that were missed are settled when the clock is confirmed, each by what was live then", () => {
     const directory = temporaryDirectory()

@@ -95,141 +95,105 @@ const breaches: ReadonlyArray<readonly [string, Parts, string]> = [
     },
     "more than 2 signers"
   ],
-  ["no memo and no compute price", { instructions: [limit(), transfer()] }, "not 3 to 7 instructions"],
-  [
-    "five memos",
-    { instructions: [...stock, memo("1"), memo("2"), memo("3"), memo("4"), memo("5")] },
-    "not 3 to 7 instructions"
-  ],
-  [
-    "price before limit",
-    { instructions: [price(), limit(), transfer()] },
-    "the first instruction does not set the compute limit"
-  ],
-  [
-    "two limits",
-    { instructions: [limit(), limit(), transfer()] },
-    "the second instruction does not set the compute price"
-  ],
+  ["no memo and no compute price", [limit(), transfer()], "not 3 to 7 instructions"],
+  ["five memos", [...stock, memo("1"), memo("2"), memo("3"), memo("4"), memo("5")], "not 3 to 7 instructions"],
+  ["price before limit", [price(), limit(), transfer()], "the first instruction does not set the compute limit"],
+  ["two limits", [limit(), limit(), transfer()], "the second instruction does not set the compute price"],
   [
     "a price with bytes after it",
-    { instructions: [limit(), { ...price(), data: new Uint8Array(10).with(0, computePriceTag) }, transfer()] },
+    [limit(), { ...price(), data: new Uint8Array(10).with(0, computePriceTag) }, transfer()],
     "the second instruction does not set the compute price"
   ],
   [
     "a memo before the transfer",
-    { instructions: [limit(), price(), memo("x"), transfer()] },
+    [limit(), price(), memo("x"), transfer()],
     "the third instruction is not a TransferChecked of the Token program"
   ],
-  ["a second transfer", { instructions: [...stock, secondTransfer] }, afterTransfer],
-  ["a second compute price", { instructions: [...stock, price(5_000_000)] }, afterTransfer],
+  ["a second transfer", [...stock, secondTransfer], afterTransfer],
+  ["a second compute price", [...stock, price(5_000_000)], afterTransfer],
   [
     "an unchecked transfer of the same",
-    {
-      instructions: [
-        ...stock,
-        getTransferInstruction({
-          source: payerHolding,
-          destination: strangerHolding,
-          authority: payer.signer,
-          amount: 1
-        })
-      ]
-    },
+    [
+      ...stock,
+      getTransferInstruction({
+        source: payerHolding,
+        destination: strangerHolding,
+        authority: payer.signer,
+        amount: 1
+      })
+    ],
     afterTransfer
   ],
   [
     "an approval",
-    {
-      instructions: [
-        ...stock,
-        getApproveInstruction({ source: payerHolding, delegate: stranger.address, owner: payer.signer, amount: 1 })
-      ]
-    },
+    [
+      ...stock,
+      getApproveInstruction({ source: payerHolding, delegate: stranger.address, owner: payer.signer, amount: 1 })
+    ],
     afterTransfer
   ],
   [
     "a change of authority",
-    {
-      instructions: [
-        ...stock,
-        getSetAuthorityInstruction({
-          owned: payerHolding,
-          owner: payer.signer,
-          authorityType: AuthorityType.AccountOwner,
-          newAuthority: stranger.address
-        })
-      ]
-    },
+    [
+      ...stock,
+      getSetAuthorityInstruction({
+        owned: payerHolding,
+        owner: payer.signer,
+        authorityType: AuthorityType.AccountOwner,
+        newAuthority: stranger.address
+      })
+    ],
     afterTransfer
   ],
   [
     "a program that nobody knows",
-    { instructions: [...stock, { programAddress: stranger.address, accounts: [], data: new Uint8Array() }] },
+    [...stock, { programAddress: stranger.address, accounts: [], data: new Uint8Array() }],
     afterTransfer
   ],
   [
     "lamports of the fee payer",
-    {
-      instructions: [
-        ...stock,
-        {
-          programAddress: systemProgram,
-          accounts: [
-            { address: operator.address, role: AccountRole.WRITABLE_SIGNER },
-            { address: payer.address, role: AccountRole.WRITABLE }
-          ],
-          data: new Uint8Array([2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
-        }
-      ]
-    },
+    [
+      ...stock,
+      {
+        programAddress: systemProgram,
+        accounts: [
+          { address: operator.address, role: AccountRole.WRITABLE_SIGNER },
+          { address: payer.address, role: AccountRole.WRITABLE }
+        ],
+        data: new Uint8Array([2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+      }
+    ],
     afterTransfer
   ],
   [
     "a compute limit beyond measure",
-    { instructions: [limit(computeUnitsMax + 1), price(), transfer()] },
+    [limit(computeUnitsMax + 1), price(), transfer()],
     "the compute limit exceeds 400000"
   ],
   [
     "a compute price beyond measure",
-    { instructions: [limit(1), price(5_000_001), transfer()] },
+    [limit(1), price(5_000_001), transfer()],
     "the compute price exceeds 5000000 millionths of a lamport"
   ],
   [
     "a limit and a price that are dear together",
-    { instructions: [limitAtMaxPrice, price(tooDear), transfer()] },
+    [limitAtMaxPrice, price(tooDear), transfer()],
     "the priority fee exceeds 50000 lamports"
   ],
-  [
-    "another mint",
-    { instructions: [limit(), price(), transfer({ mint: usdcMints.mainnet })] },
-    "the mint is not USDC's"
-  ],
-  [
-    "other decimals",
-    { instructions: [limit(), price(), transfer({ decimals: 9 })] },
-    "the transfer does not state 6 decimals"
-  ],
+  ["another mint", [limit(), price(), transfer({ mint: usdcMints.mainnet })], "the mint is not USDC's"],
+  ["other decimals", [limit(), price(), transfer({ decimals: 9 })], "the transfer does not state 6 decimals"],
   [
     "another destination",
-    { instructions: [limit(), price(), transfer({ destination: strangerHolding })] },
+    [limit(), price(), transfer({ destination: strangerHolding })],
     "the destination is not our associated token account"
   ],
   [
     "our wallet instead of its token account",
-    { instructions: [limit(), price(), transfer({ destination: payTo.address })] },
+    [limit(), price(), transfer({ destination: payTo.address })],
     "the destination is not our associated token account"
   ],
-  [
-    "less",
-    { instructions: [limit(), price(), transfer({ amount: units - 1 })] },
-    "the amount is not the one asked for"
-  ],
-  [
-    "more",
-    { instructions: [limit(), price(), transfer({ amount: units + 1 })] },
-    "the amount is not the one asked for"
-  ],
+  ["less", [limit(), price(), transfer({ amount: units - 1 })], "the amount is not the one asked for"],
+  ["more", [limit(), price(), transfer({ amount: units + 1 })], "the amount is not the one asked for"],
   [
     "the fee payer as payer",
     { instructions: [limit(), price(), transfer({ authority: operator.signer })], signers: [operator.signer] },
@@ -242,27 +206,22 @@ const breaches: ReadonlyArray<readonly [string, Parts, string]> = [
   ],
   [
     "the fee payer's tokens",
-    { instructions: [limit(), price(), transfer({ source: operatorHolding })] },
+    [limit(), price(), transfer({ source: operatorHolding })],
     "the source is an account of ours"
   ],
   [
     "our tokens to ourselves",
-    { instructions: [limit(), price(), transfer({ source: payToHolding })] },
+    [limit(), price(), transfer({ source: payToHolding })],
     "the source is an account of ours"
   ],
   [
     "the fee payer in a memo",
-    { instructions: [...stock, { ...memo("x"), accounts: [feePayerAsAccount] }] },
+    [...stock, { ...memo("x"), accounts: [feePayerAsAccount] }],
     "the fee payer stands in an instruction"
   ],
   [
     "the fee payer as who pays in Lighthouse",
-    {
-      instructions: [
-        ...stock,
-        { ...lighthouse, accounts: [{ address: operator.address, role: AccountRole.WRITABLE_SIGNER }] }
-      ]
-    },
+    [...stock, { ...lighthouse, accounts: [{ address: operator.address, role: AccountRole.WRITABLE_SIGNER }] }],
     "the fee payer stands in an instruction"
   ],
   ["no signature", { signers: [] }, "a signature is missing or not valid"]
