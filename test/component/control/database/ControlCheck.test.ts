@@ -119,29 +119,29 @@ describe("control.db with rot in a row", () => {
 })
 
 describe("control.db whose pages are damaged", () => {
+  type Made = { readonly directory: string; readonly rows: ReturnType<typeof rowsOf> }
+  /** Made once; each test has a copy. */
+  const copiesOf = <E>(made: Effect.Effect<Made, E>) =>
+    Effect.map(Effect.runSync(Effect.cached(made)), ({ directory, rows }): Made => {
+      const copy = temporaryDirectory()
+      cpSync(directory, copy, { recursive: true })
+      return { directory: copy, rows }
+    })
   /** With a base, and a log that goes on behind it. */
-  const prepared = Effect.runSync(
-    Effect.cached(
-      Effect.gen(function* () {
-        const directory = temporaryDirectory()
-        yield* run(directory, Effect.andThen(addAccount("narwhal"), erase))
-        yield* run(directory, Effect.andThen(check, addAccount("walrus")))
-        return { directory, rows: rowsOf(directory) }
-      })
-    )
+  const damaged = copiesOf(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* run(directory, Effect.andThen(addAccount("narwhal"), erase))
+      yield* run(directory, Effect.andThen(check, addAccount("walrus")))
+      const rows = rowsOf(directory)
+      const path = join(directory, "control.db")
+      const bytes = readFileSync(path)
+      bytes.fill(0xff, 4_096, 8_192)
+      writeFileSync(path, bytes)
+      return { directory, rows }
+    })
   )
-  const copied = Effect.map(prepared, ({ directory, rows }) => {
-    const copy = temporaryDirectory()
-    cpSync(directory, copy, { recursive: true })
-    return { directory: copy, rows }
-  })
-  const damaged = Effect.map(copied, (made) => {
-    const path = join(made.directory, "control.db")
-    const bytes = readFileSync(path)
-    bytes.fill(0xff, 4_096, 8_192)
-    writeFileSync(path, bytes)
-    return made
-  })
+  const remade = copiesOf(Effect.tap(damaged, ({ directory }) => run(directory, Effect.void)))
 
   it.live("is made again by the start", function* () {
     const { directory, rows } = yield* damaged
@@ -157,7 +157,7 @@ describe("control.db whose pages are damaged", () => {
     ["its version is that of a later release, and its tables are not", () => 63],
     ["its version is none that a release had", () => 60]
   ] as const)("is made again where %s", function* ([, placeIn]) {
-    const { directory, rows } = yield* copied
+    const { directory, rows } = yield* remade
     const path = join(directory, "control.db")
     const bytes = readFileSync(path)
     const at = placeIn(bytes)

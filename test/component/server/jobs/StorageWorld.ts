@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Layer, References } from "effect"
+import { Clock, Duration, Effect, Layer, References } from "effect"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
@@ -66,9 +66,13 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.provideMerge(ControlDatabase.layer(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)
   )
-  const { maintainMillis = 3_600_000 } = options
+  const { maintainMillis = hourMillis } = options
   const engine = Layer.unwrap(
-    Effect.map(JobClock, ({ expiresBy }) => engineOf(directory, { probe, expiresBy, maintainMillis }))
+    Effect.gen(function* () {
+      const { expiresBy } = yield* JobClock
+      const clock = Layer.succeed(Clock.Clock, unhurried(yield* Clock.Clock))
+      return engineOf(directory, { probe, expiresBy, maintainMillis }).pipe(Layer.provide(clock))
+    })
   )
   return StorageInsurance.layerWith({ plans: options.plans ?? plans }).pipe(
     Layer.provide(steppedLedger(options.step ?? Effect.void)),
@@ -78,6 +82,19 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.fresh
   )
 }
+
+const hourMillis = 3_600_000
+
+/** What the engine does every few seconds it does every hour: days of that would be most of a run. */
+const unhurried = (clock: Clock.Clock): Clock.Clock => ({
+  ...clock,
+  sleep: (duration) => {
+    const millis = Duration.toMillis(duration)
+    return clock.sleep(millis < 1_000 || millis >= 60_000 ? duration : Duration.hours(1))
+  },
+  currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+  currentTimeMillis: clock.currentTimeMillis
+})
 
 /** A start of the server at `atMillis`. */
 export const start = <A, E, R>(
