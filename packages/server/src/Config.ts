@@ -86,7 +86,7 @@ const llm = Config.all({
   apiKey: Config.Redacted("MUNIMENT_LLM_API_KEY").pipe(Config.option),
   timeoutMillis: Config.Int("MUNIMENT_LLM_TIMEOUT_MILLIS").pipe(Config.option),
   concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
-  /** Whom the model serves; default: who paid, where payments are taken, else all. */
+  /** Accounts that the model serves; default: those that paid where payments are taken, else all. */
   accounts: Config.Literals(["paid", "all"], "MUNIMENT_LLM_ACCOUNTS").pipe(Config.option),
   /** Told to the model with every reading: what to remember and what to leave out. */
   instructions: Config.schema(Instructions, "MUNIMENT_LLM_INSTRUCTIONS").pipe(
@@ -116,7 +116,7 @@ const consolidation = Config.all({
   tokensPerDay: integer("MUNIMENT_CONSOLIDATE_TOKENS_PER_DAY", 1).pipe(Config.withDefault(200_000))
 })
 
-/** Where payments are told to (`docs/money.md`). */
+/** Receiver of payments' webhooks (`docs/money.md`). */
 const webhook = Config.all({
   url: Config.schema(
     Schema.String.check(Schema.makeFilter(isWebhookUrl, { expected: webhookUrl })),
@@ -139,14 +139,14 @@ export const ClusterVariables = Config.all({
   /** Namespaces at rest: a folder that all nodes see, or s3://bucket/prefix. */
   bases: Config.String("MUNIMENT_BASES").pipe(Config.option),
   secret: Config.Redacted("MUNIMENT_CLUSTER_SECRET").pipe(Config.option),
-  /** Where the other nodes reach this one. */
+  /** Address at which other nodes reach this one. */
   host: Config.String("MUNIMENT_NODE_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: integer("MUNIMENT_NODE_PORT", 1).pipe(Config.withDefault(8_790))
 })
 
 const portPattern = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/
 
-/** Where the service listens and keeps its data: all that a command needs to find it. */
+/** Address and data of the service: all that a command needs to find it. */
 const address = {
   host: Config.String("MUNIMENT_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: textOf("MUNIMENT_PORT", portPattern, "a port, 1 to 65535").pipe(Config.withDefault("8787"), Config.map(Number)),
@@ -265,14 +265,14 @@ export const ServerConfig = Config.all({
   requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
   /** How long calls of accounts are kept for the operator; 0: the last ones, in memory. */
   requestDays: integer("MUNIMENT_REQUEST_DAYS", 0).pipe(Config.withDefault(30)),
-  /** Where traces go over OTLP, without the path; none by default. */
+  /** Collector of traces over OTLP, without the path; none by default. */
   otlpUrl: httpUrl("MUNIMENT_OTLP_URL"),
   /** The longest expected wait of a request that is let in. */
   queueWaitMillis: integer("MUNIMENT_QUEUE_WAIT_MILLIS", 1).pipe(Config.withDefault(Limits.queueWaitMillis)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   webhook,
-  /** Where webhooks of accounts may go: to addresses that everybody can reach, to all, or nowhere. */
+  /** Addresses that webhooks of accounts may use: public ones, all, or none. */
   accountWebhooks: Config.Literals(hookReaches, "MUNIMENT_ACCOUNT_WEBHOOKS").pipe(
     Config.withDefault("public" as const)
   ),

@@ -120,7 +120,7 @@ export const operatorTokenName = "operator-token"
 const noteName = "server.lock"
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(LockNote))
 
-/** Where the process that serves a directory says it listens; undefined when there is no note. */
+/** Note of the process that serves a directory; undefined when there is none. */
 export const readLockNote = (path: string): LockNote | undefined => {
   const file = join(path, noteName)
   if (!existsSync(file)) return undefined

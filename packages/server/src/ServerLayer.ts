@@ -164,7 +164,7 @@ export const groundedLayer = <Control, Namespaces, Directory, Copies>(
 /** Background work ends before what it works with, all of it within one bound. */
 const stopsFirst = Layer.effectDiscard(Effect.flatMap(RoundBook.current, ({ stop }) => Effect.addFinalizer(() => stop)))
 
-/** By the request that waits for the language model, if it is one that waits. */
+/** Gives up the place in admission while a request waits for the language model. */
 const placeGivenUp = Layer.succeed(
   ModelWait,
   Effect.map(Effect.serviceOption(HttpServerRequest.HttpServerRequest), (request) =>

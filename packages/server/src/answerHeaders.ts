@@ -20,6 +20,6 @@ export const retryAfter = Effect.fnUntraced(function* (seconds: number) {
   )
 })
 
-/** As `answerHeaders`, for who has the context of the request at hand. */
+/** As `answerHeaders`, for callers that have the context of the request at hand. */
 export const setAnswerHeaders = (context: Context.Context<never>, headers: Headers): void =>
   HttpEffect.appendPreResponseHandlerUnsafe(context, setting(headers))

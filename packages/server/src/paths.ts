@@ -1,9 +1,9 @@
 /** Paths of requests, for those who look before the router does. */
 
-/** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
+/** Path of the Model Context Protocol (`mcp/McpRoutes.ts`). */
 export const mcpPath = "/mcp"
 
-/** Where the console's page is (`console/ConsoleRoutes.ts`). */
+/** Path of the console's page (`console/ConsoleRoutes.ts`). */
 export const consolePath = "/console"
 
 /** Path of a request without its query; most have none, and are not copied. */

@@ -246,7 +246,7 @@ export const backup = Command.make("backup").pipe(
 const dayMillis = 86_400_000
 /** Backups that `follow` keeps where nothing else is said. */
 const keptDefault = 60
-/** By age `follow` removes backups this often: it reads all manifests for that. */
+/** Interval in which `follow` removes backups by age: it reads all manifests for that. */
 const pruneEveryMillis = 3_600_000
 
 /** `open` comes after the service: where there is none, nothing is made. */

@@ -63,7 +63,7 @@ export const logFlags = {
 
 type Given<A> = { readonly [Name in keyof A]?: A[Name] extends Option.Option<infer Value> ? Value : never }
 
-/** Those of the flags that were given, by the names of a request. */
+/** The flags that were given, by the names of a request. */
 export const whereGiven = <A extends Readonly<Record<string, Option.Option<unknown>>>>(values: A): Given<A> =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value]] : []))

@@ -24,7 +24,7 @@ export const mcpFlags = {
   threadId: optionalText("thread-id", "Thread that is meant when a tool call names none")
 }
 
-/** Those that are given, by their names: of a flag, and with `x-` of a header. */
+/** The scopes that are given, by the names of their flags, and with `x-` of their headers. */
 export const scopesOf = (given: Readonly<Record<"agentId" | "subjectId" | "threadId", Option.Option<string>>>) =>
   Object.entries({ "agent-id": given.agentId, "subject-id": given.subjectId, "thread-id": given.threadId }).flatMap(
     ([name, value]) => (Option.isSome(value) ? [[name, value.value] as const] : [])

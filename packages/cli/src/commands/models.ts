@@ -272,7 +272,7 @@ const rejection = (status: number, model: string, baseUrl: string, listing: Serv
   return `The server at ${baseUrl} rejects what it is asked`
 }
 
-/** As a sentence of its own. */
+/** The listing as a sentence. */
 const listed = (listing: ServerListing | undefined): string =>
   listing === undefined || listing.models.length === 0
     ? ""

@@ -7,7 +7,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { commandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ModelNeed, type ServerEndpoint } from "../LocalServer.ts"
 
-/** By group of routes. */
+/** Operator routes by group. */
 export type Operator = HttpApiClient.ForApi<typeof MunimentApi>
 
 /** Runs `program` with the operator's clients; whatever fails, fails with a text for a person. */

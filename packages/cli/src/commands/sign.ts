@@ -121,7 +121,7 @@ const requireEncoded = Effect.fnUntraced(function* (path: string) {
   })
 })
 
-/** By lower-case name. */
+/** Headers by lower-case name. */
 const headersOf = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
   const headers: Record<string, string> = {}
   for (const line of lines) {

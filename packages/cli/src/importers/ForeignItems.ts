@@ -12,7 +12,7 @@ import { Schema } from "effect"
 import type { Fields } from "./ForeignFields.ts"
 import { pieces } from "./noteTexts.ts"
 
-/** Whose memories they become. */
+/** Owner of the memories that are made. */
 export interface ImportOwner {
   readonly account: string
   /** Undefined: as the export says, else `imported`. */
@@ -62,7 +62,7 @@ interface Kept {
 interface Skipped {
   /** Why it is left out. */
   readonly skipped: string
-  /** It is of no form that this product writes. */
+  /** The product writes nothing of this form. */
   readonly isUnknown?: true
 }
 
@@ -195,7 +195,7 @@ const roleOf = (role: unknown): MessageRole | undefined => {
   return Object.hasOwn(messageRoles, name) ? messageRoles[name as keyof typeof messageRoles] : undefined
 }
 
-/** Those that a filter can name; the others are counted. */
+/** The tags that a filter can name; others are counted. */
 const tagsOf = (given: ReadonlyArray<unknown>) => {
   const tags = new Set<string>()
   const unkept = new Set<string>()
@@ -226,7 +226,7 @@ const dateIn = (text: string): number => {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ""
 
-/** As seconds in the year 5138, as milliseconds in 1973. */
+/** In seconds the year 5138, in milliseconds 1973. */
 const SECONDS_MAX = 100_000_000_000
 const DATE_MAX = 8_640_000_000_000_000
 

@@ -35,7 +35,7 @@ export const claudeItems = (owner: ImportOwner, element: Fields): ReadonlyArray<
   ]
 }
 
-/** Without the parents of messages, which older exports do not have, all of them. */
+/** The newest branch; all messages where an older export has no parents. */
 const newestBranch = (messages: ReadonlyArray<Fields>, leaf: unknown): ReadonlySet<Fields> => {
   const byId = new Map(messages.map((one) => [one["uuid"], one]))
   const parents = new Set(messages.map((one) => one["parent_message_uuid"]))

@@ -20,7 +20,7 @@ export interface ForeignReading {
   readonly skipped: Map<string, number>
   /** Fields of elements that records do not have, by name. */
   readonly unkept: Map<string, number>
-  /** As they will be stored. */
+  /** The first records as they will be stored. */
   readonly first: Array<object>
 }
 
@@ -160,7 +160,7 @@ const filesOf = (format: ForeignFormat, files: ReadonlyArray<ImportFile>, column
       Stream.filter(({ fields }) => typeof fields !== "string" && isElement(fields)),
       Stream.runHead,
       Effect.map((head) => head._tag === "Some"),
-      // It ends within a value before the first element: the reading of it would say so, were it of this format.
+      // A file that ends within a value before the first element fails when it is read, if it is of this format.
       Effect.catchTag("CommandFailed", () => Effect.succeed(false))
     )
   })

@@ -38,7 +38,7 @@ const defaultKeyPrefix = "mun_"
 
 export interface CreatedKey {
   readonly record: KeyRecord
-  /** Not stored, so it can be shown only now. */
+  /** The secret is not stored: it can be shown only now. */
   readonly secret: string
 }
 

@@ -16,7 +16,7 @@ export const revocationsPerAccountMax = 10_000
 export class GrantRevocations extends Context.Service<
   GrantRevocations,
   {
-    /** By the grantor's account. Idempotent. `expiresAtSeconds` is the grant's `e`. */
+    /** Revokes a grant for the grantor's account. Idempotent. `expiresAtSeconds` is the grant's `e`. */
     readonly revoke: (
       grantId: string,
       accountId: string,

@@ -31,7 +31,7 @@ export class SchemaRegistry extends Context.Service<
       accountId: string,
       schema: RegisterSchema
     ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | PayloadTooLarge | ControlFailure>
-    /** By name, in the order of its code units. */
+    /** Schemas by name, in the order of code units. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     readonly find: (accountId: string, name: string) => Effect.Effect<MemorySchema | undefined>
     /** As `find`, but 404 if missing. */

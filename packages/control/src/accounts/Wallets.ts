@@ -25,7 +25,7 @@ export class Wallets extends Context.Service<
     readonly hasPaid: (address: string) => Effect.Effect<boolean>
     /** As `accountOf`, created on `plan` (default `free`) if there is none; an existing one keeps its plan. */
     readonly ensureAccount: (wallet: WalletAddress, plan?: Plan) => Effect.Effect<Account, ControlFailure>
-    /** By the operator. Linking again to the same account changes nothing; linking to another is a conflict. */
+    /** Links a wallet for the operator. The same account again changes nothing; another one is a conflict. */
     readonly link: (
       wallet: WalletAddress,
       accountId: string

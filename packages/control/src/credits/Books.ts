@@ -36,7 +36,7 @@ export class Books extends Context.Service<
     readonly purseOf: (accountId: string) => Purse
     /** The same in the month of `atMillis`: grants that month's allowance first. */
     readonly purseAt: (accountId: string, atMillis: number) => Purse
-    /** By its plan, or as nothing bounds its allowance: prices are recorded, its purses are never touched. */
+    /** Whether prices are only recorded and no purse is touched: by the plan, or as nothing bounds the allowance. */
     readonly isUnlimited: (account: Pick<Account, "id" | "plan">) => boolean
     /** Takes up to `amountMax` of the free balance; `commit` runs as a durable transaction of its own. */
     readonly debit: <A, E, R>(

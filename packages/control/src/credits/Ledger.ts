@@ -54,7 +54,10 @@ export class Ledger extends Context.Service<
   {
     /** The first call of a month grants its allowance. */
     readonly purses: (account: Account) => Effect.Effect<Purses>
-    /** Without `durable` no I/O. The caller must settle or void it, also when it fails or is interrupted. */
+    /**
+     * Reserves credits, without I/O unless `durable`. The caller must settle or void it, also on failure or
+     * interruption.
+     */
     readonly reserve: (options: ReserveOptions) => Effect.Effect<Reservation, InsufficientCredits | ControlFailure>
     /**
      * Idempotent: a second call gives the same answer and charges nothing. With `actual` a part of the hold is charged,

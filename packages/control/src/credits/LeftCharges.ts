@@ -21,7 +21,7 @@ export interface EarlierOwnersShape {
   /** In the background, until the cluster has them. */
   readonly leave: (charges: ReadonlyArray<NewTransfer>) => Effect.Effect<void>
   readonly left: Effect.Effect<ReadonlyArray<LeftCharges>, ControlFailure>
-  /** They are written. */
+  /** Forgets charges once they are written. */
   readonly forget: (id: string) => Effect.Effect<void, ControlFailure>
   /** After the begin of an ownership: until then a call of an earlier owner may still change an agent's memories. */
   readonly lateMillis: number

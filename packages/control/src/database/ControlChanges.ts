@@ -43,7 +43,7 @@ export class ControlChanges implements CommitHooks {
   #log: OpenChangeLog | undefined
   #inLog = 0
   #ordinal = 0
-  /** Not known to be synced, in their order. */
+  /** Changes that are not known to be synced, in their order. */
   #unsynced: Array<Appended> = []
   #synced = 0
   /** The log in use knows that the file holds this change. */

@@ -40,7 +40,7 @@ export interface LoggedConsolidation extends ConsolidationEntry {
   readonly undoneAt: number | undefined
 }
 
-/** Where the next look at an agent's memories begins: behind the last one that was looked at. */
+/** Begin of the next look at an agent's memories: behind the last one that was looked at. */
 export interface ConsolidationMark {
   readonly createdAt: number
   readonly id: string

@@ -26,7 +26,7 @@ export class PaymentJournal extends Context.Service<
   PaymentJournal,
   {
     readonly find: (id: string) => Effect.Effect<JournalledPayment | undefined>
-    /** By the payment's id or by the hash of its transaction; with `account` (id) only of that account. */
+    /** Finds a payment by its id or the hash of its transaction; with `account` (id) only of that account. */
     readonly findNamed: (name: string, account?: string) => Effect.Effect<JournalledPayment | undefined>
     readonly hasAnyOn: (network: PaymentNetwork) => Effect.Effect<boolean>
     /** `Taken`: the id was claimed before; `payment` is its current state. */

@@ -27,7 +27,7 @@ export type PaymentStep =
   | { readonly _tag: "Failed"; readonly reason: string }
   /** Settled, but two looks by different blocks say that the chain does not contain it any more and never will. */
   | { readonly _tag: "Lost" }
-  /** Not known yet. */
+  /** The outcome is not known yet. */
   | { readonly _tag: "Open" }
 
 export interface StepOptions {

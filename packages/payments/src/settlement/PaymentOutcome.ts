@@ -27,7 +27,7 @@ export interface PaymentSettled {
   readonly resource: string | undefined
   /** Milliseconds: when it was credited. */
   readonly settledAt: number
-  /** It was credited before; nothing was added by this call. */
+  /** The payment was credited before; nothing was added by this call. */
   readonly replayed: boolean
 }
 

@@ -80,7 +80,9 @@ export class PaymentRuns {
     return most.find(({ isWaiting }) => isWaiting) ?? holders.find(({ isWaiting }) => isWaiting) ?? "none"
   }
 
-  /** It was sent: reconciliation goes on with it. Until its fiber has ended, no other run of the payment starts. */
+  /**
+   * Ends a run whose payment was sent: reconciliation goes on. Until its fiber has ended, no other run of it starts.
+   */
   #giveWay(run: PaymentRun): Effect.Effect<void> {
     answerPending(run)
     return run.fiber === undefined ? Effect.void : Effect.asVoid(Effect.forkIn(Fiber.interrupt(run.fiber), this.#scope))

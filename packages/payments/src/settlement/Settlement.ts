@@ -36,7 +36,7 @@ import {
 import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
 
 export interface SettlementOptions {
-  /** By network served. */
+  /** Chains by the network they serve. */
   readonly chains: ReadonlyMap<PaymentNetwork, PaymentChain>
   /** Confirmations required before the payment is credited. */
   readonly confirmations: number
@@ -264,7 +264,7 @@ class Settler {
     const chain = this.#chains.get(payment.network)
     if (chain === undefined) return Effect.succeed(undefined)
     const step = Effect.gen({ self: this }, function* () {
-      // It may have changed since the page was read.
+      // The payment may have changed since the page was read.
       const now = yield* this.#journal.find(payment.id)
       return now === undefined || !isOpen(now) ? undefined : yield* this.#driver.step(chain, now, { mayResend: true })
     })
@@ -375,7 +375,7 @@ interface PendingPayment {
  */
 class PendingPayments {
   readonly #journal: PaymentJournal["Service"]
-  /** Not journalled yet, in order of arrival; bounded by the number of runs. */
+  /** Payments that are not journalled yet, in order of arrival; bounded by the number of runs. */
   readonly #verifying = new Set<PendingPayment>()
 
   constructor(journal: PaymentJournal["Service"]) {

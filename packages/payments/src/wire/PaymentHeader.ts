@@ -105,7 +105,7 @@ export interface SignedReceipt {
   readonly signature: string
 }
 
-/** By requirement, in the order of `accepts`; each is good as long as its payment may take. */
+/** Signs an offer for each requirement, in the order of `accepts`; each is good as long as its payment may take. */
 export const signOffers = (
   { accepts, resource }: { readonly accepts: ReadonlyArray<PaymentRequirement>; readonly resource: string },
   { atMillis, sign }: { readonly atMillis: number; readonly sign: SignPayload }

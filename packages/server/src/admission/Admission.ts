@@ -22,7 +22,7 @@ export interface AdmissionOptions {
   /** Writes a line of the request log; undefined if there is none. */
   readonly logRequest: ((line: RefusedLine) => Effect.Effect<void>) | undefined
   readonly trustedProxies: TrustedProxies
-  /** As in `MUNIMENT_HOST`. */
+  /** Host of `MUNIMENT_HOST`. */
   readonly host: string
   /** The longest expected wait of a request that is let in. */
   readonly queueWaitMillis: number

@@ -18,7 +18,7 @@ export interface Asker {
   readonly isKnown: boolean
 }
 
-/** By lower-case name. */
+/** Headers by lower-case name. */
 type Headers = Readonly<Record<string, string | undefined>>
 
 const strangerWeight = turnWeights.free

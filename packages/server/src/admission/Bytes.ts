@@ -40,7 +40,7 @@ export class Bytes {
   #strangersLargeBytes = 0
   #strangersSmallBytes = 0
 
-  /** Without those that rest. */
+  /** Bytes under way, without those at rest. */
   get inFlight(): number {
     return this.#largeBytes + this.#smallBytes
   }

@@ -28,7 +28,7 @@ import { UnsentAnswers } from "./UnsentAnswers.ts"
 import { WorkLimit } from "./WorkLimit.ts"
 import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
 
-/** Who sent a request, as its socket and its headers say. */
+/** Sender of a request, by its socket and its headers. */
 export interface Sender {
   readonly remoteAddress: Option.Option<string>
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -64,7 +64,7 @@ export interface RefusedAnswer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** By request. */
+/** Passages by request. */
 const passages = new WeakMap<object, Passage>()
 
 /**

@@ -27,7 +27,7 @@ export interface LaneState {
   readonly inWork: number
   readonly limit: number
   readonly waiting: number
-  /** That a request of an account without others waiting can expect. */
+  /** Wait that a request of an account without others waiting can expect. */
   readonly waitMillis: number
 }
 
@@ -43,10 +43,10 @@ export class Lane {
   readonly #limit: WorkLimit
   readonly #expectedMillisMax: number
   readonly #waitedMillisMax: number
-  /** Those in work, and since when. */
+  /** Visits in work, and since when. */
   readonly #begun = new Map<Visit, number>()
   readonly #arrived = new Map<Visit, number>()
-  /** Those in spare places. */
+  /** Visits in spare places. */
   readonly #spare = new Set<Visit>()
 
   constructor(name: string, { limit = new WorkLimit(), queueWaitMillis = Limits.queueWaitMillis }: LaneOptions = {}) {
@@ -158,7 +158,7 @@ export class Lane {
 }
 
 export interface Waiting {
-  /** Whose turn it takes. */
+  /** Account whose turn it takes. */
   readonly account: string
   readonly weight: number
   /** Units of work, at least 1. */

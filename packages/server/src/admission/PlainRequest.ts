@@ -7,7 +7,7 @@ import type { RequestHead } from "./Refusals.ts"
 
 export interface PlainRequest extends RequestHead {
   readonly headers: Readonly<Record<string, string>>
-  /** As far as it has arrived. */
+  /** Body as far as it has arrived. */
   readonly body: Buffer
   /** Bytes of the body that have not arrived. */
   readonly missing: number
@@ -18,7 +18,7 @@ const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[!-~]*) HTTP\/1\.1$/
 const headerName = /^[\w-]+$/
 /** A line that Node may read as two, or refuse; a no-break space, which `trim` takes for a blank. */
 const strayCharacter = /[^\t -~\x80-\x9f\xa1-\xff]/
-/** They change how the body is sent, or what becomes of the connection. */
+/** Headers that change how the body is sent, or the fate of the connection. */
 const unusual = ["transfer-encoding", "expect", "upgrade", "connection", "trailer"] as const
 
 /** Characters; a longer head is not remembered. */

@@ -17,7 +17,9 @@ export class PollClock {
     this.#polledMillis = nowMillis()
   }
 
-  /** Whole milliseconds since the loop was last seen to look; where it runs freely, up to a quarter of a second. */
+  /**
+   * Whole milliseconds since the loop was last seen to look at its sockets; in a free loop up to a quarter of a second.
+   */
   get unpolledMillis(): number {
     return Math.ceil(this.nowMillis() - this.#polledMillis)
   }

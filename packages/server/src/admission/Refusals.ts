@@ -57,7 +57,7 @@ export class Refusals {
     else this.#unlisted += 1
   }
 
-  /** Those since the last call. */
+  /** Refusals since the last call. */
   takeLines(): RefusedLines {
     const taken = { lines: this.#lines, unlisted: this.#unlisted }
     this.#lines = []

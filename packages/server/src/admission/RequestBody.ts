@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http"
 export const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
 
-/** By request; a body above the bound goes back to the stream instead, whose reader refuses it. */
+/** Bodies by request; one above the bound goes back to the stream instead, whose reader refuses it. */
 const received = new WeakMap<object, Buffer>()
 
 /** Undefined: it is in the stream. */
@@ -53,7 +53,7 @@ export const releaseBytes = (bytes: Buffer): void => {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) buffer.transfer(0)
 }
 
-/** Without an encoding, a request reads as bytes. */
+/** Reads bytes: the request has no encoding. */
 const readOf = (request: IncomingMessage): Buffer | null => {
   const chunk: unknown = request.read()
   return Buffer.isBuffer(chunk) ? chunk : null

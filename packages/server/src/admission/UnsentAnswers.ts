@@ -46,7 +46,7 @@ export class UnsentAnswers {
     }
   }
 
-  /** Whole, or its caller is gone. */
+  /** The answer was taken whole, or its caller is gone. */
   taken(key: unknown): void {
     const answer = this.#answers.get(key)
     if (answer === undefined) return

@@ -16,7 +16,7 @@ const windowMillis = 50
 const slownessMax = 1.5
 /** For a gain, the time may grow with its square, up to this many times: others wait for it too. */
 const slownessForGainMax = 2.5
-/** By which the time with few in work may rise from one measurement to the next: a disturbance is soon over. */
+/** Factor by which the time with few in work may rise between measurements: a disturbance is soon over. */
 const riseMax = 1.25
 /** The same from one window to the next while the limit is at its least, which lasts. */
 const leastRiseMax = 2

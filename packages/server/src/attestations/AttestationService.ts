@@ -44,7 +44,7 @@ export class AttestationService extends Context.Service<
       call: PricedCall,
       request: CreateAttestation
     ) => Effect.Effect<IssuedAttestation, InvalidRequest | ChargeFailure>
-    /** By grantor, spelled as in the grant. */
+    /** Source attestations by grantor, spelled as in the grant. */
     readonly vouchFor: (
       sources: ReadonlyArray<SharedSource>
     ) => Effect.Effect<Readonly<Record<string, SourceAttestation>>>

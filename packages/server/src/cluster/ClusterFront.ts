@@ -71,9 +71,9 @@ const live = JSON.stringify({ status: "live" })
 
 export interface FrontOptions {
   readonly secret: Redacted.Redacted
-  /** Where callers come. */
+  /** Address for callers. */
   readonly address: Address
-  /** Where connections from other nodes come. */
+  /** Address for connections from other nodes. */
   readonly links: Address
 }
 
@@ -87,7 +87,7 @@ export class ClusterFront {
   #serving: Address | undefined
   /** Connections that the serving node has, or is asked to take. */
   readonly #forwarded = new Map<Socket, Forwarded>()
-  /** Those that it is asked to take. */
+  /** Connections that it is asked to take. */
   readonly #offered = new Set<Socket>()
   readonly #connection: ConnectionOptions
   readonly #absent = absentServer()
@@ -203,7 +203,7 @@ export class ClusterFront {
     else this.#hand(socket)
   }
 
-  /** As long as the balancer may not know. */
+  /** Takes connections until the balancer may have noticed that this node leaves. */
   #takeLast(socket: Socket): void {
     socket.once("readable", () => {
       const first = socket.read() as Buffer | null
@@ -255,7 +255,7 @@ export class ClusterFront {
     if (socket.destroyed) return true
     const refuse = () => socket.destroy()
     if (here === undefined) return this.#wait({ take: () => this.#takeLink(socket, caller, begin) || refuse(), refuse })
-    // Whom it counts by is the caller, not the node in between.
+    // Connections are counted by the caller, not by the node in between.
     Object.defineProperty(socket, "remoteAddress", { value: caller })
     begin()
     return here.emit("connection", socket)
@@ -276,7 +276,7 @@ export class ClusterFront {
     this.#takeWaiting()
   }
 
-  /** Nobody waits until a node serves again. */
+  /** Ends all waits: a node serves again. */
   #endWaits(): void {
     this.#mayWait = false
     this.#gap.closeUnsafe()

@@ -321,7 +321,7 @@ const groundOf = (
   keepKeys: (text) => Effect.orDie(Effect.mapError(node.secrets.set(keyFileName, text), controlUnavailable))
 })
 
-/** By texts in the database of the cluster. */
+/** Earlier owners, by texts in the database of the cluster. */
 const earlierOwners = ({ log: { leftTexts } }: Node): EarlierOwnersShape => ({
   leave: (charges) => (charges.length === 0 ? Effect.void : leftTexts.leave(JSON.stringify(charges))),
   left: Effect.suspend(() => leftTexts.left).pipe(

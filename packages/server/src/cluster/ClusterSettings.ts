@@ -7,7 +7,7 @@ export interface ClusterSettings {
   readonly databaseUrl: Redacted.Redacted
   readonly bases: string
   readonly secret: Redacted.Redacted
-  /** Where the other nodes reach this one; requests on the port after it. */
+  /** Address at which other nodes reach this one; requests on the port after it. */
   readonly host: string
   readonly port: number
 }
@@ -45,7 +45,7 @@ export const clusterSettings = ({
 /** The name of a node is where the others reach it, so that no two have the same. */
 export const nodeName = ({ host, port }: Pick<ClusterSettings, "host" | "port">): string => `${host}:${port}`
 
-/** Where a node takes connections with requests from other nodes. */
+/** Address at which a node takes connections with requests from other nodes. */
 export const linkAddress = (name: string): { readonly host: string; readonly port: number } => {
   const at = name.lastIndexOf(":")
   return { host: name.slice(0, at), port: Number(name.slice(at + 1)) + 1 }

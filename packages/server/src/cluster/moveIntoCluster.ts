@@ -106,7 +106,7 @@ const noted = (directory: string, note: MovedNote): Effect.Effect<void, Director
     catch: (cause) => new DirectoryUnusable({ path: directory, cause })
   })
 
-/** Without user and password. */
+/** Name of the database, without user and password. */
 const databaseName = ({ databaseUrl }: ClusterSettings): string => {
   const { host, pathname } = new URL(Redacted.value(databaseUrl))
   return `${host}${pathname}`

@@ -42,11 +42,11 @@ export class ConsoleSessions extends Context.Service<
       place: SignInPlace
     ) => Effect.Effect<{ readonly secret: string; readonly session: ConsoleSession }>
     readonly find: (secret: string) => Effect.Effect<ConsoleSession | undefined>
-    /** By the id of its record. */
+    /** Whether the session of a record is open. */
     readonly isOpen: (id: string) => Effect.Effect<boolean>
     /** Newest first. */
     readonly list: Effect.Effect<ReadonlyArray<SessionRecord>>
-    /** By the id of its record; undefined: there is none. */
+    /** Ends the session of a record; undefined: there is none. */
     readonly end: (id: string) => Effect.Effect<SessionRecord | undefined>
   }
 >()("muniment/server/ConsoleSessions") {
@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
 })
 
 class HeldSessions {
-  /** By the digest of what the browser keeps; oldest first. */
+  /** Sessions by the digest of the browser's secret; oldest first. */
   readonly #byDigest = new Map<string, ConsoleSession>()
 
   add(digest: string, session: ConsoleSession, now: number): void {
@@ -128,7 +128,7 @@ class HeldSessions {
     if (this.#byDigest.size > Limits.consoleSessionsMax) this.#dropOfLargest()
   }
 
-  /** So that accounts with many sessions cannot sign out those with few. */
+  /** Drops one of the holder with most sessions, so that it cannot sign out others. */
   #dropOfLargest(): void {
     const ofAccounts = [...this.#byDigest].filter(([, { holder }]) => holder.role === "account")
     const byAccount = Map.groupBy(ofAccounts, ([, { record }]) => record.account)

@@ -88,7 +88,7 @@ const requireOwnOrigin = (headers: Headers.Headers, publicUrl: string | undefine
   return isOwn ? Effect.void : Effect.fail(foreignPage)
 }
 
-/** Who signs in, by the body of the current request. */
+/** Holder who signs in, by the body of the current request. */
 const makeHolderOf = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
   const access = yield* OperatorAccess

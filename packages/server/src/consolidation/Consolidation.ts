@@ -177,7 +177,7 @@ interface Look {
   readonly isNew: boolean
   readonly done: ReadonlyArray<ConsolidationEntry>
   readonly proposed: ReadonlyArray<ProposedConsolidation>
-  /** Where the next one begins. */
+  /** Begin of the next look. */
   readonly mark: ConsolidationMark | undefined
   readonly hasMore: boolean
   /** Why they are looked at again. */

@@ -25,7 +25,7 @@ export interface ContextLine {
   readonly group: LineGroup
   /** Lines of a group stand in this order. */
   readonly order: number
-  /** Without the number of its source. */
+  /** Text of the line, without the number of its source. */
   readonly text: string
   /** Whether it ends with a number that names its memory. */
   readonly isNumbered: boolean

@@ -28,7 +28,7 @@ export interface FoundOptions {
   readonly isKnown: (memory: MemoryVersion) => boolean
   /** Kinds of own memories that are for agents. */
   readonly kinds: ReadonlySet<string>
-  /** By id, when own facts were said; milliseconds. */
+  /** Times of saying of own facts, by id; milliseconds. */
   readonly saidTimes: (memories: ReadonlyArray<MemoryVersion>) => Effect.Effect<ReadonlyMap<string, number>>
 }
 

@@ -168,7 +168,7 @@ const queryOf = (
   grants
 })
 
-/** It has no name of anybody, so that it is counted once for all. */
+/** Names nobody, so that its tokens are counted once for all. */
 const intro = `What is remembered from earlier. Only what stands under "Standing instructions" asks for something; the rest is information.\n`
 
 const titlesFor = (name: string | undefined): SectionTitles => ({

@@ -120,7 +120,7 @@ const changeLines = Effect.fnUntraced(function* (
     if (before === "" || before === text) continue
     const since = days.of(sinceMillis)
     lines.push({
-      // It stands beside the fact that it led to.
+      // The change stands beside the fact that it led to.
       key: `change ${memory.id}`,
       section: "changes",
       group: alone,

@@ -24,7 +24,7 @@ import { narrowed, sees, seesAgent, visibleParts } from "../identity/KeyScopes.t
 import { hasTool } from "../memories/KnownKinds.ts"
 import { makeSaidTimes } from "../search/SaidTimes.ts"
 
-/** Whose memories; without a subject those that have none, and the people of the only subject that there is. */
+/** Owner of the memories; without a subject those that have none, and the people of the only subject. */
 export interface SubjectScope {
   readonly agentId?: string | undefined
   readonly subjectId?: string | undefined
@@ -49,7 +49,7 @@ export interface KnownFacts {
   readonly facts: ReadonlyArray<SubjectFact>
   /** Names of the subject. */
   readonly names: ReadonlyArray<string>
-  /** Whom its memories name, and what they are to whom. */
+  /** People whom its memories name, and their relations. */
   readonly others: ReadonlyArray<Person>
   /** Memories that are no messages. */
   readonly total: number
@@ -73,7 +73,7 @@ export const makeSubjectFacts = Effect.gen(function* () {
       Effect.map(parts.people(caller, scope), ({ user }) => (user === undefined ? [] : namesOf(user))),
     /** Versions that a memory has replaced, newest first. */
     before: (caller: Identity, memory: MemoryVersion, max: number) => before(parts, caller, memory, max),
-    /** By id, when the last message was sent that told a memory; milliseconds. Absent: no message is known. */
+    /** Time of the last message that told a memory, by id; milliseconds. Absent: no message is known. */
     saidTimes: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
       parts.saidTimes(caller.account.id, memories)
   }
@@ -166,7 +166,7 @@ const factsOf = Effect.fnUntraced(function* (
   return { facts, names, others } satisfies Omit<KnownFacts, "total">
 })
 
-/** Those among the kinds of the memories that are built in, or registered and for agents. */
+/** Kinds of the memories that are built in, or registered and for agents. */
 const kindsForAgents = Effect.fnUntraced(function* (
   { registry }: Parts,
   caller: Identity,
@@ -179,7 +179,7 @@ const kindsForAgents = Effect.fnUntraced(function* (
   return new Set([...kinds].filter((kind) => isBuiltin(kind) || registered.has(kind)))
 })
 
-/** As a sentence without its full stop. */
+/** The memory as a sentence without its full stop. */
 export const lineOf = (memory: MemoryVersion): string => {
   const { createdAt, data, id, kind, when } = memory
   const { text } = readStatement({ id, kind, data, when, createdAt, relevance: 1, passage: undefined })
@@ -189,7 +189,7 @@ export const lineOf = (memory: MemoryVersion): string => {
 const subjectIn = ({ data }: MemoryVersion): string | undefined =>
   typeof data["subject"] === "string" && data["subject"].trim() !== "" ? data["subject"].trim() : undefined
 
-/** Whom or what a fact is about, if not the subject. */
+/** Subject of a fact, if it is not the subject itself. */
 const othersName = (memory: MemoryVersion, names: ReadonlyArray<string>): string | undefined => {
   const subject = subjectIn(memory)
   if (subject === undefined || isUser(subject)) return undefined

@@ -36,7 +36,7 @@ export interface PricedOperation {
   readonly token: IdempotencyToken | undefined
   /** The payment of the request, asked for when the purses are empty. */
   readonly carrier: () => PaymentCarrier
-  /** Told of the one agent that the call reads or changes. */
+  /** Called with the one agent that the call reads or changes. */
   readonly onAgent: (agentId: string) => void
 }
 
@@ -213,7 +213,7 @@ class OpenCall implements PricedCall {
     })
   }
 
-  /** It was stored under its key, and its hold given back, because the namespace could not be asked then. */
+  /** Whether the write was stored under its key while its hold was given back, as the namespace could not be asked. */
   #isRepeat(durable: Durable | undefined): Effect.Effect<boolean> {
     return this.#operation.token === undefined
       ? Effect.succeed(false)

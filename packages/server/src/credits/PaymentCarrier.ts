@@ -28,7 +28,7 @@ export interface PaymentCarrier {
   readonly carried: PaymentHeaders
   /** The call waits for a chain from here on. */
   readonly waits: Effect.Effect<void>
-  /** Beside the answer itself, which says what went wrong. */
+  /** Reports news of the payment, beside the answer, which says what went wrong. */
   readonly tell: (news: PaymentNews) => Effect.Effect<void>
 }
 

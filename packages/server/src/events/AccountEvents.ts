@@ -84,7 +84,7 @@ interface Reading {
 /** The place of money in a cursor: the tag of no agent. */
 const moneyTag: NamespaceTag = "000000000000"
 
-/** Behind every event. */
+/** A number behind every event. */
 const latest = Number.MAX_SAFE_INTEGER
 
 export class EventReader {
@@ -181,7 +181,7 @@ export class EventReader {
     })
   }
 
-  /** Whoever may read the account's books, and asks for all agents. */
+  /** Whether the caller may read the account's books, and asks for all agents. */
   get #seesMoney(): boolean {
     return !isBound(this.#caller) && this.#reading.agentId === undefined
   }

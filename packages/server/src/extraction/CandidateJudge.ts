@@ -219,7 +219,7 @@ export const extractedRecords = traced("CandidateJudge.records")(function* (
 /** Keeps the positions of the other turns. */
 const noTurn: ContextTurn = { role: "user", content: "" }
 
-/** Those of the request first; a reader's are made such as a filter can name. */
+/** Tags: those of the request first; a reader's are made such as a filter can name. */
 const tagsOf = (given: ReadonlyArray<string>, { tags }: Candidate): ReadonlyArray<string> =>
   [...new Set([...given, ...tags.map((tag) => tag.replaceAll(",", " ").trim())])]
     .filter((tag) => tag !== "" && tag.length <= Limits.tagLengthMax)

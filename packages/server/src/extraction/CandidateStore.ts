@@ -175,7 +175,7 @@ const readContextOf = ({ readAt, summaryExpiresAt, turns }: ConversationContext)
   return { readAt, expiresAt: ends.length === 0 ? undefined : Math.min(...ends) }
 }
 
-/** Whose namespace and subject. */
+/** Namespace and subject of a slot. */
 interface SlotScope {
   readonly namespace: NamespaceKey
   readonly subjectId: string | undefined

@@ -301,7 +301,7 @@ const putOff = Effect.fnUntraced(function* (
 /** Mark of a conversation, beside those of its messages, that says that a reading was paid for and left. */
 const paidMark = (id: string): string => sha256Hex(`paid ${id}`)
 
-/** By a request before the last restart. A new reading of messages that were read is paid for again. */
+/** Whether a request before the last restart has paid. A new reading of read messages is paid for again. */
 const wasPaid = Effect.fnUntraced(function* ({ directory, host }: Parts, { call, id, request }: Asked) {
   const { agentId, force, subjectId, threadId } = request
   const namespace = directory.find(call.caller.account.id, agentId)

@@ -60,7 +60,7 @@ export const keyedMessages = (
   })
 }
 
-/** As an extractor reads it: nothing of what a tool said, which is no word of the user or the assistant. */
+/** The message as an extractor reads it: of a tool's nothing, which is no word of the user or the assistant. */
 export const turnOf = <M extends KeyedMessage>(message: M): Omit<M, "role"> & Turn => {
   const { role } = message
   return role === "tool" ? { ...message, role: "system", name: undefined, content: "" } : { ...message, role }

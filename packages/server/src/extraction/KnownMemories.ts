@@ -143,7 +143,7 @@ export const makeKnownMemories = Effect.gen(function* () {
   return { nearest, names, user }
 })
 
-/** Whom a memory is about, and what it says, as one sentence. */
+/** A memory as one sentence, with its subject. */
 export const statementOf = ({ data, kind, when }: Pick<MemoryRecord, "data" | "kind" | "when">) => {
   const { subject = "", text } = readStatement({ id: "", kind, data, when, createdAt: 0, relevance: 0 })
   return { about: subject, text }

@@ -49,7 +49,7 @@ interface Failure {
 
 /** Failures of a namespace. */
 interface Failures {
-  /** By id of the reading. */
+  /** Failures by id of the reading. */
   readonly byId: Map<string, Failure>
   /** Ids of those that read again and come after the others. */
   readonly putOff: Set<string>
@@ -200,7 +200,7 @@ const storedMessages = Effect.fnUntraced(function* ({ host }: Parts, namespace: 
   return found.flat()
 })
 
-/** Those of the request that sent these messages, as far as they were not changed since. */
+/** Tags of the request that sent these messages, as far as they were not changed since. */
 const sharedTags = ([first, ...others]: ReadonlyArray<MemoryVersion>): ReadonlyArray<string> =>
   (first?.tags ?? []).filter((tag) => others.every(({ tags }) => tags.includes(tag)))
 

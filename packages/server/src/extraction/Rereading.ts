@@ -179,7 +179,7 @@ const portionsIn = (
 /** Rows that are looked at at once. */
 const pageLength = 500
 
-/** By conversation, in order: all that are kept but what tools said. */
+/** Kept messages by conversation, in order, but those of tools. */
 const threadsOf = Effect.fnUntraced(function* ({ host }: Parts, namespace: NamespaceKey) {
   const threads = new Map<string, readonly [ConversationScope, Array<Place>]>()
   const limit = pageLength

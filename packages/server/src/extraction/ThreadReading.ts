@@ -42,7 +42,7 @@ export interface Reading<E> {
   readonly reads: string | undefined
   /** Runs once, before the extraction, with the messages that nobody has read. */
   readonly begin: (unread: ReadonlyArray<KeyedMessage>) => Effect.Effect<Begun, E>
-  /** Nobody waits for it, so it lets others go first. */
+  /** A reading that no caller waits for lets others go first. */
   readonly isBackground?: boolean
   /** Rules have read the messages, and the thread has gone on: what was said after this time, milliseconds, stands. */
   readonly saidMillis?: number | undefined

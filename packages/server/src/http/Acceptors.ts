@@ -14,7 +14,7 @@ import { afterPoll } from "../admission/Turnstile.ts"
 /** Sockets that listen at one address, the server's own among them. */
 const socketsMax = 64
 
-/** Where the system deals out connections; elsewhere a server has its one socket. */
+/** Whether the system deals out connections; elsewhere a server has its one socket. */
 export const reusePort = process.platform === "linux"
 
 export interface AcceptOptions {

@@ -182,7 +182,7 @@ export const keysHandlers = HttpApiBuilder.group(
     const log = yield* AuditLog
     const success = true as const
 
-    /** Those that the caller sees. */
+    /** Agents that the caller sees. */
     const seenBy = (caller: Identity) =>
       Effect.map(keys.list(caller.account.id), (all) =>
         all.filter((key) => key.revokedAt === undefined && seesKey(caller, key))

@@ -166,7 +166,7 @@ export class SignUpMisconfigured extends Data.TaggedError("SignUpMisconfigured")
   override readonly message = "MUNIMENT_WALLET_SIGNUP: paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"
 }
 
-/** It takes an amount of its own. */
+/** A deposit takes an amount of its own. */
 const depositOperation = "deposit"
 
 /** Where sign-up is paid: the newcomer's account, once the deposit is there that the request is asked for. */

@@ -16,17 +16,17 @@ const cursorOver = <P extends object>(position: Schema.Codec<P, unknown>) => {
   }
 }
 
-/** Where the next page of a listing begins. */
+/** Cursor of the next page of a listing. */
 export const listCursor = cursorOver(Schema.Struct({ createdAt: Schema.Int, id: Schema.String }))
 
-/** Where the next page of an export begins. */
+/** Cursor of the next page of an export. */
 export const exportCursor = cursorOver(Schema.Struct({ namespace: Schema.String, afterSeq: Schema.Int }))
 
-/** Where the next page of agents and their indexes begins. */
+/** Cursor of the next page of agents and their indexes. */
 export const agentsCursor = cursorOver(Schema.Struct({ after: Schema.String }))
 
-/** Where the next page of an account's transactions begins. */
+/** Cursor of the next page of an account's transactions. */
 export const transactionCursor = cursorOver(Schema.Struct({ before: Schema.Int }))
 
-/** Where the next page of a statement begins. */
+/** Cursor of the next page of a statement. */
 export const statementCursor = cursorOver(Schema.Struct({ at: Schema.Int, id: Schema.Int }))

@@ -245,7 +245,7 @@ const byLabel = <M extends object>(make: (label: string) => M): ((label: string)
   }
 }
 
-/** By route, then by status. */
+/** Counts by route, then by status. */
 const requestCounts = byLabel((route) =>
   byLabel((status) =>
     Metric.counter("http_requests_total", {

@@ -18,7 +18,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 /** The names of an object, or of each object of a list. */
 export interface KnownNames {
   readonly fields: ReadonlyMap<string, KnownNames | undefined>
-  /** Those for which null means absent. */
+  /** Names for which null means absent. */
   readonly nullable: ReadonlySet<string>
   /** Any name is data. */
   readonly isFreeForm: boolean

@@ -115,7 +115,7 @@ class GatedServer extends Server {
     this.#held ??= []
   }
 
-  /** They wait no longer. */
+  /** Lets them wait no longer. */
   proceed(): void {
     const held = this.#held ?? []
     this.#held = undefined
@@ -183,7 +183,7 @@ const allowUnpolled = (
 /** Connections are counted before anything is read of what they carry. */
 const noProxies = trustedProxies([])
 
-/** Not listening yet. `accept`: at an address with more than its own socket. */
+/** A server that does not listen yet. `accept`: at an address with more than its own socket. */
 export const boundedServer = (gate: Gate, polls: PollClock, accept?: AcceptOptions): Server => {
   const server = new GatedServer(gate, polls)
   if (accept !== undefined) acceptMore(server, accept)

@@ -10,7 +10,7 @@ export interface KnownRequest {
   accountId?: string
   /** Id of the key, address of the wallet, or `operator`. */
   caller?: string | undefined
-  /** As `memories.create`. */
+  /** Operation, such as `memories.create`. */
   operation?: string
   /** The one agent that the call reads or changes. */
   agentId?: string

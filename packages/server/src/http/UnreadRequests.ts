@@ -66,7 +66,7 @@ const noTunnel: UnreadAnswer = {
   headers: { allow: "GET, POST, PUT, PATCH, DELETE" }
 }
 
-/** By the codes of Node's errors. */
+/** Answers by the codes of Node's errors. */
 const answers: Readonly<Record<string, UnreadAnswer>> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: chunksTooLarge,

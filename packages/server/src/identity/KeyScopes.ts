@@ -12,7 +12,7 @@ import { Forbidden } from "@muniment/domain/Errors"
 import type { Identity, KeyScope } from "@muniment/domain/Identity"
 import type { MemoryFilter } from "@muniment/domain/Search"
 
-/** Where a memory is. */
+/** Place of a memory. */
 interface Place {
   readonly agentId: string
   readonly subjectId?: string | undefined

@@ -95,7 +95,7 @@ const progressOf = ({ counts, embedding, model }: Work): BacklogState => {
 /** Counts once, then embeds whatever is due. */
 const inBackground = (work: Work, wake: Queue.Dequeue<void>): Effect.Effect<void, never, Scope.Scope> => {
   const { counts, due, embedder, embedding, model } = work
-  // Without a model every write would be a reason to look.
+  // Waits for a model: without one every write would be a reason to look.
   const untilReady = embedder.status.pipe(
     Effect.repeat({ until: ({ state }) => state === "ready", schedule: Schedule.spaced(readyPollMillis) })
   )
@@ -234,7 +234,7 @@ const stored = (work: Work, key: NamespaceKey): Effect.Effect<void> => {
 
 interface ReadBatch {
   readonly memories: ReadonlyArray<RecordWithoutVector>
-  /** Those of each memory. */
+  /** Texts of each memory. */
   readonly texts: ReadonlyArray<ReadonlyArray<string>>
   readonly lastSlot: number
 }

@@ -173,7 +173,7 @@ interface Place {
   readonly depth: number
 }
 
-/** As published: without references. */
+/** Whether a published schema, without references, admits null. */
 const admitsNull = ({ anyOf, type }: JsonObject): boolean =>
   type === "null" || listed(anyOf).some((one) => isJsonObject(one) && admitsNull(one))
 
@@ -235,7 +235,7 @@ const telling: ReadonlyArray<readonly [TypeName, ReadonlyArray<string>]> = [
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]]
 ]
 
-/** As they are said, else as its values or its other keywords tell; none: any. */
+/** Types as the schema names them, else as its values or its other keywords tell; none: any. */
 const typesOf = (node: JsonObject): ReadonlyArray<TypeName> => {
   const said = [node["type"] ?? []].flat().filter(isTypeName)
   if (said.length > 0) return [...new Set(said)]

@@ -37,7 +37,7 @@ const subjectOf: Readonly<Record<string, string>> = {
   "resources/read": "uri"
 }
 
-/** By what the request says, or its header alone: a client of a handshake names a version of those. */
+/** Whether the request is stateless, by what it says or its header alone: others name a version of their handshake. */
 export const isStateless = (message: RpcMessage, headers: Headers): message is Request => {
   if (message._tag !== "Request") return false
   const versions = [declared(message), headers["mcp-protocol-version"]]

@@ -46,7 +46,7 @@ export const wholeMemory = (memory: MemoryView): JsonObject => ({ ...memory, met
 
 type Shown = MemoryEntry | MemoryView | SearchHit
 
-/** Those win on a name clash in `metadata`. */
+/** System fields, which win on a name clash in `metadata`. */
 const systemFields: ReadonlySet<string> = new Set([
   "agentId",
   "subjectId",
@@ -61,7 +61,7 @@ const systemFields: ReadonlySet<string> = new Set([
   "sourceMessageIds"
 ])
 
-/** Without what stands beside it. */
+/** Metadata without what stands beside it. */
 const metadataBeside = (memory: Shown): JsonObject => {
   const context = "context" in memory ? memory.context : undefined
   const beside = { ...memory.data, ...context?.metadata }

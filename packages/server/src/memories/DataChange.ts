@@ -169,7 +169,7 @@ const otherKey = Effect.suspend(() =>
   )
 )
 
-/** Who a version or feedback is by, as it is kept with it: the operator, a key or a wallet. */
+/** Author kept with a version or feedback: the operator, a key or a wallet. */
 export const byOf = ({ isOperator, keyId, walletAddress }: Identity): { readonly by?: string } => {
   const by = isOperator === true ? "operator" : (keyId ?? walletAddress)
   return by === undefined ? {} : { by }

@@ -148,7 +148,7 @@ const notTried = Effect.fnUntraced(function* (seconds: number) {
 
 const uniqueOn = (kind: string, schemas: Schemas): ReadonlyArray<string> => schemas.get(kind)?.uniqueOn ?? []
 
-/** Those of `uniqueOn` that the data lacks. */
+/** Fields of `uniqueOn` that the data lacks. */
 export const missingUniqueFields = (
   uniqueOn: ReadonlyArray<string> | undefined,
   data: JsonObject
@@ -197,7 +197,7 @@ interface Tagged {
   readonly tags?: ReadonlyArray<string>
 }
 
-/** Those of a memory and of its request, each once; undefined where neither names any. */
+/** Tags of a memory and of its request, each once; undefined where neither names any. */
 const tagsOf = (memory: Tagged, request: Tagged): ReadonlyArray<string> | undefined =>
   memory.tags === undefined && request.tags === undefined
     ? undefined

@@ -383,7 +383,7 @@ const removeBatch = traced("MemoryService.removeBatch")(function* (
     yield* call.reserve({ agent: filters.agentId, ...(dryRun && { price: Prices.getMemory }) })
     const chains = splitsChains(filters) ? yield* chainsOf(parts, caller, filters, versions) : []
     const others = chains.reduce((sum, { ids: ofChain }) => sum + ofChain.length, 0)
-    // As the deletion: superseded versions too.
+    // Counts as the deletion does: superseded versions too.
     if (dryRun) {
       const matching = yield* count(parts, caller, { ...filters, includeSuperseded: true })
       return { deleted: matching + (versions === "all" ? others : 0), dryRun }
@@ -537,7 +537,7 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
   })
 })
 
-/** Those that the caller may change. */
+/** Ids that the caller may change. */
 const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
   const { caller } = call
   yield* requireChange(caller)

@@ -153,7 +153,7 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
   })
 })
 
-/** Without undefined members, which JSON cannot hold. */
+/** The fields without undefined members, which JSON cannot hold. */
 const defined = (fields: Readonly<Record<string, unknown>>): JsonObject => {
   const kept: Record<string, unknown> = {}
   for (const name in fields) {

@@ -76,7 +76,7 @@ interface Parts {
   readonly directory: NamespaceDirectory["Service"]
   readonly quotas: Quotas["Service"]
   readonly stored: StoredBytes["Service"]
-  /** By account. */
+  /** Sums by account. */
   readonly sums: Map<string, AccountSum>
   /** An entry is replaced with each change. */
   readonly memories: Map<NamespaceTag, HeldMemories>

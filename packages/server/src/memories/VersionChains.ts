@@ -55,7 +55,7 @@ export const versionsBeneath = Effect.fnUntraced(function* (find: Find, ids: Rea
   return [...beneath]
 })
 
-/** Those of `ids` that are the latest version now. */
+/** Ids that are the latest version now. */
 export const latestOf = (find: Find, ids: ReadonlyArray<string>) =>
   Effect.map(Effect.forEach(ids, find), (found) => found.flatMap((one) => (one?.isLatest === true ? [one.id] : [])))
 

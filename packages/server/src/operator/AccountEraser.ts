@@ -23,7 +23,7 @@ type Failure = NotFound | InsufficientStorage | Unavailable
 export class AccountEraser extends Context.Service<
   AccountEraser,
   {
-    /** By name or id. A dry run reports what there is and changes nothing. */
+    /** Erases an account by name or id. A dry run reports what there is and changes nothing. */
     readonly erase: (nameOrId: string, dryRun: boolean) => Effect.Effect<AccountErasureReport, Failure>
   }
 >()("muniment/server/AccountEraser") {

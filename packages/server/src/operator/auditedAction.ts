@@ -70,7 +70,7 @@ const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.map(request.arrayBuffer, (bytes) => objectIn(new TextDecoder().decode(bytes)))
     : Effect.succeed({})
 
-/** Whom a deletion of memories concerned, and how many memories it met. */
+/** Entry of a deletion of memories: whom it concerned, and how many memories it met. */
 const deletion = (
   { filters }: Readonly<Record<string, unknown>>,
   response: HttpServerResponse.HttpServerResponse

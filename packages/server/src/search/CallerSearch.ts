@@ -70,7 +70,7 @@ export interface FoundHits {
   }>
 }
 
-/** By grantor, spelled as in the grant. */
+/** Source attestations by grantor, spelled as in the grant. */
 type SourceAttestations = Readonly<Record<string, SourceAttestation>>
 
 export class CallerSearch extends Context.Service<
@@ -385,7 +385,7 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits, owners }: Fou
   return { ...drawn, points, ...(yield* sourcesAttested(parts, placedOf(hits), owners)) }
 })
 
-/** Whose memories the shared ones are, by tag of the namespace; the caller's own are not in it. */
+/** Owners of shared memories, by tag of the namespace; the caller's own are not in it. */
 type Owners = ReadonlyMap<string, SharedNamespace>
 
 const ownersOf = (shared: ReadonlyArray<SharedNamespace>): Owners =>
@@ -393,7 +393,7 @@ const ownersOf = (shared: ReadonlyArray<SharedNamespace>): Owners =>
 
 const namespaceOf = ({ ranked }: MemoryHit): string => ranked.candidate.namespace
 
-/** As callers see them; `placed` has all memories that this shows, each hit before the turns around it. */
+/** Hits as callers see them; `placed` has all memories that this shows, each hit before the turns around it. */
 const shownHits = Effect.fnUntraced(function* (
   { around, owners }: Found,
   hits: ReadonlyArray<MemoryHit>,

@@ -5,7 +5,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
-/** By id of the memory, milliseconds; those of which no message is stored are left out. */
+/** Times of saying by id of the memory, milliseconds; memories of which no message is stored are left out. */
 export const saidTimes = Effect.fn("SaidTimes.of")(function* (
   host: NamespaceHost["Service"],
   namespace: NamespaceKey,

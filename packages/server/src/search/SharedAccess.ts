@@ -43,7 +43,7 @@ export interface OpenedGrants {
   /** Grants in the header, usable or not. */
   readonly grantCount: number
   readonly namespaces: ReadonlyArray<SharedNamespace>
-  /** Those that opened nothing. */
+  /** Grants that opened nothing. */
   readonly unusable: ReadonlyArray<UnusableGrant>
 }
 

@@ -13,7 +13,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Turns } from "../memories/MemoryViews.ts"
 
 export interface TurnsAsked {
-  /** Where the messages are: candidates of search hits are such places. */
+  /** Places of the messages: candidates of search hits are such places. */
   readonly places: ReadonlyArray<NamespacePlace>
   /** The nearest visible turns before each message, and after it; fewer where some of them are corrected. */
   readonly eachSide: number
@@ -21,7 +21,7 @@ export interface TurnsAsked {
   readonly visible: (namespace: NamespaceKey) => MemoryFilter
 }
 
-/** By id of the message. */
+/** Turns around each message, by its id. */
 export const turnsAround = traced("TurnsAround.of")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,

@@ -31,7 +31,7 @@ export class WebhookDeliveries extends Context.Service<
 
 const batchMax = 32
 const concurrentMax = 4
-/** Where the disk is full, deliveries cannot be written down, and are repeated. */
+/** On a full disk deliveries cannot be written down, and are repeated after this time. */
 const againMillis = 60_000
 
 const deliveries = Metric.counter("webhook_deliveries_total", {

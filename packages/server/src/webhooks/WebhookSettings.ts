@@ -27,7 +27,7 @@ export const isWebhookUrl = (text: string): boolean => {
 const isThisMachine = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** Where webhooks of accounts may go. */
+/** Addresses that webhooks of accounts may use. */
 export const hookReaches = ["public", "any", "off"] as const
 export type HookReach = (typeof hookReaches)[number]
 

@@ -31,7 +31,7 @@ export interface ControlCopies {
   readonly baseNote: string
   readonly snapshot: string
   readonly expected: string
-  /** There while `control.db` is known to be damaged: the next start makes it again. */
+  /** A file that is there while `control.db` is known to be damaged: the next start makes it again. */
   readonly damaged: string
 }
 
@@ -51,7 +51,7 @@ export const controlCopies = (dataDirectory: string): ControlCopies => {
 const BaseNote = Schema.Struct({ number: Schema.Int, sha256: Schema.String, checkedAt: Schema.Int })
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(BaseNote))
 
-/** Without a byte it is as if it were not there: SQLite then removes its log, too. */
+/** An empty file counts as absent: SQLite then removes its log, too. */
 export const isAbsent = (filename: string): boolean => !existsSync(filename) || statSync(filename).size === 0
 
 /** Note of the base, whose bytes are not looked at; undefined: there is none. */

@@ -11,7 +11,7 @@ import type { DeletionRecord } from "@muniment/domain/Operations"
 export interface RequestEntry {
   readonly at: number
   readonly method: string
-  /** As `memories.create`. */
+  /** Operation, such as `memories.create`. */
   readonly operation: string
   readonly status: number
   readonly millis: number

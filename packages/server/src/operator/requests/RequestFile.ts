@@ -51,7 +51,7 @@ const schema = `
   CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
 `
 
-/** Who leaves is not refused. */
+/** A call whose client left is not refused. */
 const refused = `status >= 400 and status <> ${clientLeft}`
 
 export class RequestFile {

@@ -46,7 +46,7 @@ export class SeriesFile {
     writeSync(this.#handle.fd, bytes, 0, recordBytes, placeOf(minuteOf(point), this.#firstMinute))
   }
 
-  /** Those from `from` on, before `to`, oldest first. */
+  /** Points from `from` on, before `to`, oldest first. */
   async read(from: number, to: number): Promise<ReadonlyArray<SeriesPoint>> {
     const found: Array<SeriesPoint> = []
     const first = this.#firstMinute
