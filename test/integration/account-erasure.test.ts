@@ -2,28 +2,26 @@
  * An account that its operator erases wholly (contract: Operator routes): nothing of it is left on the disk but its
  * closed ledger, also after a kill in the middle.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { filesWith } from "../support/filesWith.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const agents = 30
 const secretWord = "xylographic"
 
-let dataDirectory: string
+const dataDirectory = temporaryDirectory()
 let server: TestServer
 beforeAll(async () => {
-  dataDirectory = mkdtempSync(join(tmpdir(), "muniment-erased-"))
   server = await startServer({ dataDirectory, environment })
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 const erase = (account: string, dryRun = false): Promise<Answer> =>

@@ -1,27 +1,23 @@
 /** Accounts that the operator suspends, and wallets that are parted from theirs (contract: Identity, Operator routes). */
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { contractRoutes } from "../support/Contract.ts"
 import { accountCalls, fact, idsOf, schemaText, text } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, grantsHeader, nowSeconds, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-})
-afterAll(() => server.stop())
+const server = useSharedServer(withoutModel)
 
 it("refuses every key and wallet of a suspended account on every way in, and serves it again as it was", async () => {
   const key = await server.newAccount("kept")
   const second = await server.newAccount("kept")
   const signer = evmWallet("of a suspended account")
-  await server.asOperator("POST", "/admin/wallets", { account: "kept", address: signer.wallet.address })
+  await server.asOperator("POST", "/admin/wallets", { account: server.nameOf("kept"), address: signer.wallet.address })
   const body = { agentId: "a", memories: [fact("tea", "jasmine")] }
   const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
 
-  const suspended = await server.asOperator("POST", "/admin/accounts/suspend", { account: "kept" })
-  expect(suspended.body.account).toMatchObject({ name: "kept", suspendedAt: expect.any(Number) })
-  const again = await server.asOperator("POST", "/admin/accounts/suspend", { account: "kept" })
+  const suspended = await server.asOperator("POST", "/admin/accounts/suspend", { account: server.nameOf("kept") })
+  expect(suspended.body.account).toMatchObject({ name: server.nameOf("kept"), suspendedAt: expect.any(Number) })
+  const again = await server.asOperator("POST", "/admin/accounts/suspend", { account: server.nameOf("kept") })
   expect(again.body.account.suspendedAt).toBe(suspended.body.account.suspendedAt)
   const ping = { jsonrpc: "2.0", id: 1, method: "tools/list" }
   const answers = [
@@ -36,7 +32,7 @@ it("refuses every key and wallet of a suspended account on every way in, and ser
   expect((await server.call("GET", "/v1/account")).status).toBe(200)
 
   expect(
-    (await server.asOperator("POST", "/admin/accounts/resume", { account: "kept" })).body.account
+    (await server.asOperator("POST", "/admin/accounts/resume", { account: server.nameOf("kept") })).body.account
   ).not.toHaveProperty("suspendedAt")
   expect((await server.call("GET", `/v1/memories/${id}`, { key })).body.memory.data.fact).toBe("jasmine")
   expect((await walletCalls(server, signer).call("GET", "/v1/memories")).body.total).toBe(1)
@@ -66,7 +62,7 @@ it("refuses a suspended account on every route of the contract that takes its ke
   const before = await read()
   for (const { status } of before) expect(status).toBe(200)
 
-  await server.asOperator("POST", "/admin/accounts/suspend", { account: "every-route" })
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: server.nameOf("every-route") })
   for (const answer of await read()) {
     expect([answer.status, answer.body.code]).toEqual([403, "account_suspended"])
     expect(JSON.stringify(answer.body)).not.toMatch(/sencha|Oslo|ann\b/)
@@ -77,7 +73,7 @@ it("refuses a suspended account on every route of the contract that takes its ke
     })
     expect([name, status, body.code]).toEqual([name, 403, "account_suspended"])
   }
-  await server.asOperator("POST", "/admin/accounts/resume", { account: "every-route" })
+  await server.asOperator("POST", "/admin/accounts/resume", { account: server.nameOf("every-route") })
   const bodies = (answers: typeof before) => answers.map(({ body }) => ({ ...body, searchedAt: undefined }))
   expect(bodies(await read())).toEqual(bodies(before))
   const restored = await calls.call("POST", `/v1/memories/${first.id}/restore`)
@@ -136,7 +132,7 @@ it("lets an unlinked wallet open nothing, not even an account of its own, until 
   const key = await server.newAccount("shared")
   const signer = solWallet("unlinked")
   const { address } = signer.wallet
-  await server.asOperator("POST", "/admin/wallets", { account: "shared", address })
+  await server.asOperator("POST", "/admin/wallets", { account: server.nameOf("shared"), address })
   const body = { agentId: "a", memories: [fact("tea", "sencha")] }
   await server.call("POST", "/v1/memories", { key, body })
   const reader = evmWallet("reader of the unlinked")
@@ -148,7 +144,7 @@ it("lets an unlinked wallet open nothing, not even an account of its own, until 
   expect((await searchShared()).body.memories).toHaveLength(1)
 
   const unlinked = await server.asOperator("POST", "/admin/wallets/unlink", { address })
-  expect(unlinked.body.wallet).toEqual({ address, family: "sol", account: "shared" })
+  expect(unlinked.body.wallet).toEqual({ address, family: "sol", account: server.nameOf("shared") })
   const refused = await walletCalls(server, signer).call("GET", "/v1/memories")
   expect([refused.status, refused.body.code]).toEqual([403, "sign_up_closed"])
   expect((await searchShared()).body.memories).toEqual([])
@@ -156,8 +152,10 @@ it("lets an unlinked wallet open nothing, not even an account of its own, until 
   expect(idsOf((await server.call("GET", "/v1/memories", { key })).body.memories)).toHaveLength(1)
 
   await server.newAccount("other")
-  expect((await server.asOperator("POST", "/admin/wallets", { account: "other", address })).status).toBe(200)
-  expect((await walletCalls(server, signer).call("GET", "/v1/account")).body.account.name).toBe("other")
+  expect((await server.asOperator("POST", "/admin/wallets", { account: server.nameOf("other"), address })).status).toBe(
+    200
+  )
+  expect((await walletCalls(server, signer).call("GET", "/v1/account")).body.account.name).toBe(server.nameOf("other"))
 })
 
 it("does not let a wallet back into an account of its own that it was parted from", async () => {

@@ -3,15 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { runCli } from "../component/cli/runCli.ts"
 import { fact } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { isSigned, startWebhookReceiver, type WebhookReceiver } from "../support/WebhookReceiver.ts"
 
-let service: ServerCalls
+const service = useSharedServer({ ...withoutModel, MUNIMENT_ACCOUNT_WEBHOOKS: "any" })
 let receiver: WebhookReceiver
 
 beforeAll(async () => {
-  service = await sharedServer({ ...withoutModel, MUNIMENT_ACCOUNT_WEBHOOKS: "any" })
   receiver = await startWebhookReceiver()
 })
 afterAll(() => receiver[Symbol.asyncDispose]())

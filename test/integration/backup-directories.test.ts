@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { done, environmentOf, fill, restored, scratch } from "../support/BackupRun.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { repository, startServer } from "../support/TestServer.ts"
 
@@ -33,28 +34,32 @@ it("a directory of the first build is backed up and comes back whole", async () 
   await again.stop()
 })
 
-it("a directory whose service was killed is backed up with all that was acknowledged", async () => {
-  const dataDirectory = scratch("killed")
-  const server = await startServer({ dataDirectory, environment: withoutModel })
-  const key = await server.newAccount("killed", "pro")
-  const body = { agentId: "last", memories: [{ kind: "factual_memory", data: { subject: "last", fact: "The last" } }] }
-  const ids = []
-  for (let count = 0; count < 5; count++) {
-    const made = await server.call("POST", "/v1/memories", { key, body })
-    expect(made.status, JSON.stringify(made.body)).toBe(200)
-    ids.push(made.body.created[0].id)
-  }
-  ids.push(...(await fill(server, "last", ["operator"])))
-  await server.kill()
-  const to = scratch("backup")
-  await done(["backup", "create", "--to", to], environmentOf({ dataDirectory }))
-  const again = await restored(to)
-  for (const id of ids.slice(0, 5)) expect((await again.call("GET", `/v1/memories/${id}`, { key })).status).toBe(200)
-  expect((await again.call("GET", `/v1/memories/${ids[5]}`)).status).toBe(200)
-  const spent = await again.call("GET", "/v1/credits/transactions?limit=100", { key })
-  const charges = spent.body.transactions.filter(({ type }: { readonly type: string }) => type !== "allowance")
-  expect(charges.length, JSON.stringify(spent.body)).toBeGreaterThan(0)
-  const books = await again.asOperator("GET", "/admin/ledger/check")
-  expect(books.body).toMatchObject({ ok: true, problems: [] })
-  await again.stop()
-})
+if (isLongRun)
+  it("a directory whose service was killed is backed up with all that was acknowledged", async () => {
+    const dataDirectory = scratch("killed")
+    const server = await startServer({ dataDirectory, environment: withoutModel })
+    const key = await server.newAccount("killed", "pro")
+    const body = {
+      agentId: "last",
+      memories: [{ kind: "factual_memory", data: { subject: "last", fact: "The last" } }]
+    }
+    const ids = []
+    for (let count = 0; count < 5; count++) {
+      const made = await server.call("POST", "/v1/memories", { key, body })
+      expect(made.status, JSON.stringify(made.body)).toBe(200)
+      ids.push(made.body.created[0].id)
+    }
+    ids.push(...(await fill(server, "last", ["operator"])))
+    await server.kill()
+    const to = scratch("backup")
+    await done(["backup", "create", "--to", to], environmentOf({ dataDirectory }))
+    const again = await restored(to)
+    for (const id of ids.slice(0, 5)) expect((await again.call("GET", `/v1/memories/${id}`, { key })).status).toBe(200)
+    expect((await again.call("GET", `/v1/memories/${ids[5]}`)).status).toBe(200)
+    const spent = await again.call("GET", "/v1/credits/transactions?limit=100", { key })
+    const charges = spent.body.transactions.filter(({ type }: { readonly type: string }) => type !== "allowance")
+    expect(charges.length, JSON.stringify(spent.body)).toBeGreaterThan(0)
+    const books = await again.asOperator("GET", "/admin/ledger/check")
+    expect(books.body).toMatchObject({ ok: true, problems: [] })
+    await again.stop()
+  })

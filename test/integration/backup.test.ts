@@ -5,23 +5,19 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option } from "effect"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { backupIdOf } from "@muniment/backup/BackupFormat"
 import { BackupStore } from "@muniment/backup/BackupStore"
 import { directoryTarget } from "@muniment/backup/target/openTarget"
 import { done, environmentOf, fill, refused, restored, scratch, untilSettled } from "../support/BackupRun.ts"
 import { startMuniment } from "../support/CliProcess.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { filesWith } from "../support/filesWith.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
-})
-afterAll(async () => {
-  await server?.stop()
-})
+const server = useServer({ environment: withoutModel })
 
 const create = async (to: string, ...more: ReadonlyArray<string>) => {
   const { out } = await done(["backup", "create", "--to", to, "--json", ...more], environmentOf(server))
@@ -34,6 +30,19 @@ const untilTrue = async (condition: () => boolean): Promise<void> => {
     if (Date.now() > deadline) throw new Error("it never came")
     await new Promise((wake) => setTimeout(wake, 5))
   }
+}
+
+const objectOf = (to: string): string => {
+  const name = readdirSync(join(to, "objects"), { recursive: true, encoding: "utf8" }).find((each) =>
+    /^[0-9a-f]{12}.*\d{6}$/.test(each)
+  )
+  return join(to, "objects", name!)
+}
+const flip = (path: string): void => {
+  const bytes = readFileSync(path)
+  const middle = bytes.length >> 1
+  bytes[middle] = bytes[middle]! ^ 1
+  writeFileSync(path, bytes)
 }
 
 describe("a backup that is complete", () => {
@@ -114,63 +123,51 @@ describe("a backup that is complete", () => {
 })
 
 describe("a backup while agents write", () => {
-  it("has every write that was acknowledged before it, and of each agent one moment", async () => {
-    const to = scratch("backup")
-    const agents = ["red", "green", "blue", "white"]
-    const key = await server.newAccount("busy", "pro")
-    const states = new Map(agents.map((agent) => [agent, [[] as ReadonlyArray<string>]]))
-    const run = { isOver: false }
-    const writer = async (agentId: string) => {
-      for (let count = 0; !run.isOver; count++) {
-        const known = states.get(agentId)!
-        const held = known.at(-1)!
-        const isRemoval = count % 5 === 4
-        const body = isRemoval
-          ? { ids: [held[0]] }
-          : { agentId, memories: [{ kind: "factual_memory", data: { subject: agentId, fact: `Number ${count}` } }] }
-        const path = isRemoval ? "/v1/memories/batch/delete" : "/v1/memories"
-        const answer = await server.call("POST", path, { key, body })
-        expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-        known.push(isRemoval ? held.slice(1) : [...held, answer.body.created[0].id])
+  if (isLongRun)
+    it("has every write that was acknowledged before it, and of each agent one moment", async () => {
+      const to = scratch("backup")
+      const agents = ["red", "green", "blue", "white"]
+      const key = await server.newAccount("busy", "pro")
+      const states = new Map(agents.map((agent) => [agent, [[] as ReadonlyArray<string>]]))
+      const run = { isOver: false }
+      const writer = async (agentId: string) => {
+        for (let count = 0; !run.isOver; count++) {
+          const known = states.get(agentId)!
+          const held = known.at(-1)!
+          const isRemoval = count % 5 === 4
+          const body = isRemoval
+            ? { ids: [held[0]] }
+            : { agentId, memories: [{ kind: "factual_memory", data: { subject: agentId, fact: `Number ${count}` } }] }
+          const path = isRemoval ? "/v1/memories/batch/delete" : "/v1/memories"
+          const answer = await server.call("POST", path, { key, body })
+          expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+          known.push(isRemoval ? held.slice(1) : [...held, answer.body.created[0].id])
+        }
       }
-    }
-    const writers = agents.map(writer)
-    await untilTrue(() => agents.every((agent) => states.get(agent)!.length > 8))
-    const acknowledged = new Map(agents.map((agent) => [agent, states.get(agent)!.length - 1]))
-    await create(to)
-    const during = agents.map((agent) => states.get(agent)!.length - 1 - acknowledged.get(agent)!)
-    run.isOver = true
-    await Promise.all(writers)
-    expect(Math.min(...during)).toBeGreaterThan(0)
+      const writers = agents.map(writer)
+      await untilTrue(() => agents.every((agent) => states.get(agent)!.length > 8))
+      const acknowledged = new Map(agents.map((agent) => [agent, states.get(agent)!.length - 1]))
+      await create(to)
+      const during = agents.map((agent) => states.get(agent)!.length - 1 - acknowledged.get(agent)!)
+      run.isOver = true
+      await Promise.all(writers)
+      expect(Math.min(...during)).toBeGreaterThan(0)
 
-    const again = await restored(to)
-    for (const agent of agents) {
-      const { body } = await again.call("GET", `/v1/memories?agentId=${agent}&limit=100`, { key })
-      expect(body.total).toBeLessThanOrEqual(100)
-      const found = body.memories.map(({ id }: { readonly id: string }) => id).toSorted()
-      const moment = states.get(agent)!.findIndex((ids) => JSON.stringify(ids.toSorted()) === JSON.stringify(found))
-      expect(moment, `${agent}: what was restored was never there`).toBeGreaterThanOrEqual(acknowledged.get(agent)!)
-    }
-    const books = await again.asOperator("GET", "/admin/ledger/check")
-    expect(books.body).toMatchObject({ ok: true, problems: [] })
-    await again.stop()
-  })
+      const again = await restored(to)
+      for (const agent of agents) {
+        const { body } = await again.call("GET", `/v1/memories?agentId=${agent}&limit=100`, { key })
+        expect(body.total).toBeLessThanOrEqual(100)
+        const found = body.memories.map(({ id }: { readonly id: string }) => id).toSorted()
+        const moment = states.get(agent)!.findIndex((ids) => JSON.stringify(ids.toSorted()) === JSON.stringify(found))
+        expect(moment, `${agent}: what was restored was never there`).toBeGreaterThanOrEqual(acknowledged.get(agent)!)
+      }
+      const books = await again.asOperator("GET", "/admin/ledger/check")
+      expect(books.body).toMatchObject({ ok: true, problems: [] })
+      await again.stop()
+    })
 })
 
 describe("a backup that was changed", () => {
-  const objectOf = (to: string): string => {
-    const name = readdirSync(join(to, "objects"), { recursive: true, encoding: "utf8" }).find((each) =>
-      /^[0-9a-f]{12}.*\d{6}$/.test(each)
-    )
-    return join(to, "objects", name!)
-  }
-  const flip = (path: string): void => {
-    const bytes = readFileSync(path)
-    const middle = bytes.length >> 1
-    bytes[middle] = bytes[middle]! ^ 1
-    writeFileSync(path, bytes)
-  }
-
   it("is found out by verify, and not restored silently", async () => {
     const to = scratch("backup")
     await fill(server, "flipped", ["flipped"])
@@ -192,16 +189,6 @@ describe("a backup that was changed", () => {
     await refused(["backup", "verify", "--from", to], /is missing/)
     flip(join(to, "manifests", `${id}.json`))
     await refused(["backup", "list", "--from", to], "was damaged after it was written")
-  })
-
-  it("is found out when it is sealed", async () => {
-    const to = scratch("backup")
-    const file = join(scratch("keys"), "passphrase")
-    writeFileSync(file, "correct horse battery\n", { mode: 0o600 })
-    await fill(server, "sealed", ["sealed"])
-    await create(to, "--passphrase-file", file)
-    flip(objectOf(to))
-    await refused(["backup", "verify", "--from", to, "--passphrase-file", file], "changed after it was sealed")
   })
 })
 
@@ -226,7 +213,7 @@ describe("a sealed backup", () => {
     await again.stop()
   })
 
-  it("opens with a key file", async () => {
+  it("opens with a key file, and a change of it is found out", async () => {
     const to = scratch("backup")
     const keys = scratch("keys")
     const file = join(keys, "key")
@@ -237,9 +224,12 @@ describe("a sealed backup", () => {
       "fewer than 32 bytes",
       environmentOf(server)
     )
+    await fill(server, "sealed", ["sealed"])
     await create(to, "--key-file", file)
     await done(["backup", "verify", "--from", to, "--key-file", file])
     await refused(["backup", "verify", "--from", to, "--passphrase-file", file], /key file/)
+    flip(objectOf(to))
+    await refused(["backup", "verify", "--from", to, "--key-file", file], "changed after it was sealed")
   })
 })
 
@@ -295,29 +285,30 @@ it("follow continues the last backup in each round, and begins a new one after a
   await again.stop()
 })
 
-it("follow with --keep-days removes what is older and keeps the others, however many they are", async () => {
-  const to = scratch("backup")
-  await fill(server, "aged", ["first"])
-  const { id } = await create(to)
-  const store = await Effect.runPromise(BackupStore.open(directoryTarget(to), Option.none()))
-  const manifest = await Effect.runPromise(store.manifest(id))
-  const dated = (hours: number, suffix: string) => {
-    const startedAt = Date.now() - hours * 3_600_000
-    return { ...manifest, id: backupIdOf(startedAt, suffix), startedAt, finishedAt: startedAt, log: null }
-  }
-  const [old, ...young] = [dated(49, "0000"), ...Array.from({ length: 61 }, (_, at) => dated(47, `1${100 + at}`))]
-  for (const each of [old!, ...young]) await Effect.runPromise(store.putManifest(each))
-  await refused(["backup", "follow", "--to", to, "--keep-days", "0"], "--keep-days are at least 1")
-  const following = startMuniment(
-    ["backup", "follow", "--to", to, "--every", "1", "--keep-days", "2"],
-    environmentOf(server)
-  )
-  const manifests = () => readdirSync(join(to, "manifests"))
-  await untilTrue(() => !manifests().includes(`${old!.id}.json`))
-  following.process.kill("SIGTERM")
-  await following.ended
-  for (const each of young) expect(manifests()).toContain(`${each.id}.json`)
-})
+if (isLongRun)
+  it("follow with --keep-days removes what is older and keeps the others, however many they are", async () => {
+    const to = scratch("backup")
+    await fill(server, "aged", ["first"])
+    const { id } = await create(to)
+    const store = await Effect.runPromise(BackupStore.open(directoryTarget(to), Option.none()))
+    const manifest = await Effect.runPromise(store.manifest(id))
+    const dated = (hours: number, suffix: string) => {
+      const startedAt = Date.now() - hours * 3_600_000
+      return { ...manifest, id: backupIdOf(startedAt, suffix), startedAt, finishedAt: startedAt, log: null }
+    }
+    const [old, ...young] = [dated(49, "0000"), ...Array.from({ length: 61 }, (_, at) => dated(47, `1${100 + at}`))]
+    for (const each of [old!, ...young]) await Effect.runPromise(store.putManifest(each))
+    await refused(["backup", "follow", "--to", to, "--keep-days", "0"], "--keep-days are at least 1")
+    const following = startMuniment(
+      ["backup", "follow", "--to", to, "--every", "1", "--keep-days", "2"],
+      environmentOf(server)
+    )
+    const manifests = () => readdirSync(join(to, "manifests"))
+    await untilTrue(() => !manifests().includes(`${old!.id}.json`))
+    following.process.kill("SIGTERM")
+    await following.ended
+    for (const each of young) expect(manifests()).toContain(`${each.id}.json`)
+  })
 
 /** Until there are two chains, and the first one has got what it lacked, or cannot get it. */
 const untilSecondIsReached = async (to: string): Promise<void> => {
@@ -370,30 +361,4 @@ it("refuses to note a backup of a time that there is not, and goes on telling it
     expect((await server.call("POST", "/admin/backups", { ...asked, body: { id } })).status, id).toBe(400)
     expect((await server.call("GET", "/admin/status", asked)).status, id).toBe(200)
   }
-})
-
-/** Last, since every backup after it has its agents too. */
-it("a backup goes on where a kill ended it", async () => {
-  const to = scratch("backup")
-  for (let agent = 0; agent < 48; agent++) await fill(server, `many-${agent}`, [`word${agent}`])
-  await untilSettled(server)
-  const first = startMuniment(["backup", "create", "--to", to], environmentOf(server))
-  const drafts = join(to, "drafts")
-  const draftSays = () =>
-    existsSync(drafts) &&
-    readdirSync(drafts).some((name) => readFileSync(join(drafts, name), "utf8").includes(`"namespaces/`))
-  await untilTrue(() => draftSays() || first.process.exitCode !== null)
-  first.process.kill("SIGKILL")
-  await first.ended
-  expect((await done(["backup", "list", "--from", to])).out).toContain("No complete backup")
-  await refused(["restore", "--from", to, "--to", join(scratch("none"), "data")], "no complete backup")
-
-  const { copiedFiles, files } = await create(to)
-  expect(copiedFiles).toBeLessThan(files)
-  await done(["backup", "verify", "--from", to])
-  const again = await restored(to)
-  for (let agent = 0; agent < 48; agent++) {
-    expect((await again.call("GET", `/v1/memories?agentId=many-${agent}`)).body.total).toBe(1)
-  }
-  await again.stop()
 })

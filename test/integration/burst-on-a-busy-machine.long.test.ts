@@ -2,17 +2,15 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { loseNothing } from "../support/Burst.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
+const server = useServer()
 let loop: ChildProcess
 beforeAll(async () => {
-  server = await startServer()
   loop = spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" })
 })
 afterAll(async () => {
   loop.kill("SIGKILL")
-  await server.stop()
 })
 
 describe("200 tasks at once beside a loop without end lose nothing", () => {

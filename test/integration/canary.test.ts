@@ -3,11 +3,12 @@
  * route of the contract is called by the second account with everything that belongs to the first;
  * what is foreign answers exactly as what does not exist.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import type { Grant } from "@muniment/domain/Grant"
 import { contractRoutes } from "../support/Contract.ts"
-import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+import type { Answer, CallOptions } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 /** What an account has: each text holds its canary, ids are made by the server. */
 interface Tenant {
@@ -30,19 +31,15 @@ interface Tenant {
 type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant" | "keyId" | "hookId">
 type Calls = ReadonlyArray<readonly [path: string, options?: CallOptions]>
 
-let server: TestServer
+const server = useServer()
 let victim: Tenant
 let intruder: Tenant
 let nobodysGrant: Grant
 
 beforeAll(async () => {
-  server = await startServer()
   victim = await settle("canaryvictim")
   intruder = await settle("canaryintruder")
   nobodysGrant = await grantBy("nobody")
-})
-afterAll(async () => {
-  await server.stop()
 })
 
 const schemaOf = (canary: string) =>

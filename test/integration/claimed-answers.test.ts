@@ -3,14 +3,11 @@
  * Answers and maps): nothing of somebody else's, of what is denied, over, framed or no value, and days by the speaker's
  * calendar. One row is one conversation with one question.
  */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
+import { describe, expect, it } from "vitest"
+import { useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let calls: MemoryCalls
-beforeAll(async () => {
-  calls = await accountCalls(await sharedServer(), "claims")
-})
+const calls = useAccount(useSharedServer(), "claims")
 
 interface Row {
   readonly about: string

@@ -1,19 +1,13 @@
 /** `muniment eval` against the real service: figures, reports, two configurations side by side, and complaints. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { runMuniment } from "../support/CliProcess.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-let server: ServerCalls
-let folder = ""
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  folder = mkdtempSync(join(tmpdir(), "muniment-eval-"))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const server = useSharedServer(withoutModel)
+const folder = temporaryDirectory()
 
 const said = (id: string, day: string, content: string) => ({
   id,

@@ -1,23 +1,15 @@
 /** A user's commands find the service of this machine by the settings that `serve` reads. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { withoutModel } from "../support/SharedServer.ts"
-import { entry, freePort, operatorKey, repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { entry, freePort, operatorKey, repository } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-let server: TestServer
-let empty: string
-beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
-  empty = mkdtempSync(join(tmpdir(), "muniment-cli-"))
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(empty, { recursive: true })
-})
+const server = useServer({ environment: withoutModel })
+const empty = temporaryDirectory()
 
 const muniment = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
   const child = spawn(process.execPath, [entry, ...args], {

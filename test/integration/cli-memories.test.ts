@@ -1,21 +1,16 @@
 /** Memories from a terminal: found, remembered, forgotten, in a session; and how commands find the service. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { type CliEnd, runMuniment } from "../support/CliProcess.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { entry, freePort, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { entry, freePort } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-let server: ServerCalls
-let folder = ""
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  folder = mkdtempSync(join(tmpdir(), "muniment-cli-"))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const server = useSharedServer(withoutModel)
+const folder = temporaryDirectory()
 
 /** As a user whose environment names the service and the key. */
 const user = async (name: string) => {

@@ -8,6 +8,7 @@ import { Redacted } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { ClusterProcesses, NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
 import { runMuniment } from "../support/CliProcess.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { startThreeNodes } from "../support/clusterEnvironment.ts"
 import { accountCalls } from "../support/MemoryCalls.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
@@ -257,40 +258,42 @@ describe("a cluster of three nodes", () => {
     }
   })
 
-  it("has all that was acknowledged after its owner was killed", { timeout: patienceMillis }, async () => {
-    const owner = await ownerOf()
-    const [left, right] = others(owner) as [NodeProcess, NodeProcess]
-    const writing = Promise.all(
-      [left, right].map(async (node, at) => {
-        for (let round = 0; round < 20; round++) await write(node, `killed-${at}`)
-      })
-    )
-    await new Promise((resume) => setTimeout(resume, 200))
-    await expectRepeatable(await frozenWith(owner, left, () => void owner.kill()))
-    await writing
-    await expectAll([left, right])
-    await owner.startAgain()
-    await expectAll(cluster.nodes)
-  })
+  if (isLongRun)
+    it("has all that was acknowledged after its owner was killed", { timeout: patienceMillis }, async () => {
+      const owner = await ownerOf()
+      const [left, right] = others(owner) as [NodeProcess, NodeProcess]
+      const writing = Promise.all(
+        [left, right].map(async (node, at) => {
+          for (let round = 0; round < 20; round++) await write(node, `killed-${at}`)
+        })
+      )
+      await new Promise((resume) => setTimeout(resume, 200))
+      await expectRepeatable(await frozenWith(owner, left, () => void owner.kill()))
+      await writing
+      await expectAll([left, right])
+      await owner.startAgain()
+      await expectAll(cluster.nodes)
+    })
 
-  it("hands over when its owner is stopped", { timeout: patienceMillis }, async () => {
-    const owner = await ownerOf()
-    const [left, right] = others(owner) as [NodeProcess, NodeProcess]
-    const writing = Promise.all(
-      [left, right].map(async (node, at) => {
-        for (let round = 0; round < 20; round++) await write(node, `stopped-${at}`)
-      })
-    )
-    await new Promise((resume) => setTimeout(resume, 200))
-    expect(await owner.stop()).toBe(0)
-    expect(owner.output()).toMatch(
-      /this node has left the service to others.*handOverMillis.*drainMillis.*servicesMillis.*releaseMillis/
-    )
-    await writing
-    await expectAll([left, right])
-    await owner.startAgain()
-    await expectAll(cluster.nodes)
-  })
+  if (isLongRun)
+    it("hands over when its owner is stopped", { timeout: patienceMillis }, async () => {
+      const owner = await ownerOf()
+      const [left, right] = others(owner) as [NodeProcess, NodeProcess]
+      const writing = Promise.all(
+        [left, right].map(async (node, at) => {
+          for (let round = 0; round < 20; round++) await write(node, `stopped-${at}`)
+        })
+      )
+      await new Promise((resume) => setTimeout(resume, 200))
+      expect(await owner.stop()).toBe(0)
+      expect(owner.output()).toMatch(
+        /this node has left the service to others.*handOverMillis.*drainMillis.*servicesMillis.*releaseMillis/
+      )
+      await writing
+      await expectAll([left, right])
+      await owner.startAgain()
+      await expectAll(cluster.nodes)
+    })
 
   it("is served by another node while its owner stands still", { timeout: patienceMillis }, async () => {
     const owner = await ownerOf()

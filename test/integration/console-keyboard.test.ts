@@ -2,21 +2,16 @@
  * The console by keyboard alone, in a real browser: Tab reaches every control of every page in the order of reading, with
  * a focus that is seen; dialogs keep the focus, Escape closes them, and the focus comes back.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import type { Browser, Page } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
+import { beforeAll, describe, expect, it, vi } from "vitest"
+import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
-import { everyDay } from "../support/Repetitions.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-let browser: Browser
-let watched: WatchedPage
-let page: Page
-
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   const key = await server.newAccount("research")
   const place = { agentId: "assistant", subjectId: "alice", threadId: "hello" }
   const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
@@ -27,13 +22,9 @@ beforeAll(async () => {
   await vi.waitUntil(isRead, { timeout: patienceMillis })
   const memories = Array.from({ length: 30 }, (_, at) => fact(`item ${at}`, `shelf ${at}`))
   await server.call("POST", "/v1/memories", { key, body: { agentId: "shelves", memories } })
-  watched = await openConsole(browser, server)
-  ;({ page } = watched)
-  await page.getByLabel("Account").selectOption("research")
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
+const { page, watched } = usePage(browser, server, {
+  then: (page) => page.getByLabel("Account").selectOption("research")
 })
 
 const open = async (hash: string, ready: string): Promise<void> => {
@@ -167,16 +158,6 @@ describe("the focus", () => {
   })
 })
 
-/** Colours are the same at every width. */
-const views = everyDay(3, [
-  { width: 380, theme: "light" },
-  { width: 1_280, theme: "dark" },
-  { width: 2_560, theme: "light" },
-  { width: 380, theme: "dark" },
-  { width: 1_280, theme: "light" },
-  { width: 2_560, theme: "dark" }
-])
-
 describe("Escape", () => {
   const panel = () => page.getByRole("complementary", { name: "Memory" })
   const editor = () => panel().getByLabel("Data, as JSON")
@@ -229,17 +210,10 @@ describe("Escape", () => {
 })
 
 describe("axe", () => {
-  it.each(pages)("finds nothing on %s, light and dark, at 380, 1,280 and 2,560 pixels", async (hash, ready) => {
-    for (const { theme, width } of views) {
-      await page.setViewportSize({ width, height: 860 })
-      await open(hash, ready)
-      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-      expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
-      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-      expect(excess, `${width} pixels`).toBeLessThanOrEqual(0)
-    }
-    await page.setViewportSize({ width: 1_280, height: 860 })
-  })
+  it.each(pages.map(([hash, ready], at) => [hash, ready, at] as const))(
+    "finds nothing on %s, light and dark, at 380, 1,280 and 2,560 pixels",
+    (hash, ready, at) => expectAccessible(page, at, () => open(hash, ready))
+  )
 
   it.each([
     ["#/accounts", "New account …"],
@@ -255,19 +229,22 @@ describe("axe", () => {
     ["#/money?account=research", "Adjust …"],
     ["#/system?show=jobs", "Dry run …"],
     ["#/system?show=sessions", /^End the session/]
-  ])("finds nothing in the dialog of %s, %s, light and dark, narrow and wide", async (hash, opener) => {
-    for (const { theme, width } of views.filter((view) => view.width < 2_560)) {
-      await page.setViewportSize({ width, height: 860 })
-      await open(hash, "main")
-      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-      await page.getByRole("main").getByRole("button", { name: opener }).first().click()
-      const dialog = page.getByRole("dialog")
-      await dialog.getByRole("button", { name: "Cancel" }).waitFor()
-      await expect.poll(() => dialog.locator(".spinner").count()).toBe(0)
-      expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
-      await page.keyboard.press("Escape")
-      await dialog.waitFor({ state: "detached" })
-    }
+  ])("finds nothing in the dialog of %s, %s, light and dark, narrow and wide", (hash, opener) => {
+    const dialog = page.getByRole("dialog")
+    return expectAccessible(
+      page,
+      hash.length,
+      async () => {
+        await open(hash, "main")
+        await page.getByRole("main").getByRole("button", { name: opener }).first().click()
+        await dialog.getByRole("button", { name: "Cancel" }).waitFor()
+        await expect.poll(() => dialog.locator(".spinner").count()).toBe(0)
+      },
+      async () => {
+        await page.keyboard.press("Escape")
+        await dialog.waitFor({ state: "detached" })
+      }
+    )
   })
 
   it("leaves nothing in the console of the browser", () => {

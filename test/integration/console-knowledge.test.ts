@@ -1,23 +1,13 @@
 /** The console's pages about what agents know, in a real browser: threads, subjects, schemas, the map. */
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import type { Browser } from "playwright-core"
-import {
-  accessibilityFaults,
-  openBrowser,
-  openConsole,
-  openPage,
-  showPage,
-  type WatchedPage
-} from "../support/Browser.ts"
+import { beforeAll, expect, it, vi } from "vitest"
+import { expectAccessible, openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-let browser: Browser
 let key: string
-let watched: WatchedPage
 
 const conversation = [
   { id: "m1", role: "user", content: "My name is Alice and I live in Seattle.", sentAt: "2026-11-01T09:00:00Z" },
@@ -39,8 +29,9 @@ const patience = { timeout: patienceMillis }
 
 const topics = ["sailing on the lake", "baking rye bread", "repairing old clocks"]
 
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   key = await server.newAccount("research")
   await server.newAccount("empty")
   const place = { agentId: "assistant", subjectId: "alice", threadId: "first-contact" }
@@ -55,18 +46,14 @@ beforeAll(async () => {
   await post("/v1/schemas", { name: "contact", description: "A person", uniqueOn: ["email"], schema })
   const contact = { kind: "contact", data: { email: "ann@example.com" } }
   await post("/v1/memories", { agentId: "assistant", subjectId: "ann", memories: [contact] })
-  watched = await openConsole(browser, server)
-  await watched.page.getByLabel("Account").selectOption("research")
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
+const { page, watched } = usePage(browser, server, {
+  then: (page) => page.getByLabel("Account").selectOption("research")
 })
 
-const open = (hash: string) => showPage(watched.page, hash)
+const open = (hash: string) => showPage(page, hash)
 
 it("shows the messages of a thread, and what was made of each", async () => {
-  const { page } = watched
   await open("#/conversations")
   await page.getByRole("button", { name: "first-contact" }).click()
   const thread = page.getByRole("region", { name: "Thread" })
@@ -79,7 +66,6 @@ it("shows the messages of a thread, and what was made of each", async () => {
 })
 
 it("reads a thread again without storing anything, and says what is left out", async () => {
-  const { page } = watched
   const before = await total("agentId=assistant")
   await open("#/conversations?threadId=first-contact")
   await page.getByRole("button", { name: "Read again without storing" }).click()
@@ -92,7 +78,6 @@ it("reads a thread again without storing anything, and says what is left out", a
 })
 
 it("tries the reader on a text", async () => {
-  const { page } = watched
   await open("#/conversations")
   const trial = page.getByRole("region", { name: "Try the reader" })
   await trial.getByRole("textbox").fill("user: My name is Clara and I live in Leeds.")
@@ -103,7 +88,6 @@ it("tries the reader on a text", async () => {
 })
 
 it("exports all that is known of a subject, and erases it after saying how much that is", async () => {
-  const { page } = watched
   await open("#/subjects?contains=bo")
   await page.getByRole("button", { name: "bob" }).click()
   const subject = page.getByRole("region", { name: "Subject" })
@@ -126,7 +110,6 @@ it("exports all that is known of a subject, and erases it after saying how much 
 })
 
 it("finds a person by name, with what holds now, since when, from which message, and what held before", async () => {
-  const { page } = watched
   await open("#/people")
   await page.getByLabel("Name or id").fill("ALIC")
   const everyone = page.getByRole("region", { name: "Everyone" })
@@ -151,7 +134,6 @@ it("finds a person by name, with what holds now, since when, from which message,
 })
 
 it("shows the context that an agent gets: its text as it is, tokens by section, each line with its memory", async () => {
-  const { page } = watched
   await open("#/context?agentId=assistant&subjectId=alice")
   await page.getByRole("searchbox").fill("Where does Alice live?")
   await page.getByRole("button", { name: "Show context" }).click()
@@ -172,7 +154,6 @@ it("shows the context that an agent gets: its text as it is, tokens by section, 
 })
 
 it("tries data against a schema, also a changed one, saves the change and deletes the schema", async () => {
-  const { page } = watched
   await open("#/schemas")
   await page.getByRole("button", { name: "contact" }).click()
   const shown = page.getByRole("region", { name: "Schema", exact: true })
@@ -199,7 +180,6 @@ it("tries data against a schema, also a changed one, saves the change and delete
 })
 
 it("registers a schema", async () => {
-  const { page } = watched
   await open("#/schemas")
   const form = page.getByRole("region", { name: "New schema" })
   await form.getByLabel("Name, the kind of its memories").fill("boat")
@@ -211,7 +191,6 @@ it("registers a schema", async () => {
 })
 
 it("shows memories on a map: by topic, inside a lasso, under a click, by the keyboard", async () => {
-  const { page } = watched
   await open("#/map?query=fond&subjectId=carol")
   const canvas = page.getByRole("application", { name: "Map of 24 memories" })
   await canvas.waitFor()
@@ -266,25 +245,15 @@ it.each([
   "context?query=fond",
   "schemas?name=boat",
   "map?query=fond"
-])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
-  const { page } = watched
-  for (const width of [1_280, 380]) {
-    await page.setViewportSize({ width, height: 860 })
+])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", (name) => {
+  return expectAccessible(page, name.length, async () => {
     await open(`#/${name}`)
     await page.locator("main .card").first().waitFor()
     await expect.poll(() => page.locator("main .spinner").count(), patience).toBe(0)
-    for (const theme of ["light", "dark"]) {
-      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-      expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
-      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-      expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
-    }
-  }
-  await page.setViewportSize({ width: 1_280, height: 860 })
+  })
 })
 
 it("says of an account without memories that there is nothing yet, and what to do", async () => {
-  const { page } = watched
   await page.getByLabel("Account").selectOption("empty")
   for (const [name, said] of [
     ["conversations", "No memory of this account names a thread yet:"],
@@ -305,7 +274,7 @@ it("says of an account without memories that there is nothing yet, and what to d
 })
 
 it("shows an account that signed in by its key its own threads, by the keyboard alone", async () => {
-  const own = await openPage(browser, server.url)
+  const own = await openPage(browser, server)
   await own.page.goto(`${server.url}/console#/conversations`)
   await own.page.getByLabel("API key of an account").fill(key)
   await own.page.keyboard.press("Enter")

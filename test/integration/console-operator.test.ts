@@ -1,38 +1,24 @@
 /** The operator's pages of the console in a real browser: accounts and keys, their actions seen in the API. */
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, expect, it } from "vitest"
-import type { Browser } from "playwright-core"
-import {
-  accessibilityFaults,
-  openBrowser,
-  openConsole,
-  openPage,
-  showPage,
-  type WatchedPage
-} from "../support/Browser.ts"
+import { beforeAll, expect, it } from "vitest"
+import { accessibilityFaults, expectAccessible, openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-let browser: Browser
 let key: string
-let watched: WatchedPage
 
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   key = await server.newAccount("research")
   await server.newAccount("doomed")
   const body = { agentId: "shelves", memories: [fact("lamp", "on the desk"), fact("chair", "by the door")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
-  watched = await openConsole(browser, server)
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
-})
+const { page, watched } = usePage(browser, server)
 
-const open = (hash: string) => showPage(watched.page, hash)
+const open = (hash: string) => showPage(page, hash)
 
 const asOperator = async (method: string, path: string, body?: unknown) =>
   (await server.asOperator(method, path, body)).body
@@ -47,12 +33,11 @@ const limitOf = async (account: string, quota: string): Promise<number | null> =
     ({ name }: { readonly name: string }) => name === quota
   ).limit
 
-const panel = () => watched.page.getByRole("complementary", { name: "Account" })
-const dialog = () => watched.page.getByRole("dialog")
+const panel = () => page.getByRole("complementary", { name: "Account" })
+const dialog = () => page.getByRole("dialog")
 const press = (name: string) => dialog().getByRole("button", { name, exact: true }).click()
 
 it("creates an account and changes its plan", async () => {
-  const { page } = watched
   await open("#/accounts")
   await page.getByRole("button", { name: "New account …" }).click()
   await dialog().getByLabel("Name").fill("fresh")
@@ -91,7 +76,7 @@ it("makes a key that works as bound, and revokes it", async () => {
   await dialog().getByLabel("Only these agents").fill("shelves")
   await dialog().getByLabel("It may only read").check()
   await press("Create")
-  const secret = await watched.page.getByRole("dialog", { name: "The new key" }).locator("pre").innerText()
+  const secret = await page.getByRole("dialog", { name: "The new key" }).locator("pre").innerText()
   await press("I have stored it")
   const read = () => server.call("GET", "/v1/memories?agentId=shelves", { key: secret })
   expect((await read()).body.total).toBe(2)
@@ -122,7 +107,7 @@ it("shows an account's webhooks, tests, pauses and resumes one, and repeats what
   await hooks.getByRole("button", { name: "Resume https://hooks.example.com/research" }).click()
   await hooks.getByText("The webhook is active.").waitFor()
   expect(await state()).toBe("active")
-  expect(await accessibilityFaults(watched.page)).toEqual([])
+  expect(await accessibilityFaults(page)).toEqual([])
   await server.call("DELETE", `/v1/webhooks/${id}`, { key })
 })
 
@@ -151,22 +136,21 @@ it("says what an erasure removes, wants the name typed, and proves what it did",
   await dialog().getByText("looked for afterwards, none is left").waitFor()
   await press("Close")
   await expect.poll(() => accountNamed("doomed")).toBeUndefined()
-  await watched.page.getByRole("region", { name: "Accounts" }).getByText("doomed").waitFor({ state: "detached" })
+  await page.getByRole("region", { name: "Accounts" }).getByText("doomed").waitFor({ state: "detached" })
 })
 
 it("shows a refusal in the form that was refused", async () => {
   await open("#/accounts")
-  await watched.page.getByRole("button", { name: "New account …" }).click()
+  await page.getByRole("button", { name: "New account …" }).click()
   await dialog().getByLabel("Name").fill("research")
   await press("Create")
   await dialog().getByRole("alert").getByText("Conflict (409).").waitFor()
-  await watched.page.keyboard.press("Escape")
+  await page.keyboard.press("Escape")
   await dialog().waitFor({ state: "detached" })
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
 })
 
 it("gives credits with a reason, once, and shows the movement and the proof of the ledger", async () => {
-  const { page } = watched
   await open("#/money?account=research")
   await page.getByText("The ledger adds up.").waitFor()
   await page.getByRole("button", { name: "Adjust …" }).click()
@@ -182,7 +166,6 @@ it("gives credits with a reason, once, and shows the movement and the proof of t
 })
 
 it("refuses to take what is not there, in words", async () => {
-  const { page } = watched
   await open("#/money?account=research")
   await page.getByRole("button", { name: "Adjust …" }).click()
   await dialog().getByLabel("Credits; negative takes").fill("-13")
@@ -195,7 +178,6 @@ it("refuses to take what is not there, in words", async () => {
 })
 
 it("says of a call its agent, key and error, of a correction which memory, and leaves looks aside", async () => {
-  const { page } = watched
   const own = await server.newAccount("logged")
   const memories = [fact("lamp", "on the desk")]
   const made = await server.call("POST", "/v1/memories", { key: own, body: { agentId: "desk", memories } })
@@ -220,7 +202,6 @@ it("says of a call its agent, key and error, of a correction which memory, and l
 })
 
 it("says of what the operator changed for an account that it was not charged, and of a ledger account whose it is", async () => {
-  const { page } = watched
   await server.newAccount("looked-at")
   const options = { key: server.operatorToken, headers: { "x-account": "looked-at" } }
   const look = await server.call("GET", "/v1/memories/facets?facet=agents", options)
@@ -243,7 +224,6 @@ it("says of what the operator changed for an account that it was not charged, an
 })
 
 it("saves a statement of many pages as one file, as the API has it", async () => {
-  const { page } = watched
   const adjustment = (at: number) => ({ account: "research", credits: 1, reason: "page", key: `page-${at}` })
   for (let at = 0; at < 5; at++) await asOperator("POST", "/admin/ledger/adjustments", adjustment(at))
   await page.route("**/admin/statement*", (route) => route.continue({ url: `${route.request().url()}&limit=2` }))
@@ -260,7 +240,6 @@ it("saves a statement of many pages as one file, as the API has it", async () =>
 })
 
 it("says what the daily job would do, and runs it only then", async () => {
-  const { page } = watched
   await open("#/system?show=jobs")
   const runs = async () => (await asOperator("GET", "/admin/jobs")).runs.length
   const before = await runs()
@@ -274,7 +253,6 @@ it("says what the daily job would do, and runs it only then", async () => {
 })
 
 it("shows each agent's index as the API has it, page by page", async () => {
-  const { page } = watched
   const { agents } = await asOperator("GET", "/admin/indexes")
   expect(agents).toEqual([
     { account: "research", agentId: "shelves", memories: 2, bytes: expect.any(Number), indexes: [] }
@@ -300,7 +278,6 @@ it("shows each agent's index as the API has it, page by page", async () => {
 })
 
 it("shows which agent costs most, to the operator and to the account", async () => {
-  const { page } = watched
   const { agents } = await asOperator("GET", "/admin/costs?account=research")
   const dearest: { readonly agentId: string; readonly credits: number } = agents.find(
     ({ agentId }: { readonly agentId: string | null }) => agentId !== null
@@ -315,7 +292,7 @@ it("shows which agent costs most, to the operator and to the account", async () 
   const row = page.getByRole("region", { name: "Costs by agent" }).getByRole("row").nth(1)
   await row.getByText(dearest.agentId).waitFor()
   expect(await row.innerText()).toContain(String(dearest.credits))
-  const own = await openPage(browser, server.url)
+  const own = await openPage(browser, server)
   await own.page.goto(`${server.url}/console`)
   await own.page.getByLabel("API key of an account").fill(key)
   await own.page.getByRole("button", { name: "Sign in" }).click()
@@ -334,8 +311,7 @@ it("shows which agent costs most, to the operator and to the account", async () 
 })
 
 it("ends another browser's session", async () => {
-  const { page } = watched
-  const other = await openPage(browser, server.url)
+  const other = await openPage(browser, server)
   await other.page.goto(`${server.url}/console`)
   await other.page.getByLabel("API key of an account").fill(key)
   await other.page.getByRole("button", { name: "Sign in" }).click()
@@ -351,7 +327,6 @@ it("ends another browser's session", async () => {
 })
 
 it("says that there is no webhook to test", async () => {
-  const { page } = watched
   await open("#/system?show=sessions")
   await page.getByText("No webhook is set: MUNIMENT_WEBHOOK_URL").waitFor()
   for (const name of ["Send a test", "Resend what was given up"]) {
@@ -360,7 +335,6 @@ it("says that there is no webhook to test", async () => {
 })
 
 it("shows who changed what, filtered as the API filters it", async () => {
-  const { page } = watched
   await open("#/audit")
   const rows = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
   await rows.first().waitFor()
@@ -373,7 +347,6 @@ it("shows who changed what, filtered as the API filters it", async () => {
 })
 
 it("shows who called what and how it ended, and no content", async () => {
-  const { page } = watched
   await server.call("GET", "/v1/memories/search?query=velociraptor", { key })
   await open("#/audit?show=requests&account=research&operation=memories.search")
   const row = page.getByRole("region", { name: "Calls of accounts" }).locator("tbody tr").first()
@@ -386,7 +359,6 @@ it("shows who called what and how it ended, and no content", async () => {
 })
 
 it("is used by the keyboard alone", async () => {
-  const { page } = watched
   await open("#/accounts?account=")
   await page.getByRole("button", { name: "research", exact: true }).focus()
   await page.keyboard.press("Enter")
@@ -397,8 +369,6 @@ it("is used by the keyboard alone", async () => {
   await dialog().waitFor({ state: "detached" })
   expect((await accountNamed("research")).suspendedAt).toBeUndefined()
 })
-
-const shots = process.env["MUNIMENT_SCREENSHOTS"]
 
 it.each([
   "accounts",
@@ -414,24 +384,12 @@ it.each([
   "system?show=sessions",
   "audit",
   "audit?show=requests"
-])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
-  const { page } = watched
-  for (const width of [1_280, 380]) {
-    await page.setViewportSize({ width, height: 860 })
+])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", (name) => {
+  return expectAccessible(page, name.length, async () => {
     await open(`#/${name}`)
     await page.locator("main .card, main .table-wrap, main .tile, main .notice, main p").first().waitFor()
     await page.locator("main .spinner").first().waitFor({ state: "detached" })
-    for (const theme of ["light", "dark"]) {
-      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-      expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
-      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-      expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
-      if (shots !== undefined) {
-        await page.screenshot({ path: `${shots}/${name.replace(/\W/g, "-")}-${theme}-${width}.png` })
-      }
-    }
-  }
-  await page.setViewportSize({ width: 1_280, height: 860 })
+  })
 })
 
 it("complains of nothing and asks no other origin", () => {

@@ -2,29 +2,20 @@
 import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, expect, it } from "vitest"
-import type { Browser } from "playwright-core"
+import { beforeAll, expect, it } from "vitest"
 import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
-import {
-  accessibilityFaults,
-  openBrowser,
-  openConsole,
-  openPage,
-  showPage,
-  type WatchedPage
-} from "../support/Browser.ts"
+import { accessibilityFaults, openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const memories = 1_200
-let server: TestServer
-let browser: Browser
 let key: string
-let watched: WatchedPage
 
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   key = await server.newAccount("research")
   await server.newAccount("empty")
   for (let from = 0; from < memories; from += 100) {
@@ -36,15 +27,12 @@ beforeAll(async () => {
     }
     expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
   }
-  watched = await openConsole(browser, server)
-  await watched.page.getByLabel("Account").selectOption("research")
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
+const { page, watched } = usePage(browser, server, {
+  then: (page) => page.getByLabel("Account").selectOption("research")
 })
 
-const open = (hash: string) => showPage(watched.page, hash)
+const open = (hash: string) => showPage(page, hash)
 
 /** What is waited for is done soon, but for a machine with more to do. */
 const patience = { timeout: patienceMillis }
@@ -52,17 +40,16 @@ const patience = { timeout: patienceMillis }
 const stored = async (id: string) => server.call("GET", `/v1/memories/${id}`, { key })
 
 it("keeps the one-time link out of the address", () => {
-  expect(watched.page.url()).not.toContain("link=")
+  expect(page.url()).not.toContain("link=")
 })
 
 it("says on the overview how the service is, in words", async () => {
   await open("#/overview")
-  await watched.page.getByText("The service takes requests.").waitFor()
-  await watched.page.getByText("Every agent's file is whole.").waitFor()
+  await page.getByText("The service takes requests.").waitFor()
+  await page.getByText("Every agent's file is whole.").waitFor()
 })
 
 it("shows on the overview what is stored now, of how many accounts, and what was written last", async () => {
-  const { page } = watched
   await open("#/overview")
   const { accounts } = (await server.asOperator("GET", "/admin/accounts")).body
   const tile = (title: string) =>
@@ -78,7 +65,6 @@ it("shows on the overview what is stored now, of how many accounts, and what was
 })
 
 it("shows a long list without holding it, its end from the other side and then its middle", async () => {
-  const { page } = watched
   const asked: Array<URLSearchParams> = []
   page.on("request", (request) => {
     const { pathname, searchParams } = new URL(request.url())
@@ -107,7 +93,6 @@ it("shows a long list without holding it, its end from the other side and then i
 })
 
 it.each([380, 1_280, 2_560])("shows what each memory says in a list that is %i pixels wide", async (width) => {
-  const { page } = watched
   await page.setViewportSize({ width, height: 860 })
   await open("#/memories?agentId=shelves")
   const said = page.locator(".rows .line .what").first()
@@ -119,7 +104,6 @@ it.each([380, 1_280, 2_560])("shows what each memory says in a list that is %i p
 })
 
 it("changes tags of a memory, and deletes it after a question", async () => {
-  const { page } = watched
   const body = { agentId: "single", memories: [fact("lamp", "on the desk")] }
   const { id } = (await server.call("POST", "/v1/memories", { key, body })).body.created[0]
   await open(`#/memories?agentId=single&id=${id}`)
@@ -134,7 +118,6 @@ it("changes tags of a memory, and deletes it after a question", async () => {
 })
 
 it("changes the data of a memory: as a new version where its kind has unique fields, else in place", async () => {
-  const { page } = watched
   const schema = schemaText({ email: text, city: text }, { required: ["email"] })
   const registered = { name: "contact", description: "d", uniqueOn: ["email"], schema }
   expect((await server.call("POST", "/v1/schemas", { key, body: registered })).status).toBe(200)
@@ -174,7 +157,6 @@ it("changes the data of a memory: as a new version where its kind has unique fie
 })
 
 it("filters by values of the data, and deletes nothing by them", async () => {
-  const { page } = watched
   const body = { agentId: "filtered", memories: [fact("pear", "green"), fact("plum", "blue")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
   await open("#/memories?agentId=filtered")
@@ -189,7 +171,6 @@ it("filters by values of the data, and deletes nothing by them", async () => {
 })
 
 it("shows what somebody else changed meanwhile, and stores nothing over it unless told to", async () => {
-  const { page } = watched
   const body = { agentId: "contested", memories: [fact("kettle", "on the stove")] }
   const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
   const data = { subject: "kettle", fact: "in the sink" }
@@ -219,7 +200,6 @@ it("shows what somebody else changed meanwhile, and stores nothing over it unles
 })
 
 it("says how many memories a filter would delete before it deletes them", async () => {
-  const { page } = watched
   const body = { agentId: "doomed", memories: [fact("one", "a"), fact("two", "b"), fact("three", "c")] }
   await server.call("POST", "/v1/memories", { key, body })
   await open("#/memories?agentId=doomed")
@@ -234,7 +214,6 @@ it("says how many memories a filter would delete before it deletes them", async 
 })
 
 it("keeps what is typed before the first frame of a page", async () => {
-  const { page } = watched
   await open("#/overview")
   await page.getByText("The service takes requests.").waitFor()
   await page.evaluate(`{
@@ -253,7 +232,6 @@ it("keeps what is typed before the first frame of a page", async () => {
 })
 
 it("shows why a question found what it found, and the same call for programs", async () => {
-  const { page } = watched
   await open("#/search")
   await page.getByRole("searchbox").fill("where is item 7")
   await page.getByRole("searchbox").press("Enter")
@@ -262,7 +240,6 @@ it("shows why a question found what it found, and the same call for programs", a
 })
 
 it("keeps with a memory whether it was of use for a question, and shows that", async () => {
-  const { page } = watched
   const body = { agentId: "useful", memories: [fact("kite", "in the attic")] }
   const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
   await open("#/search?query=kite+attic&agentId=useful")
@@ -290,7 +267,6 @@ it("keeps with a memory whether it was of use for a question, and shows that", a
 })
 
 it("says of a memory that a question did not find what kept it out, without the question typed again", async () => {
-  const { page } = watched
   const body = { agentId: "missing", memories: [fact("ladder", "behind the shed")] }
   const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
   await open("#/search?query=item+7+shelf&agentId=shelves")
@@ -309,7 +285,6 @@ it("says of a memory that a question did not find what kept it out, without the 
 })
 
 it("opens a dialog anew at once after Escape", async () => {
-  const { page } = watched
   await open("#/accounts")
   const button = page.getByRole("button", { name: "New account …" })
   await button.waitFor()
@@ -331,7 +306,6 @@ it("opens a dialog anew at once after Escape", async () => {
 })
 
 it("shows what a link names: the account and the page, or that it knows none of that name", async () => {
-  const { page } = watched
   await open("#/memories")
   expect(page.url()).toContain("in=research")
   const visitor = await page.context().newPage()
@@ -357,7 +331,6 @@ it("shows what a link names: the account and the page, or that it knows none of 
 })
 
 it("keeps two services of one host apart, whose cookies the browser sends to both", async () => {
-  const { page } = watched
   const other = await startServer({ environment: withoutModel })
   const { body } = await other.asOperator("POST", "/admin/console-links")
   const second = await page.context().newPage()
@@ -370,7 +343,6 @@ it("keeps two services of one host apart, whose cookies the browser sends to bot
 })
 
 it("sorts a table by the title that is pressed, either way, then as it was", async () => {
-  const { page } = watched
   await open("#/accounts")
   const names = () => page.locator("main tbody tr td:first-child").allInnerTexts()
   await page.locator("main tbody tr").first().waitFor()
@@ -384,7 +356,6 @@ it("sorts a table by the title that is pressed, either way, then as it was", asy
 })
 
 it("shows texts in their own direction, with signs that would turn it, and no line wider than the page", async () => {
-  const { page } = watched
   const long = "w".repeat(700)
   const texts = ["\u05e9\u05dc\u05d5\u05dd 12.5.", "open \u202egnp.exe", `${long} end`]
   const body = { agentId: "scripts", subjectId: long.slice(0, 120), memories: texts.map((one) => fact("text", one)) }
@@ -414,33 +385,13 @@ it("shows texts in their own direction, with signs that would turn it, and no li
 })
 
 it("shows a refusal of the service as it is", async () => {
-  const { page } = watched
   await open("#/search?query=x&minRelevance=7")
   await page.getByRole("alert").getByText("minRelevance").waitFor()
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("400")])
 })
 
-it.each(["overview", "memories", "search?query=shelf"])(
-  "has no fault of accessibility on #/%s, in light and dark, narrow and wide",
-  async (name) => {
-    const { page } = watched
-    for (const width of [1_280, 380]) {
-      await page.setViewportSize({ width, height: 860 })
-      await open(`#/${name}`)
-      await page.locator("main .card, main .rows, main .tile").first().waitFor()
-      for (const theme of ["light", "dark"]) {
-        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-        expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
-        const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
-      }
-    }
-    await page.setViewportSize({ width: 1_280, height: 860 })
-  }
-)
-
 it("signs an account in by its key, to its own memories and no page of operators", async () => {
-  const own = await openPage(browser, server.url)
+  const own = await openPage(browser, server)
   await own.page.goto(`${server.url}/console`)
   await own.page.getByLabel("API key of an account").fill(key)
   await own.page.getByRole("button", { name: "Sign in" }).click()

@@ -8,21 +8,20 @@ import type { AddressInfo } from "node:net"
 import { json } from "node:stream/consumers"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const publicUrl = "https://memory.example"
 
-let server: TestServer
+const server = useServer({
+  environment: {
+    ...withoutModel,
+    MUNIMENT_CONSOLE: "remote",
+    MUNIMENT_PUBLIC_URL: publicUrl,
+    MUNIMENT_TRUSTED_PROXIES: "127.0.0.1"
+  }
+})
 let proxy: Server
 beforeAll(async () => {
-  server = await startServer({
-    environment: {
-      ...withoutModel,
-      MUNIMENT_CONSOLE: "remote",
-      MUNIMENT_PUBLIC_URL: publicUrl,
-      MUNIMENT_TRUSTED_PROXIES: "127.0.0.1"
-    }
-  })
   const { host, port } = new URL(server.url)
   proxy = createServer((request, response) => {
     const headers = { ...request.headers, host, "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https" }
@@ -37,7 +36,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   proxy.close()
-  await server.stop()
 })
 
 type Headers = Readonly<Record<string, string>>

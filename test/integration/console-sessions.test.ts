@@ -2,16 +2,12 @@
 import { once } from "node:events"
 import { type IncomingMessage, request } from "node:http"
 import { json } from "node:stream/consumers"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { fact, idsOf } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
-})
-afterAll(() => server.stop())
+const server = useServer({ environment: withoutModel })
 
 interface Browser {
   readonly cookie: string

@@ -4,13 +4,12 @@
  */
 import { encode } from "gpt-tokenizer/encoding/o200k_base"
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, type MemoryCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, grantsHeader, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
-let server: ServerCalls
-let ann: MemoryCalls
+const server = useSharedServer(withoutModel)
+const ann = useAccount(server, "context-ann")
 
 const bob = { agentId: "helper", subjectId: "bob" }
 const now = "2026-03-10T12:00:00Z"
@@ -38,8 +37,6 @@ const said = [
 ]
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  ann = await accountCalls(server, "context-ann")
   const remembered = { ...bob, threadId: "t1", conversation: said, wait: "extraction" }
   expect((await ann.post("/v1/memories", remembered)).status).toBe(200)
   const memories = [

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, fullHeaders, grantsHeader, nowSeconds, signedGrant } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const contract = `0x${"c0".repeat(20)}`
 const path = "/v1/account"
@@ -61,11 +62,7 @@ describe("a node alone", () => {
 })
 
 describe("with MUNIMENT_ERC1271=on", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment: { ...environment(), MUNIMENT_ERC1271: "on" } })
-  })
-  afterAll(() => server.stop())
+  const server = useServer(() => ({ environment: { ...environment(), MUNIMENT_ERC1271: "on" } }))
 
   it("a contract signs for its address, in one question each time", async () => {
     chain.asked = 0

@@ -5,21 +5,18 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { describe, expect, it } from "vitest"
+import { accountCalls, fact, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status } from "../support/ModelServerReplies.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { type Answer, startServer, type ServerCalls } from "../support/TestServer.ts"
+import { isLongRun } from "../support/Repetitions.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { type Answer, startServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "alice")
 
 const talk = [
   {
@@ -226,56 +223,57 @@ describe("a conversation that cannot be read now", () => {
   const byRules = ["Alice lives in Quimper", "The user's name is Alice"]
   const factsOf = (memories: ReadonlyArray<Json>) => memories.map(({ data }) => data.fact).toSorted()
 
-  it("is stored, found and free, and read when the model is back, through a kill too", async () => {
-    const model = await ModelServer.start()
-    model.otherwise = () => status(401)
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-pending-"))
-    const environment = {
-      MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_LLM_PROVIDER: "openai-compatible",
-      MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-      MUNIMENT_LLM_MODEL: "scripted"
-    }
-    const first = await startServer({ dataDirectory, environment })
-    const calls = await accountCalls(first, "pending")
-    const body = { agentId: "a", conversation: said, threadId: "t", wait: "extraction" }
-    const sent = await calls.post("/v1/memories", body)
-    expect(sent.body).toMatchObject({
-      messages: { stored: 2, known: 0 },
-      extraction: "partial",
-      extractionProblem: { code: "model_rejected", message: expect.stringMatching(/401; it is asked again$/) }
-    })
-    expect(factsOf(sent.body.created)).toEqual(byRules)
-    expect(sent.headers.get("x-credits-charged")).toBe("0")
-    // What rules find needs no model.
-    expect(factsOf((await calls.call("GET", "/v1/memories?agentId=a&include=extracted")).body.memories)).toEqual(
-      byRules
-    )
-    const [hit] = await calls.search({ query: "Quimper", include: "messages" })
-    expect(hit.data.text).toBe(said[0]!.content)
-    await first.kill()
+  if (isLongRun)
+    it("is stored, found and free, and read when the model is back, through a kill too", async () => {
+      const model = await ModelServer.start()
+      model.otherwise = () => status(401)
+      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-pending-"))
+      const environment = {
+        MUNIMENT_EMBEDDING_MODEL: "none",
+        MUNIMENT_LLM_PROVIDER: "openai-compatible",
+        MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
+        MUNIMENT_LLM_MODEL: "scripted"
+      }
+      const first = await startServer({ dataDirectory, environment })
+      const calls = await accountCalls(first, "pending")
+      const body = { agentId: "a", conversation: said, threadId: "t", wait: "extraction" }
+      const sent = await calls.post("/v1/memories", body)
+      expect(sent.body).toMatchObject({
+        messages: { stored: 2, known: 0 },
+        extraction: "partial",
+        extractionProblem: { code: "model_rejected", message: expect.stringMatching(/401; it is asked again$/) }
+      })
+      expect(factsOf(sent.body.created)).toEqual(byRules)
+      expect(sent.headers.get("x-credits-charged")).toBe("0")
+      // What rules find needs no model.
+      expect(factsOf((await calls.call("GET", "/v1/memories?agentId=a&include=extracted")).body.memories)).toEqual(
+        byRules
+      )
+      const [hit] = await calls.search({ query: "Quimper", include: "messages" })
+      expect(hit.data.text).toBe(said[0]!.content)
+      await first.kill()
 
-    model.otherwise = () => good
-    const second = await startServer({ dataDirectory, environment })
-    const later = (path: string) => second.call("GET", path, { key: calls.key })
-    for (let total = 0; total < 5;) {
-      await new Promise((wake) => setTimeout(wake, 100))
-      total = (await later("/v1/memories?agentId=a")).body.total
-    }
-    const { memories } = (await later("/v1/memories?agentId=a&kind=factual_memory")).body
-    expect(factsOf(memories)).toEqual([...byRules, memory.text].toSorted())
-    for (const { metadata } of memories) expect(metadata).toMatchObject({ threadId: "t", sourceMessageIds: ["m1"] })
-    const again = await second.call("POST", "/v1/memories", {
-      key: calls.key,
-      body: { agentId: "a", conversation: said.slice(0, 2), threadId: "t" }
+      model.otherwise = () => good
+      const second = await startServer({ dataDirectory, environment })
+      const later = (path: string) => second.call("GET", path, { key: calls.key })
+      for (let total = 0; total < 5;) {
+        await new Promise((wake) => setTimeout(wake, 100))
+        total = (await later("/v1/memories?agentId=a")).body.total
+      }
+      const { memories } = (await later("/v1/memories?agentId=a&kind=factual_memory")).body
+      expect(factsOf(memories)).toEqual([...byRules, memory.text].toSorted())
+      for (const { metadata } of memories) expect(metadata).toMatchObject({ threadId: "t", sourceMessageIds: ["m1"] })
+      const again = await second.call("POST", "/v1/memories", {
+        key: calls.key,
+        body: { agentId: "a", conversation: said.slice(0, 2), threadId: "t" }
+      })
+      expect(again.body).toMatchObject({ created: [], skippedMessages: 2, extraction: "done" })
+      expect(again.body.existing.map(({ id }: Json) => id)).toEqual(memories.toReversed().map(({ id }: Json) => id))
+      expect(again.headers.get("x-credits-charged")).toBe("0")
+      await second.stop()
+      await model.close()
+      rmSync(dataDirectory, { recursive: true })
     })
-    expect(again.body).toMatchObject({ created: [], skippedMessages: 2, extraction: "done" })
-    expect(again.body.existing.map(({ id }: Json) => id)).toEqual(memories.toReversed().map(({ id }: Json) => id))
-    expect(again.headers.get("x-credits-charged")).toBe("0")
-    await second.stop()
-    await model.close()
-    rmSync(dataDirectory, { recursive: true })
-  })
 
   it("is read by a later request of the conversation, which pays", async () => {
     const model = await ModelServer.start()

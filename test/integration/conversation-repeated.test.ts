@@ -1,13 +1,10 @@
 /** Messages without ids (contract: Conversations, processed messages): what is said again is no copy of what was sent. */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { describe, expect, it } from "vitest"
+import { useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { Answer } from "../support/TestServer.ts"
 
-let alice: MemoryCalls
-beforeAll(async () => {
-  alice = await accountCalls(await sharedServer(withoutModel), "alice-repeats")
-})
+const alice = useAccount(useSharedServer(withoutModel), "alice-repeats")
 
 const user = (content: string) => ({ role: "user", content })
 const assistant = (content: string) => ({ role: "assistant", content })

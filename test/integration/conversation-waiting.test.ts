@@ -2,20 +2,19 @@
  * How long a conversation waits for its reading (contract: Conversations): its messages are stored first; where others
  * wait to be read it is answered `pending` and read later, unless it asks to wait. Who waits shows in health and metrics.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, useAccount } from "../support/MemoryCalls.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-let alice: MemoryCalls
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+const alice = useAccount(server, "alice")
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  alice = await accountCalls(server, "alice")
   // Until the rules' thread is there.
   while ((await send("warm", "My name is Ann.", { wait: "extraction" })).body.extraction !== "done");
 })
-afterAll(() => server.stop())
 
 const send = (agentId: string, content: string, rest: object = {}) =>
   alice.post("/v1/memories", { agentId, conversation: [{ id: "m1", role: "user", content }], ...rest })
@@ -105,14 +104,15 @@ describe("a conversation beside others that are read", () => {
     await untilStored("left", 1, "factual_memory")
   })
 
-  it("keeps waiting when it keeps no messages, or reads known ones again", async () => {
-    const over = await occupied("strict")
-    const { body } = await send("strict", "I live in Quimper.", { remember: "extracted" })
-    expect(body).toMatchObject({ extraction: "done", created: [expect.anything()] })
-    const forced = await send("strict", "I live in Quimper.", { force: true })
-    expect(forced.body.extraction).toBe("done")
-    await over()
-  })
+  if (isLongRun)
+    it("keeps waiting when it keeps no messages, or reads known ones again", async () => {
+      const over = await occupied("strict")
+      const { body } = await send("strict", "I live in Quimper.", { remember: "extracted" })
+      expect(body).toMatchObject({ extraction: "done", created: [expect.anything()] })
+      const forced = await send("strict", "I live in Quimper.", { force: true })
+      expect(forced.body.extraction).toBe("done")
+      await over()
+    })
 })
 
 it("is accepted while the reader starts, and read once it has", async () => {
@@ -141,32 +141,33 @@ it("that keeps no messages waits for the start of the reader", async () => {
   await fresh.stop()
 })
 
-it("is charged once if the service is killed before it is read, and it is sent again", async () => {
-  const dataDirectory = temporaryDirectory()
-  const start = () => startServer({ dataDirectory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  const before = await start()
-  const { key } = await accountCalls(before, "carol")
-  const remember = (at: TestServer, agentId: string, conversation: ReadonlyArray<object>, rest: object = {}) =>
-    at.call("POST", "/v1/memories", { key, body: { agentId, conversation, ...rest } })
-  const short = [{ id: "m1", role: "user", content: "I live in Quimper." }]
-  // Read meanwhile, and cut off by the kill.
-  const others = ["one", "two", "three"].map((agentId) => remember(before, agentId, long).catch(String))
-  const stored = async () => (await before.call("GET", "/v1/memories?agentId=one&limit=1", { key })).body.total
-  await expect.poll(stored, { timeout: patienceMillis }).toBe(long.length)
-  const left = await remember(before, "short", short)
-  expect([left.body.extraction, left.headers.get("x-credits-charged")]).toEqual(["pending", "5"])
-  await before.kill()
-  await Promise.all(others)
-  const after = await start()
-  const again = await remember(after, "short", short)
-  expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
-  const { transactions } = (await after.call("GET", "/v1/credits/transactions?limit=100", { key })).body
-  const ofShort = transactions.filter(({ agentId }: { readonly agentId?: string }) => agentId === "short")
-  expect(ofShort).toEqual([expect.objectContaining({ kind: "charge", operation: "create", credits: -5 })])
-  const forced = await remember(after, "short", short, { force: true })
-  expect([forced.body.extraction, forced.headers.get("x-credits-charged")]).toEqual(["done", "5"])
-  await after.stop()
-})
+if (isLongRun)
+  it("is charged once if the service is killed before it is read, and it is sent again", async () => {
+    const dataDirectory = temporaryDirectory()
+    const start = () => startServer({ dataDirectory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    const before = await start()
+    const { key } = await accountCalls(before, "carol")
+    const remember = (at: TestServer, agentId: string, conversation: ReadonlyArray<object>, rest: object = {}) =>
+      at.call("POST", "/v1/memories", { key, body: { agentId, conversation, ...rest } })
+    const short = [{ id: "m1", role: "user", content: "I live in Quimper." }]
+    // Read meanwhile, and cut off by the kill.
+    const others = ["one", "two", "three"].map((agentId) => remember(before, agentId, long).catch(String))
+    const stored = async () => (await before.call("GET", "/v1/memories?agentId=one&limit=1", { key })).body.total
+    await expect.poll(stored, { timeout: patienceMillis }).toBe(long.length)
+    const left = await remember(before, "short", short)
+    expect([left.body.extraction, left.headers.get("x-credits-charged")]).toEqual(["pending", "5"])
+    await before.kill()
+    await Promise.all(others)
+    const after = await start()
+    const again = await remember(after, "short", short)
+    expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
+    const { transactions } = (await after.call("GET", "/v1/credits/transactions?limit=100", { key })).body
+    const ofShort = transactions.filter(({ agentId }: { readonly agentId?: string }) => agentId === "short")
+    expect(ofShort).toEqual([expect.objectContaining({ kind: "charge", operation: "create", credits: -5 })])
+    const forced = await remember(after, "short", short, { force: true })
+    expect([forced.body.extraction, forced.headers.get("x-credits-charged")]).toEqual(["done", "5"])
+    await after.stop()
+  })
 
 it.each([["words"], [[]], [["vectors", "words"]]])("`wait` of %j is refused", async (wait) => {
   expect((await send("bad", "x", { wait })).body.code).toBe("invalid_request")

@@ -1,11 +1,10 @@
 /** What each agent cost (contract: Credits): charges name their agent, and sums of them are by agent and operation. */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "careful")
 
 interface AgentCost {
   readonly account: string
@@ -23,8 +22,6 @@ const get = async (path: string) => (await calls.call("GET", path)).body
 const costs = async (path = "/v1/account/costs"): Promise<ReadonlyArray<AgentCost>> => (await get(path)).agents
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "careful")
   const id = await add("busy", "one")
   await add("busy", "two")
   await add("idle", "three")

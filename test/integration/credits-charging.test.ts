@@ -2,17 +2,14 @@
  * What calls cost (contract: Credits): prices, purses, refusals, repeats; over HTTP with the real ledger. An account
  * here has an allowance of 20 credits a month, and what the operator gives it.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
-import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+import type { Answer, CallOptions } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "20" }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment })
-})
-afterAll(() => server.stop())
+const server = useServer({ environment })
 
 interface Payer {
   readonly name: string

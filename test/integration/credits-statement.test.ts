@@ -2,19 +2,18 @@
  * Statements of accounts and revenue of the service over HTTP (contract: Credits, Operator routes). Movements of other
  * days are made by hand in the file, where times are the ledger's alone.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "20" }
 const dayMillis = 86_400_000
 const dayOf = (atMillis: number) => new Date(atMillis).toISOString().slice(0, 10)
 
-let directory = ""
+const directory = temporaryDirectory()
 let server: TestServer
 let key = ""
 const reason = '=HYPERLINK("http://evil","a, b")'
@@ -38,7 +37,6 @@ const makeOlder = async (days: number) => {
 }
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-statement-"))
   server = await startServer({ dataDirectory: directory, environment })
   key = await server.newAccount("alice")
   await adjust(100, "first")
@@ -51,7 +49,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 const statement = (query: string, headers: Readonly<Record<string, string>> = {}) =>

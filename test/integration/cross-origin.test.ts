@@ -1,18 +1,14 @@
 /** Pages of other origins: nothing unless configured, then `/v1` alone, with the headers that a payer needs. */
-import { afterAll, beforeAll, expect, it } from "vitest"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { type ServerCalls, startServer, type TestServer } from "../support/TestServer.ts"
+import { expect, it } from "vitest"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const page = "https://page.example"
 const stranger = "https://stranger.example"
 
-let closed: ServerCalls
-let open: TestServer
-beforeAll(async () => {
-  closed = await sharedServer(withoutModel)
-  open = await startServer({ environment: { ...withoutModel, MUNIMENT_CORS_ORIGINS: page } })
-})
-afterAll(() => open.stop())
+const closed = useSharedServer(withoutModel)
+const open = useServer({ environment: { ...withoutModel, MUNIMENT_CORS_ORIGINS: page } })
 
 const preflight = (server: ServerCalls, path: string, origin: string) =>
   server.call("OPTIONS", path, {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { startServer } from "../support/TestServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
@@ -18,42 +19,35 @@ const openEntries = (directory: string): ReadonlyArray<string> =>
 const body = { agentId: "a", memories: [fact("Ann", "Ann keeps bees")] }
 
 describe("the data directory", () => {
-  it("and all files in it are the owner's alone, whatever the umask", async () => {
+  it("and all files in it are the owner's alone, whatever the umask; what others could read is mended, with a line in the log", async () => {
     const parent = mkdtempSync(join(tmpdir(), "muniment-modes-"))
     const dataDirectory = join(parent, "made", "here")
-    const server = await startServer({ dataDirectory, environment, wrapper: openMask })
     try {
-      expect((await server.call("POST", "/v1/memories", { body })).status).toBe(200)
+      const first = await startServer({ dataDirectory, environment, wrapper: openMask })
+      expect((await first.call("POST", "/v1/memories", { body })).status).toBe(200)
       expect(readdirSync(dataDirectory)).toEqual(expect.arrayContaining(["control.db", "namespaces", "operator-token"]))
       expect(openEntries(dataDirectory)).toEqual([])
+      await first.stop()
+      expect(first.output()).not.toContain("open to others")
+      const namespaces = readdirSync(join(dataDirectory, "namespaces")).map((name) => join("namespaces", name))
+      for (const name of [".", "namespaces"]) chmodSync(join(dataDirectory, name), 0o755)
+      for (const name of namespaces) chmodSync(join(dataDirectory, name), 0o644)
+      const second = await startServer({ dataDirectory, environment })
+      await second.stop()
+      expect(second.output()).toContain("data directory was open to others")
+      expect(openEntries(dataDirectory)).toEqual([])
     } finally {
-      await server.stop()
       rmSync(parent, { recursive: true })
     }
   })
 
-  it("is mended when others could read it, with a line in the log", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-modes-"))
-    const first = await startServer({ dataDirectory, environment })
-    expect((await first.call("POST", "/v1/memories", { body })).status).toBe(200)
-    await first.stop()
-    expect(first.output()).not.toContain("open to others")
-    for (const name of [".", "namespaces"]) chmodSync(join(dataDirectory, name), 0o755)
-    for (const name of readdirSync(join(dataDirectory, "namespaces"))) {
-      chmodSync(join(dataDirectory, "namespaces", name), 0o644)
-    }
-    const second = await startServer({ dataDirectory, environment })
-    await second.stop()
-    expect(second.output()).toContain("data directory was open to others")
-    expect(openEntries(dataDirectory)).toEqual([])
-    rmSync(dataDirectory, { recursive: true })
-  })
-
-  it.each([
-    ["empty", ""],
-    ["zeros", "\0".repeat(44)],
-    ["torn", "Zm9vYmFy"]
-  ])("gets a new operator token where a power cut left a damaged one: %s", async (_, left) => {
+  it.each(
+    everyDay(1, [
+      ["torn", "Zm9vYmFy"],
+      ["empty", ""],
+      ["zeros", "\0".repeat(44)]
+    ])
+  )("gets a new operator token where a power cut left a damaged one: %s", async (_, left) => {
     const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-token-"))
     writeFileSync(join(dataDirectory, "operator-token"), left)
     const server = await startServer({ dataDirectory, environment })

@@ -1,19 +1,17 @@
 /** What the data directory of a small service takes of the disk: not megabytes that are kept for what may come. */
 import { lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { describe, expect, it, vi } from "vitest"
+import { isLongRun } from "../support/Repetitions.ts"
+import { patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const bytesMax = 21_000_000
 const agents = 10
-const memoriesOfEach = 100
+const memoriesOfEach = isLongRun ? 100 : 10
 const blockBytes = 512
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 const memory = (agent: number, at: number) => ({
   kind: "factual_memory",
@@ -34,7 +32,7 @@ const sizes = () => {
 }
 
 describe("the data directory of a service with the model", () => {
-  it("takes at most 21 MB with 1,000 memories of ten agents, by the sizes of its files and on the disk", async () => {
+  it(`takes at most 21 MB with ${agents * memoriesOfEach} memories of ten agents, by the sizes of its files and on the disk`, async () => {
     for (let agent = 0; agent < agents; agent++) {
       const memories = Array.from({ length: memoriesOfEach }, (_, at) => memory(agent, at))
       const body = { agentId: `agent ${agent}`, memories, wait: "vectors" }

@@ -5,20 +5,16 @@ import { execFileSync } from "node:child_process"
 import { Limits } from "@muniment/domain/Limits"
 import { handbookPages, handbookPath, handbookPaths } from "@muniment/server/handbook/HandbookPages"
 import { renderMarkdown } from "@muniment/server/handbook/MarkdownPage"
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { floors } from "../../scripts/tidy/Floors.ts"
 import { scripts } from "../support/DocumentCommands.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 const read = (file: string): string => readFileSync(join(repository, file), "utf8")
 
 describe("the served handbook", () => {
-  let server: ServerCalls
-
-  beforeAll(async () => {
-    server = await sharedServer(withoutModel)
-  })
+  const server = useSharedServer(withoutModel)
 
   const get = (path: string) => server.call("GET", path, { key: null })
 

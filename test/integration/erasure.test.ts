@@ -2,13 +2,13 @@
  * Erasure: what was deleted stands nowhere in the bytes of the data directory once the server has stopped: no row, no
  * full text, no vector, no graph, no kept answer.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { filesWith } from "../support/filesWith.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const kept = "ordinaryword"
 
@@ -186,13 +186,11 @@ const run = async (dataDirectory: string): Promise<ReadonlyMap<string, Outcome>>
 }
 
 describe("after a stop, the data directory holds no byte of", () => {
-  let dataDirectory: string
+  const dataDirectory = temporaryDirectory()
   let outcomes: ReadonlyMap<string, Outcome>
   beforeAll(async () => {
-    dataDirectory = mkdtempSync(join(tmpdir(), "muniment-erasure-"))
     outcomes = await run(dataDirectory)
   })
-  afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }))
 
   it.each(scenarios)("$name", ({ secret }) => {
     const { before, vectorCount, ...after } = outcomes.get(secret)!

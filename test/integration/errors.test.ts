@@ -9,23 +9,20 @@ import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { makeFaultyDisk } from "../support/FaultyDisk.ts"
-import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
+import { accountCalls, fact, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { sharedServer, useSharedServer } from "../support/SharedServer.ts"
 import { startServer, type Answer, type ServerCalls, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const unknownId = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
 
-let server: TestServer
-let alice: MemoryCalls
+const server = useSharedServer(environment)
+const alice = useAccount(server, "alice")
 
 beforeAll(async () => {
-  server = await startServer({ environment })
-  alice = await accountCalls(server, "alice")
   await alice.post("/v1/schemas", contact)
 })
-afterAll(() => server.stop())
 
 const contact = { name: "contact", description: "d", uniqueOn: ["email"], schema: schemaText({ email: text }) }
 
@@ -42,14 +39,17 @@ const signed = async (signing: Signing) =>
   })
 const bearer = (key: string | null) => server.call("GET", "/v1/account", { key })
 
+/** Where callers are counted. */
+const limited = () => sharedServer({ ...environment, MUNIMENT_RATE_LIMITS: "on", MUNIMENT_CONSOLE: "off" })
+
 /** A wallet has 10 requests a minute. */
 const tooOften = async () => {
-  const own = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
+  const own = await limited()
   const signer = evmWallet("often")
   const ask = async () =>
     own.call("GET", "/v1/schemas", { key: null, headers: await walletHeaders(signer, "GET", "/v1/schemas", "") })
   for (let sent = 0; sent < 10; sent++) expect((await ask()).status).toBe(200)
-  return ask().finally(() => own.stop())
+  return ask()
 }
 
 const asNewcomer = async (own: ServerCalls, name: string) =>
@@ -57,18 +57,18 @@ const asNewcomer = async (own: ServerCalls, name: string) =>
 
 const beyondQuota = async () => {
   const key = await server.newAccount("full")
-  await server.asOperator("POST", "/admin/quotas", { account: "full", limits: { schemas: 0 } })
+  await server.asOperator("POST", "/admin/quotas", { account: server.nameOf("full"), limits: { schemas: 0 } })
   return server.call("POST", "/v1/schemas", { key, body: contact })
 }
 
 const readOnlyWrite = async () => {
-  const made = await server.asOperator("POST", "/admin/keys", { account: "reader", readOnly: true })
+  const made = await server.asOperator("POST", "/admin/keys", { account: server.nameOf("reader"), readOnly: true })
   return server.call("DELETE", `/v1/memories/${unknownId}`, { key: made.body.secret })
 }
 
 const suspendedCall = async () => {
   const key = await server.newAccount("suspended")
-  await server.asOperator("POST", "/admin/accounts/suspend", { account: "suspended" })
+  await server.asOperator("POST", "/admin/accounts/suspend", { account: server.nameOf("suspended") })
   return bearer(key)
 }
 
@@ -89,12 +89,13 @@ const consoleOff = async () => (await closed()).call("POST", "/console/session",
 
 const signUpClosed = async () => asNewcomer(await closed(), "newcomer")
 
+/** One sign-up is that of `tooOften`. */
 const signUpLimited = async () => {
-  const own = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
-  for (let made = 0; made < Limits.signUpsPerClientHour; made++) {
+  const own = await limited()
+  for (let made = 1; made < Limits.signUpsPerClientHour; made++) {
     expect((await asNewcomer(own, `newcomer ${made}`)).status).toBe(200)
   }
-  return asNewcomer(own, "one more").finally(() => own.stop())
+  return asNewcomer(own, "one more")
 }
 
 const extract = (rest: object) =>
@@ -102,13 +103,17 @@ const extract = (rest: object) =>
 
 /** A conversation for a server with a language model, which cannot be reached. */
 const withModel = async (more: Readonly<Record<string, string>>) => {
-  const own = await startServer({
-    environment: { ...environment, MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_MODEL: "m", ...more }
+  const own = await sharedServer({
+    ...environment,
+    MUNIMENT_LLM_PROVIDER: "openai-compatible",
+    MUNIMENT_LLM_MODEL: "m",
+    ...more
   })
   // Nothing but the extraction: messages that are to be kept are stored in any case.
   const remember = "extracted"
-  const body = { agentId: "a", remember, conversation: [{ role: "user", content: "I am Ann." }] }
-  return own.call("POST", "/v1/memories", { body }).finally(() => own.stop())
+  return own.call("POST", "/v1/memories", {
+    body: { agentId: "a", remember, conversation: [{ role: "user", content: "I am Ann." }] }
+  })
 }
 
 /** Networks that answer quotes and nothing else: nobody listens at the RPC. */
@@ -126,7 +131,12 @@ const withEmptyPurses = (own: ServerCalls) =>
   own.newAccount("poor").then((key) => own.call("GET", "/v1/memories/search?query=q", { key }))
 
 const taken = () =>
-  server.asOperator("POST", "/admin/ledger/adjustments", { account: "alice", credits: -1, reason: "r", key: "k" })
+  server.asOperator("POST", "/admin/ledger/adjustments", {
+    account: server.nameOf("alice"),
+    credits: -1,
+    reason: "r",
+    key: "k"
+  })
 
 interface Row {
   readonly status: number
@@ -205,14 +215,18 @@ const rows: Readonly<Record<string, Row>> = {
   no_language_model: { status: 409, provoke: () => server.asOperator("POST", "/admin/reread", {}) },
   wallet_not_found: {
     status: 404,
-    provoke: () => server.asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })
+    provoke: () =>
+      server.asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("never linked").wallet.address })
   },
   method_not_allowed: { status: 405, provoke: () => alice.call("PUT", "/v1/memories") },
   schema_exists: { status: 409, provoke: () => alice.post("/v1/schemas", contact) },
   kind_mismatch: { status: 409, provoke: () => replaceByAnotherKind() },
   idempotency_conflict: { status: 409, provoke: () => sameKeyOtherBody() },
   id_conflict: { status: 409, provoke: () => importUnderAnotherAgent() },
-  account_exists: { status: 409, provoke: () => server.asOperator("POST", "/admin/accounts", { name: "alice" }) },
+  account_exists: {
+    status: 409,
+    provoke: () => server.asOperator("POST", "/admin/accounts", { name: server.nameOf("alice") })
+  },
   payload_too_large: {
     status: 413,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "x".repeat(1_048_577) })
@@ -340,32 +354,47 @@ const sameKeyOtherBody = async () => {
 const importUnderAnotherAgent = async () => {
   const carol = await accountCalls(server, "carol")
   await carol.create("first", [fact("a", "b")])
-  const exported = await server.asOperator("GET", "/admin/export?account=carol")
+  const exported = await server.asOperator("GET", `/admin/export?account=${server.nameOf("carol")}`)
   const records = exported.body.records.map((record: object) => ({ ...record, agentId: "second" }))
-  return server.asOperator("POST", "/admin/import", { account: "carol", records })
+  return server.asOperator("POST", "/admin/import", { account: server.nameOf("carol"), records })
 }
 
-/** The file of a namespace is overwritten while no server runs. */
-const damagedFile = async () => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
-  const options = { dataDirectory, environment, oneBox: "directoryFiles" } as const
-  try {
-    const first = await startServer(options)
-    const write = (agentId: string) =>
-      first.call("POST", "/v1/memories", { body: { agentId, memories: [fact("a", "b")] } })
-    await write("a")
-    const files = readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })
-    const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(dataDirectory, file))
-    expect(own).toHaveLength(1)
-    // A service with most of its agents set aside is not ready.
-    for (const sound of ["b", "c", "d"]) await write(sound)
-    await first.stop()
-    for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
-    const second = await startServer(options)
-    return await second.call("GET", "/v1/memories?agentId=a").finally(() => second.stop())
-  } finally {
-    rmSync(dataDirectory, { recursive: true, force: true })
-  }
+/** While no server runs, the file of a namespace is overwritten, and a row of the control database holds nonsense. */
+const damaged = (): Promise<TestServer> => (damagedServer ??= startDamaged())
+let damagedServer: Promise<TestServer> | undefined
+const damagedDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
+afterAll(async () => {
+  await (await damagedServer)?.stop()
+  rmSync(damagedDirectory, { recursive: true, force: true })
+})
+
+const startDamaged = async (): Promise<TestServer> => {
+  const options = { dataDirectory: damagedDirectory, environment, oneBox: "directoryFiles" } as const
+  const first = await startServer(options)
+  const write = (agentId: string) =>
+    first.call("POST", "/v1/memories", { body: { agentId, memories: [fact("a", "b")] } })
+  await write("a")
+  const files = readdirSync(damagedDirectory, { recursive: true, encoding: "utf8" })
+  const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(damagedDirectory, file))
+  expect(own).toHaveLength(1)
+  // A service with most of its agents set aside is not ready.
+  for (const sound of ["b", "c", "d"]) await write(sound)
+  const key = await first.newAccount("keeper", "pro")
+  expect((await first.call("POST", "/v1/schemas", { key, body: contact })).status).toBe(200)
+  await first.stop()
+  for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
+  const control = new DatabaseSync(join(damagedDirectory, "control.db"))
+  control.exec("UPDATE memory_schema SET unique_on = '{'")
+  control.close()
+  return startServer(options)
+}
+
+const damagedFile = async () => (await damaged()).call("GET", "/v1/memories?agentId=a")
+
+const unreadableSchema = async () => {
+  const own = await damaged()
+  const { body } = await own.asOperator("POST", "/admin/keys", { account: "keeper" })
+  return own.call("GET", "/v1/schemas", { key: body.secret })
 }
 
 /** The disk refuses what is written to the control database. */
@@ -380,36 +409,17 @@ const failingControl = async () => {
   return failed
 }
 
-/** A row of the control database holds what nobody of this service wrote. */
-const unreadableSchema = async () => {
-  const own = await startServer({ environment, oneBox: "directoryFiles" })
-  const key = await own.newAccount("keeper", "pro")
-  const schema = '{"type":"object","properties":{"name":{"type":"string"}}}'
-  const body = { name: "pet", description: "A pet", schema }
-  expect((await own.call("POST", "/v1/schemas", { key, body })).status).toBe(200)
-  const control = new DatabaseSync(join(own.dataDirectory, "control.db"))
-  control.exec("UPDATE memory_schema SET unique_on = '{'")
-  control.close()
-  return own.call("GET", "/v1/schemas", { key }).finally(() => own.stop())
-}
-
 /** More at once than may wait here. */
 const overload = async () => {
-  const own = await startServer({
-    environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_QUEUE_WAIT_MILLIS: "1" }
-  })
-  try {
-    const dora = await accountCalls(own, "dora")
-    for (;;) {
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, (_, at) =>
-          dora.post("/v1/memories", { agentId: "a", memories: [fact("x", `${at}`)] })
-        )
+  const own = await sharedServer({ ...environment, MUNIMENT_QUEUE_WAIT_MILLIS: "1" })
+  const dora = await accountCalls(own, "dora")
+  for (;;) {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        dora.post("/v1/memories", { agentId: "a", memories: [fact("x", `${at}`)] })
       )
-      const refused = answers.find(({ status }) => status === 503)
-      if (refused !== undefined) return refused
-    }
-  } finally {
-    await own.stop()
+    )
+    const refused = answers.find(({ status }) => status === 503)
+    if (refused !== undefined) return refused
   }
 }

@@ -1,17 +1,12 @@
 /** GET /v1/events (contract: Events): pages and streams, where they go on, who sees what, and what ends them. */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import type { AccountEvent } from "@muniment/domain/Events"
 import { Muniment } from "@muniment/client/Muniment"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
-let service: ServerCalls
-
-beforeAll(async () => {
-  service = await sharedServer(withoutModel)
-})
+const service = useSharedServer(withoutModel)
 
 interface Told {
   readonly type: string

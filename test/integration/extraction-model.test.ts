@@ -9,12 +9,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
 import { accountCalls, fact, idsOf, schemaText, text as textType, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { ModelServer } from "../support/ModelServer.ts"
+import { ModelServer, useModel } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
 import { sectionOf } from "../support/FencedPrompt.ts"
-import { everyDay } from "../support/Repetitions.ts"
+import { everyDay, isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
+import { useServer } from "../support/useServer.ts"
 
 const secretKey = "sk-a-key-that-nobody-may-see"
 
@@ -340,21 +341,22 @@ describe("a model that not every call reaches", () => {
   })
   afterAll(() => model.close())
 
-  it("has a budget of all accounts together", async () => {
-    const own = await startServer({
-      environment: { ...environmentOf(model, "openai-compatible"), MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY: "9000" }
+  if (isLongRun)
+    it("has a budget of all accounts together", async () => {
+      const own = await startServer({
+        environment: { ...environmentOf(model, "openai-compatible"), MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY: "9000" }
+      })
+      try {
+        model.otherwise = () => ({ ...good, usage: { input: 6000, output: 2500 } })
+        const [spender, other] = [await accountCalls(own, "spender"), await accountCalls(own, "other")]
+        expect((await extract(spender, "a")).status).toBe(200)
+        const refused = await extract(other, "a")
+        expect([refused.status, refused.body.code]).toEqual([429, "model_budget_exhausted"])
+        expect(model.requests).toHaveLength(1)
+      } finally {
+        await own.stop()
+      }
     })
-    try {
-      model.otherwise = () => ({ ...good, usage: { input: 6000, output: 2500 } })
-      const [spender, other] = [await accountCalls(own, "spender"), await accountCalls(own, "other")]
-      expect((await extract(spender, "a")).status).toBe(200)
-      const refused = await extract(other, "a")
-      expect([refused.status, refused.body.code]).toEqual([429, "model_budget_exhausted"])
-      expect(model.requests).toHaveLength(1)
-    } finally {
-      await own.stop()
-    }
-  })
 
   it("serves paid accounts only, if so configured: rules read for the others", async () => {
     const own = await startServer({
@@ -396,17 +398,13 @@ const failures: ReadonlyArray<readonly [string, ReadonlyArray<ModelReply>]> = [
 ]
 
 describe("no memory, no mark and no charge is left when the answer of a model", () => {
-  let model: ModelServer
-  let server: TestServer
+  const model = useModel()
+  const server = useServer(() => ({ environment: environmentOf(model, "openai-compatible") }))
   beforeAll(async () => {
-    model = await ModelServer.start()
-    server = await startServer({ environment: environmentOf(model, "openai-compatible") })
     model.otherwise = () => good
   })
   afterAll(async () => {
     expect(server.output()).not.toMatch(/Quimper|sk-a-key/)
-    await server.stop()
-    await model.close()
   })
 
   it.each(failures)("%s", async (name, replies) => {
@@ -458,22 +456,23 @@ describe("a configuration of the language model that cannot work", () => {
   })
 })
 
-it("a reading that takes longer than a request waits goes on by itself, once", async () => {
-  const model = await ModelServer.start()
-  const { MUNIMENT_LLM_TIMEOUT_MILLIS: _, ...environment } = environmentOf(model, "openai-compatible")
-  const server = await startServer({ environment })
-  try {
-    const alice = await accountCalls(server, "alice")
-    model.otherwise = () => ({ kind: "slow", millis: Limits.extractionDeadlineMillis + 2_000, then: good })
-    const { body, status: code } = await alice.post("/v1/memories", { agentId: "slow", conversation })
-    expect([code, body.extraction, body.created]).toEqual([200, "pending", []])
-    await vi.waitFor(
-      async () => expect((await alice.call("GET", "/v1/memories?agentId=slow&include=extracted")).body.total).toBe(1),
-      patienceMillis
-    )
-    expect(model.requests).toHaveLength(1)
-  } finally {
-    await server.stop()
-    await model.close()
-  }
-})
+if (isLongRun)
+  it("a reading that takes longer than a request waits goes on by itself, once", async () => {
+    const model = await ModelServer.start()
+    const { MUNIMENT_LLM_TIMEOUT_MILLIS: _, ...environment } = environmentOf(model, "openai-compatible")
+    const server = await startServer({ environment })
+    try {
+      const alice = await accountCalls(server, "alice")
+      model.otherwise = () => ({ kind: "slow", millis: Limits.extractionDeadlineMillis + 2_000, then: good })
+      const { body, status: code } = await alice.post("/v1/memories", { agentId: "slow", conversation })
+      expect([code, body.extraction, body.created]).toEqual([200, "pending", []])
+      await vi.waitFor(
+        async () => expect((await alice.call("GET", "/v1/memories?agentId=slow&include=extracted")).body.total).toBe(1),
+        patienceMillis
+      )
+      expect(model.requests).toHaveLength(1)
+    } finally {
+      await server.stop()
+      await model.close()
+    }
+  })

@@ -2,21 +2,25 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { done, environmentOf, restored, scratch } from "../support/BackupRun.ts"
 import { filesWith } from "../support/filesWith.ts"
-import { accountCalls, fact, idsOf, type MemoryCalls, schemaText, text, untilMoment } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { type ServerCalls, startServer } from "../support/TestServer.ts"
+import {
+  accountCalls,
+  fact,
+  idsOf,
+  type MemoryCalls,
+  schemaText,
+  text,
+  untilMoment,
+  useAccount
+} from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { startServer } from "../support/TestServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "feedback")
-})
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "feedback")
 
 const stored = async (words: string, own = calls, rest: object = {}, agentId = "a") => {
   const [{ id }] = (await own.create(agentId, [{ ...fact("Ann", words), ...rest }])) as [{ readonly id: string }]

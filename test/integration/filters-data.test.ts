@@ -1,12 +1,11 @@
 /** Filters by values of the data (contract: Search, `data`): lists, searches and facets, in REST and in MCP. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { accountCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "filterer")
 
 const people = [
   { email: "ann@example.com", city: "Oslo", age: 30, friend: true, likes: ["figs", "tea"] },
@@ -15,8 +14,6 @@ const people = [
 ]
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "filterer")
   const likes = { type: "array", items: text }
   const schema = schemaText({ email: text, city: text, age: { type: "number" }, friend: { type: "boolean" }, likes })
   expect(

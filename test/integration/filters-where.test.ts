@@ -2,13 +2,12 @@
 import fc from "fast-check"
 import { beforeAll, describe, expect, it } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { accountCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { whereCases } from "../support/whereCases.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "conditions")
 
 const people = [
   { email: "ann", city: "Oslo", age: 30, since: "2026-03-01", likes: ["figs", "tea"], home: { floor: 2 } },
@@ -17,8 +16,6 @@ const people = [
 ]
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "conditions")
   const schema = schemaText({ email: text })
   const registered = { name: "person", description: "d", uniqueOn: ["email"], schema }
   expect((await calls.post("/v1/schemas", registered)).status).toBe(200)

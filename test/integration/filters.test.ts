@@ -1,12 +1,10 @@
 /** Every filter of the contract restricts, on every way in: a value that no memory has finds nothing, and deletes nothing. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { DeleteFilters, ListParameters, SearchParameters } from "@muniment/domain/Search"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
+const server = useSharedServer(withoutModel)
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
   const memories = ["Alice", "Bob"].map((subject) => ({
     kind: "factual_memory",
     data: { subject, fact: `${subject} grows figs` }

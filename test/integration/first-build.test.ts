@@ -3,11 +3,11 @@
  * opens with everything in it: `test/vectors/first-build` has the directory and what its API answered.
  */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 interface FirstBuildAccount {
   readonly key: string
@@ -24,11 +24,10 @@ const expected: { readonly accounts: ReadonlyArray<FirstBuildAccount>; readonly 
 )
 const [operator, second] = expected.accounts as [FirstBuildAccount, FirstBuildAccount]
 
-let directory: string
+const directory = temporaryDirectory()
 let server: TestServer
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-first-build-"))
   const unpacked = spawnSync("tar", ["xzf", join(vectors, "data.tar.gz"), "-C", directory], { encoding: "utf8" })
   if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr}${unpacked.error?.message ?? ""}`)
   server = await startServer({ dataDirectory: directory, environment: { MUNIMENT_BOOTSTRAP_KEY: "" } })
@@ -36,7 +35,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server?.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 const bodyOf = async (path: string, key: string | null) => {

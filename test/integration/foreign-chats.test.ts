@@ -2,15 +2,12 @@
  * Chats that the model of English, which every installation has, does not know (contract: Search): their messages are
  * kept and found by their words, and no cosine that means nothing stands before them.
  */
-import { beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { foreignChats } from "../support/ForeignChats.ts"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
+import { useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let calls: MemoryCalls
-beforeAll(async () => {
-  calls = await accountCalls(await sharedServer(), "abroad")
-})
+const calls = useAccount(useSharedServer(), "abroad")
 
 it.each(foreignChats)("$language: each message is kept, and questions in its words find it first", async (chat) => {
   const { language, messages, questions } = chat

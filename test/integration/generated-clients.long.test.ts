@@ -9,8 +9,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pythonVenv } from "../support/PythonVenv.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
 const packages = ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24.19.2"]
 const strictly = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--skipLibCheck", "false"]
@@ -90,9 +89,8 @@ print(f"{len(stored.created)} stored, {fact}, {missing.code.value}, {claimed}, {
 describe("clients generated from the OpenAPI document", () => {
   const folder = mkdtempSync(join(tmpdir(), "muniment-generated-"))
   const venv = pythonVenv("test/support/generated-requirements.txt")
-  let server: ServerCalls
+  const server = useSharedServer()
   beforeAll(async () => {
-    server = await sharedServer()
     writeFileSync(join(folder, "openapi.json"), await (await fetch(`${server.url}/openapi.json`)).text())
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

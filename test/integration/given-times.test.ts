@@ -1,18 +1,13 @@
 /** Times that callers give (contract: Conventions): bounded on both sides, and refused with the unit that was meant. */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { instantIn } from "@muniment/domain/GivenTimes"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "times")
-})
+const server = useSharedServer()
+const alice = useAccount(server, "times")
 
 const yearAheadMillis = Date.UTC(new Date().getUTCFullYear() + 1, 0, 1)
 const yearAheadSeconds = yearAheadMillis / 1_000
@@ -150,7 +145,16 @@ describe("a time as text", () => {
     expect((await search("eventDateTo", "9999-12-31")).status).toBe(200)
   })
 
-  it.each(["0001-01-01", "2300-01-01", "1700000000"])("conversationDate %s is refused", async (conversationDate) => {
+  it.each([
+    "0001-01-01",
+    "2300-01-01",
+    "1700000000",
+    "2026-02-30",
+    "yesterday",
+    "2026-2-3",
+    "",
+    "2026-02-28T10:00:00Z"
+  ])("conversationDate %s is refused", async (conversationDate) => {
     const conversation = [{ role: "user", content: "Hello." }]
     const answer = await alice.post("/v1/memories", { agentId: "days", conversation, conversationDate })
     expect(refusal(answer)).toEqual([400, "invalid_request", expect.stringContaining("a day of the calendar")])

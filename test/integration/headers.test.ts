@@ -1,16 +1,11 @@
 /** Response headers and exact paths (contract: Headers). */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { operatorKey, type ServerCalls } from "../support/TestServer.ts"
+import { describe, expect, it } from "vitest"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { operatorKey } from "../support/TestServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "alice")
 
 const requestId = async (sent?: string, path = "/v1/account") => {
   const { headers } = await alice.call("GET", path, sent === undefined ? {} : { headers: { "x-request-id": sent } })

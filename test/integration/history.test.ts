@@ -1,11 +1,18 @@
 /** Versions of a memory and how they came about, and older ones made the latest again (contract: Memories, History). */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls, schemaText, text, untilMoment } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import {
+  accountCalls,
+  fact,
+  type MemoryCalls,
+  schemaText,
+  text,
+  untilMoment,
+  useAccount
+} from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "history")
 
 const register = (own: MemoryCalls) =>
   own.post("/v1/schemas", {
@@ -17,8 +24,6 @@ const register = (own: MemoryCalls) =>
 const person = (city: string, rest: object = {}) => ({ kind: "person", data: { email: "ann", city }, ...rest })
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "history")
   await register(calls)
 })
 

@@ -2,17 +2,11 @@
  * Schemas that cost more than they should: they are refused, or they check data within their budget; either way other
  * requests do not wait for them.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { withoutBlocking } from "../support/LivenessProbe.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-})
-afterAll(async () => {
-  expect(await server.stop()).toBe(0)
-})
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
 
 const nestedSchema = (depth: number): object =>
   depth === 0 ? { type: "object" } : { type: "object", properties: { a: nestedSchema(depth - 1) } }

@@ -2,13 +2,14 @@
  * 10,000 messages or memories in each format through `muniment import --from` into a real service: counts, dates and
  * roles; killed half-way and repeated nothing is lost or doubled, and once more nothing changes.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { runMuniment, startMuniment } from "../support/CliProcess.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+import { operatorKey } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const count = 10_000
 const perConversation = 100
@@ -65,16 +66,8 @@ const files: Readonly<Record<string, () => string>> = {
   csv: () => ["id,role,content,timestamp", ...numbers.map(row)].join("\n")
 }
 
-let server: TestServer
-let directory: string
-beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
-  directory = mkdtempSync(join(tmpdir(), "muniment-import-"))
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true, force: true })
-})
+const server = useServer({ environment: withoutModel })
+const directory = temporaryDirectory()
 
 interface Page {
   readonly total: number

@@ -2,24 +2,17 @@
  * Exports of other products through `muniment import --from` into a real service: counts, dates and roles; a second
  * import and one that was killed half-way add nothing twice and lose nothing.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { runMuniment, startMuniment, type CliEnd } from "../support/CliProcess.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+import { operatorKey } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-let server: TestServer
-let directory: string
-beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
-  directory = mkdtempSync(join(tmpdir(), "muniment-import-"))
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true, force: true })
-})
+const server = useServer({ environment: withoutModel })
+const directory = temporaryDirectory()
 
 const environment = () => ({ ...withoutModel, MUNIMENT_DATA_DIR: server.dataDirectory })
 const argsOf = (from: string, agent: string, file: string, ...more: ReadonlyArray<string>) => [

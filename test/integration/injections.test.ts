@@ -33,6 +33,8 @@ type Json = Awaited<ReturnType<MemoryCalls["get"]>>
 const vagueQuestion = "What do I do now?"
 const questions = ["Where does Alice live?", "What does Alice like?", "What is the password?", vagueQuestion]
 const modes = ["llm", "answer", "map"] as const
+/** Behind a model; rules alone read all of them every day. */
+const messageAttacks = everyDay(8, messageInjections)
 const memoryAttacks = injectionsIn("memory")
 const questionAttacks = injectionsIn("question")
 const kindAttacks = injectionsIn("kind")
@@ -205,7 +207,7 @@ describe.each(formats)("with a model behind %s that obeys", (provider) => {
 
   it("a message stores nothing but what the others say", async () => {
     const { alice } = world
-    for (const attack of messageInjections) {
+    for (const attack of messageAttacks) {
       model.otherwise = () => answer(obedient(attack))
       const { body } = await converse(alice, attack, attack.place)
       expect(body.created?.map(storedOf), `${attack.id}: ${JSON.stringify(body)}`).toEqual([
@@ -229,14 +231,14 @@ describe.each(formats)("with a model behind %s that obeys", (provider) => {
       expect([again.body.created, again.body.skippedMessages]).toEqual([[], 2])
     }
     // Long ones are read in parts.
-    expect(model.requests.length).toBeGreaterThanOrEqual(messageInjections.length)
-    expectFrame(model.requests, messageInjections)
+    expect(model.requests.length).toBeGreaterThanOrEqual(messageAttacks.length)
+    expectFrame(model.requests, messageAttacks)
   })
 
   it("and is shown an attack again as context and what is known adds nothing of it", async () => {
     const { alice } = world
     const requests: Array<ModelRequest> = []
-    for (const attack of messageInjections) {
+    for (const attack of messageAttacks) {
       const later = { conversation: [{ id: "later", role: "user", content: "The weather is fine." }] }
       model.otherwise = () => answer(obedient(attack))
       model.requests.length = 0
@@ -252,7 +254,7 @@ describe.each(formats)("with a model behind %s that obeys", (provider) => {
       expect(sectionOf(prompt, "MESSAGES")).toMatchObject([{ n: 1, text: "The weather is fine." }])
       requests.push(...model.requests)
     }
-    expectFrame(requests, messageInjections)
+    expectFrame(requests, messageAttacks)
   })
 
   it("the description of a kind fills no memory", async () => {
@@ -303,7 +305,7 @@ describe.each(formats)("with a model behind %s that obeys", (provider) => {
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
     const { agents } = (await world.alice.call("GET", "/v1/account")).body
     // Of each injection what the honest message says, beside the messages, which are kept as data.
-    const said = [...messageInjections, ...kindAttacks].map((attack) => honestMemories.length + besides(attack))
+    const said = [...messageAttacks, ...kindAttacks].map((attack) => honestMemories.length + besides(attack))
     const extracted = said.reduce((sum, count) => sum + count, 0)
     const messages = (await world.alice.call("GET", "/v1/memories?agentId=attacked&kind=conversation_message")).body
       .total

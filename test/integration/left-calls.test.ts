@@ -1,15 +1,14 @@
 /** Clients that leave before their answer (contract: Operator routes): 499 wherever calls are counted, never an error. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { ModelServer } from "../support/ModelServer.ts"
+import { useModel } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
-let model: ModelServer
+const model = useModel()
 let server: TestServer
 let alice: MemoryCalls
 beforeAll(async () => {
-  model = await ModelServer.start()
   model.otherwise = () => ({ kind: "slow", millis: 30_000, then: answer({}) })
   server = await startServer({
     environment: {
@@ -25,7 +24,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await model.close()
 })
 
 const asked = "Where does Ann live?"

@@ -4,13 +4,13 @@
  * directory (without what a start makes again) and what its API answered.
  */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { idsOf } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 interface EarlierAccount {
   readonly key: string
@@ -24,11 +24,10 @@ const expected: { readonly accounts: ReadonlyArray<EarlierAccount>; readonly sea
   JSON.parse(readFileSync(join(vectors, "expected.json"), "utf8"))
 const [, second] = expected.accounts as [EarlierAccount, EarlierAccount]
 
-let directory: string
+const directory = temporaryDirectory()
 let server: TestServer
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-logged-build-"))
   const unpacked = spawnSync("tar", ["xzf", join(vectors, "data.tar.gz"), "-C", directory], { encoding: "utf8" })
   if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr}${unpacked.error?.message ?? ""}`)
   server = await startServer({
@@ -39,7 +38,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server?.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 const bodyOf = async (path: string, key: string) => {

@@ -4,17 +4,14 @@ import { Muniment } from "@muniment/client/Muniment"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
 import { Prices } from "@muniment/domain/Plans"
-import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { accountCalls, fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 import { evmWallet, grantsHeader } from "../support/TrustCalls.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 let ids: ReadonlyArray<string>
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
   const written = await alice.create("diary", [
     { ...fact("Alice", "Alice lives in Oslo"), data: { subject: "Alice", fact: "Alice lives in Oslo", city: "Oslo" } },
     fact("Alice", "Alice bakes bread in Turin"),

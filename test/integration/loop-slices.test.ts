@@ -2,16 +2,17 @@
  * No legal request holds the event loop for long: deletes by filter and maps go in slices. A pause of the garbage
  * collector, or code that is not compiled yet, may meet one attempt: what holds the loop does so every time.
  */
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { beforeAll, expect, it } from "vitest"
 import { longestSlice, slicesMeasured } from "../support/LoopSlices.ts"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import type { Answer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const sliceMillisMax = 20
 const attemptsMax = 8
 const agents = { map: 5_000, removed: 10_000 }
 const words = Array.from({ length: 2_000 }, (_, at) => `word${at}`)
 
-let server: TestServer
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", ...slicesMeasured } })
 const fact = (at: number) => ({
   kind: "factual_memory",
   data: {
@@ -31,12 +32,8 @@ const fill = async (agentId: string, subjectId: string, count: number) => {
 }
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", ...slicesMeasured } })
   await fill("mapped", "all", agents.map)
   for (let at = 0; at < attemptsMax; at++) await fill("removed", `subject ${at}`, agents.removed / attemptsMax)
-})
-afterAll(async () => {
-  expect(await server.stop()).toBe(0)
 })
 
 /** The shortest of the longest slices of some attempts. */

@@ -2,19 +2,16 @@
  * What tools of MCP answer, beside the same request of REST (contract: MCP): the same names and shapes as structured
  * content, and the same as text; of searches less.
  */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { accountCalls, fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { mcpCaller, shortened } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
 type Json = Answer["body"]
 
-let server: ServerCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-})
+const server = useSharedServer(withoutModel)
 
 const newCaller = async (name: string) => {
   const rest = await accountCalls(server, name)

@@ -1,14 +1,10 @@
 /** A batch of MCP takes a token of the rate limits for each message (contract: Rate limits). */
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 
-import { type ServerCalls, startServer, type TestServer } from "../support/TestServer.ts"
+import { limitedRates, useSharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RATE_LIMITS: "on" } })
-})
-afterAll(() => server.stop())
+const server = useSharedServer(limitedRates)
 
 const messagesInBatch = 10
 /** Far more than the 60 tokens of a minute and what comes back while they are sent. */

@@ -10,8 +10,8 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pythonVenv } from "../support/PythonVenv.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 const typescriptClient = "@modelcontextprotocol/client@2.4.0"
 const missingUri = "muniment://memories/mem_unknown"
@@ -61,12 +61,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 mode = os.environ["MODE"]
 
-
 async def call(client: Client, name: str, given: dict[str, Any]) -> dict[str, Any]:
     result = await client.call_tool(name, given)
     text = json.loads(result.content[0].text)
     return {"isError": bool(result.is_error), "text": text, "structured": result.structured_content}
-
 
 async def main() -> None:
     headers = {"authorization": f"Bearer {os.environ['MUNIMENT_API_KEY']}", "x-agent-id": mode}
@@ -97,7 +95,6 @@ async def main() -> None:
             }
             print(json.dumps(seen))
 
-
 asyncio.run(main())
 `
 
@@ -111,9 +108,8 @@ const errorOfRest = (code: number) => ({ code, data: { code: "memory_not_found",
 describe("the official clients of MCP", () => {
   const folder = mkdtempSync(join(tmpdir(), "muniment-mcp-clients-"))
   const venv = pythonVenv("test/support/mcp-requirements.txt")
-  let server: ServerCalls
+  const server = useSharedServer(withoutModel)
   beforeAll(async () => {
-    server = await sharedServer(withoutModel)
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }))
     writeFileSync(join(folder, "program.js"), typescriptProgram)
     writeFileSync(join(folder, "program.py"), pythonProgram)

@@ -13,6 +13,7 @@ import {
   protocolVersions
 } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const alice = { agentId: "a", subject: "Alice", fact: "Alice lives in Seattle" }
@@ -64,26 +65,28 @@ describe.skipIf(missingChains !== "")(`a tool call with empty purses${missingCha
     expect([structured, meta["x402/error"]]).toEqual([json, json])
   })
 
-  it.each(testNetworks.flatMap((network) => protocolVersions.map((version) => [network, version] as const)))(
-    "is paid on %s in version %i, once, as text or as an object",
-    async (network, version) => {
-      const payer = await newPayer(chains, network)
-      const who = await newDepositor(server)
-      const mcp = await mcpCaller(server, who.secret)
-      const [signed] = Object.values(await who.sign(payer, 0.1, version))
-      const given = version === 1 ? signed : decodeHeader(signed ?? "")
-      const written = await mcp.call("write_factual_memory", alice, payment(given))
-      expect(written.json).toMatchObject({ success: true, memories: [{ kind: "factual_memory" }] })
-      expect(written.meta["x402/payment-response"]).toMatchObject({
-        success: true,
-        transaction: expect.any(String),
-        payer: payer.address,
-        network: version === 1 ? network : expect.stringContaining(":")
-      })
-      expect(written.meta["muniment/credits"]).toEqual({ charged: 5, remaining: 95 })
-      expect(await who.balance()).toBe(95)
-    }
-  )
+  it.each(
+    everyDay(
+      1,
+      testNetworks.flatMap((network) => protocolVersions.map((version) => [network, version] as const))
+    )
+  )("is paid on %s in version %i, once, as text or as an object", async (network, version) => {
+    const payer = await newPayer(chains, network)
+    const who = await newDepositor(server)
+    const mcp = await mcpCaller(server, who.secret)
+    const [signed] = Object.values(await who.sign(payer, 0.1, version))
+    const given = version === 1 ? signed : decodeHeader(signed ?? "")
+    const written = await mcp.call("write_factual_memory", alice, payment(given))
+    expect(written.json).toMatchObject({ success: true, memories: [{ kind: "factual_memory" }] })
+    expect(written.meta["x402/payment-response"]).toMatchObject({
+      success: true,
+      transaction: expect.any(String),
+      payer: payer.address,
+      network: version === 1 ? network : expect.stringContaining(":")
+    })
+    expect(written.meta["muniment/credits"]).toEqual({ charged: 5, remaining: 95 })
+    expect(await who.balance()).toBe(95)
+  })
 
   it("is refused a payment that is none, and stores nothing", async () => {
     const who = await newDepositor(server)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { accountCalls } from "../support/MemoryCalls.ts"
 import { mcpCaller, request, rpc, walletCaller } from "../support/McpCalls.ts"
 import type { ServedProcess } from "../support/ServedProcess.ts"
+import { limitedRates, sharedServer } from "../support/SharedServer.ts"
 import { type CallOptions, serverCalls, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
@@ -211,21 +212,17 @@ describe("the way in", () => {
 })
 
 it("a caller who asks too often is told when to come again", async () => {
-  const limited = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
-  try {
-    const key = await limited.newAccount("often")
-    const ask = () => limited.call("POST", "/mcp", { key, body: request("ping") })
-    let last = await ask()
-    expect(last.headers.get("x-ratelimit-remaining")).toBe("59")
-    // A token comes back every second, so that a slow machine asks more often.
-    for (let count = 0; last.status === 200 && count < 1_000; count++) last = await ask()
-    expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
-    expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
-    expect(last.headers.get("x-ratelimit-limit")).toBe("60")
-    // Of a bucket of its own none of these would be refused; of the same one a slow machine lets some through.
-    const others = await Promise.all(Array.from({ length: 30 }, () => limited.call("GET", "/v1/schemas", { key })))
-    expect(others.map(({ status }) => status)).toContain(429)
-  } finally {
-    await limited.stop()
-  }
+  const limited = await sharedServer(limitedRates)
+  const key = await limited.newAccount("often")
+  const ask = () => limited.call("POST", "/mcp", { key, body: request("ping") })
+  let last = await ask()
+  expect(last.headers.get("x-ratelimit-remaining")).toBe("59")
+  // A token comes back every second, so that a slow machine asks more often.
+  for (let count = 0; last.status === 200 && count < 1_000; count++) last = await ask()
+  expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
+  expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
+  expect(last.headers.get("x-ratelimit-limit")).toBe("60")
+  // Of a bucket of its own none of these would be refused; of the same one a slow machine lets some through.
+  const others = await Promise.all(Array.from({ length: 30 }, () => limited.call("GET", "/v1/schemas", { key })))
+  expect(others.map(({ status }) => status)).toContain(429)
 })

@@ -4,15 +4,13 @@
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type McpCaller, mcpCaller, request } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
+const server = useSharedServer(withoutModel)
 let key: string
 let mcp: McpCaller
 let id: string
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
   key = await server.newAccount("resources", "owner")
   mcp = await mcpCaller(server, key, { "x-agent-id": "reader" })
   const written = await mcp.call("write_factual_memory", { subject: "Olga", fact: "Olga paints lighthouses" })

@@ -2,10 +2,10 @@
  * MCP 2026-07-28 on the wire (contract: MCP): each request says its version, headers repeat parts of it, and older
  * revisions are answered beside it. Values of the protocol are written out here, as a client would send them.
  */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { request, stdioCaller } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
 const version = "2026-07-28"
 const meta = {
@@ -14,10 +14,7 @@ const meta = {
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" }
 }
 
-let server: ServerCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-})
+const server = useSharedServer(withoutModel)
 
 type Headers = Readonly<Record<string, string>>
 const headersOf = (method: string, name?: string): Headers => ({

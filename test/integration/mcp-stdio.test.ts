@@ -10,21 +10,20 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { request, stdioCaller } from "../support/McpCalls.ts"
-import { entry, freePort, startServer, type TestServer } from "../support/TestServer.ts"
+import { entry, freePort } from "../support/TestServer.ts"
 import { evmWallet, sha256Text, walletCalls } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const seattle = { subject: "Alice", fact: "Alice lives in Seattle" }
 
-let server: TestServer
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
 let key: string
 let directory: string
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
   key = await server.newAccount("stdio")
   directory = mkdtempSync(join(tmpdir(), "muniment-mcp-"))
 })
 afterAll(async () => {
-  await server.stop()
   rmSync(directory, { recursive: true })
 })
 

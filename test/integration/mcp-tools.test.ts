@@ -2,12 +2,11 @@
  * Tools of the MCP endpoint (contract: MCP) through the official client: what is listed, what a call does, and that it
  * does what the same request of REST does.
  */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { accountCalls, schemaText, text } from "../support/MemoryCalls.ts"
 import { mcpCaller, type McpCaller, request, shortened, walletCaller } from "../support/McpCalls.ts"
 import { toolFaults } from "../support/StrictToolSchemas.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, grantsHeader, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
 
 const fixedTools = [
@@ -26,10 +25,7 @@ const builtinTools = [
   "write_temporal_event"
 ]
 
-let server: ServerCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-})
+const server = useSharedServer(withoutModel)
 
 let accounts = 0
 /** An account of its own: its client and its calls of REST. */

@@ -1,18 +1,11 @@
 /** The batch endpoints (contract: Memories). */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { describe, expect, it } from "vitest"
+import { fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-let bob: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
-  bob = await accountCalls(server, "bob")
-})
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
+const bob = useAccount(server, "bob")
 
 const unknown = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => fact("n", `number ${at}`))
@@ -136,13 +129,6 @@ describe("batch/delete by filters", () => {
     expect(await count({ agentId: "filters", tags: [] })).toBe(0)
     expect((await remove({ filters: { agentId: "filters", tags: ["drop"] } })).body.deleted).toBe(1)
     expect(await totalOf("filters")).toBe(3)
-  })
-
-  it("leaves other accounts alone", async () => {
-    await alice.create("common", numbered(2))
-    const [foreign] = await bob.create("common", numbered(1))
-    expect((await remove({ filters: { agentId: "common" } })).body.deleted).toBe(2)
-    expect((await bob.get(foreign.id)).id).toBe(foreign.id)
   })
 
   it("refuses filters that are empty, unknown or ill-typed, and ids beside them", async () => {

@@ -2,19 +2,15 @@
  * Corrections of what was extracted (contract: Memories, Search): the correction is found first, the message that still says
  * otherwise names it, and no answer quotes that message.
  */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
 type Json = Answer["body"]
-let server: ServerCalls
-let alice: MemoryCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "corrected")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "corrected")
 
 const corrected = { subject: "Nora Field", fact: "Nora Field lives in Delft" }
 

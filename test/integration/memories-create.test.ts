@@ -1,17 +1,11 @@
 /** POST /v1/memories in direct mode (contract: Memories). */
 import { createHash } from "node:crypto"
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { describe, expect, it } from "vitest"
+import { fact, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 const total = async (agentId: string) => (await alice.call("GET", `/v1/memories?agentId=${agentId}`)).body.total
 
@@ -160,11 +154,6 @@ describe("a request", () => {
   ])("with %s is invalid", async (_, body) => {
     const answer = await alice.post("/v1/memories", body)
     expect([answer.status, answer.body.code]).toEqual([400, "invalid_request"])
-  })
-
-  it("may carry top-level fields that the service does not know", async () => {
-    const answer = await alice.post("/v1/memories", { agentId: "extra", memories: [fact("a", "b")], force: true })
-    expect(answer.status).toBe(200)
   })
 
   it("takes identifiers of 128 characters", async () => {

@@ -1,16 +1,11 @@
 /** The same content from the same scope (contract: Memories, Duplicates), over REST and MCP. */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
+import { describe, expect, it } from "vitest"
+import { accountCalls, fact, idsOf, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "duplicates")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "duplicates")
 
 const store = async (agentId: string, memories: ReadonlyArray<object>, rest: object = {}) => {
   const { body, status } = await alice.post("/v1/memories", { agentId, memories, onDuplicate: "return", ...rest })

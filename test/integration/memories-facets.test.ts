@@ -3,16 +3,13 @@
  * and readings and checks that store nothing.
  */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, idsOf, type MemoryCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "alice")
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "alice")
   const store = async (place: object, texts: ReadonlyArray<string>) => {
     const memories = texts.map((words) => fact("s", words))
     expect((await alice.post("/v1/memories", { ...place, memories })).status).toBe(200)

@@ -1,17 +1,14 @@
 /** Deleting one version, and forgetting a memory with all its versions (contract: Memories). */
 import { beforeAll, describe, expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
-import { accountCalls, fact, idsOf, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { fact, idsOf, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "forget")
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "forget")
   const schema = schemaText({ email: text, city: text })
   await alice.post("/v1/schemas", { name: "home", description: "Where somebody lives", uniqueOn: ["email"], schema })
 })

@@ -1,18 +1,15 @@
 /** Expiry, changes and removal of a memory (contract: Memories). */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, idsOf, schemaText, text, untilMoment, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
 const farFuture = 4_102_444_800_000
 const hourMillis = 3_600_000
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
   const schema = schemaText({ email: text, name: text })
   await alice.post("/v1/schemas", { name: "contact", description: "A contact", uniqueOn: ["email"], schema })
 })
@@ -86,22 +83,6 @@ describe("an expiry", () => {
   it("may be 3,650 days away", async () => {
     expect(await alice.create("form", [fact("a", "b")], { ttl: "3650d" })).toHaveLength(1)
   })
-
-  it("that has passed takes the memory out of every answer at once, before any sweep", async () => {
-    const expiresAt = soon()
-    const [entry, other] = await alice.create("at-once", [
-      { ...fact("Gus", "Gus paints walruses"), expiresAt },
-      fact("Gus", "Gus paints seals")
-    ])
-    expect(await statusOf(entry.id)).toBe(200)
-    expect(await totalOf("at-once")).toBe(2)
-    await untilMoment(expiresAt)
-    await expectGone("at-once", entry.id, "walruses")
-    expect(await totalOf("at-once")).toBe(1)
-    expect(await statusOf(other.id)).toBe(200)
-    const { agents } = (await alice.call("GET", "/v1/account")).body
-    expect(agents).toContainEqual({ agentId: "at-once", memories: 1 })
-  })
 })
 
 describe("PATCH", () => {
@@ -113,22 +94,6 @@ describe("PATCH", () => {
     expect(cleared.status).toBe(200)
     expect(cleared.body.memory.metadata).not.toHaveProperty("expiresAt")
     expect((await alice.get(entry.id)).metadata).not.toHaveProperty("expiresAt")
-  })
-
-  it("with null before the moment keeps the memory beyond it", async () => {
-    const expiresAt = soon()
-    const [entry] = await alice.create("saved", [{ ...fact("a", "b"), expiresAt }])
-    await patch(entry.id, { expiresAt: null })
-    await untilMoment(expiresAt)
-    expect(await statusOf(entry.id)).toBe(200)
-  })
-
-  it("with a moment that comes soon answers the memory until then", async () => {
-    const [entry] = await alice.create("patched-away", [fact("Ida", "Ida left")])
-    const expiresAt = soon()
-    expect((await patch(entry.id, { expiresAt })).body.memory.id).toBe(entry.id)
-    await untilMoment(expiresAt)
-    await expectGone("patched-away", entry.id, "Ida")
   })
 
   it("replaces the tags, drops duplicates in order and leaves the rest as it is", async () => {
@@ -178,16 +143,6 @@ describe("PATCH", () => {
 })
 
 describe("the older version", () => {
-  it("is latest again when the newer one expires", async () => {
-    const expiresAt = soon()
-    const [old] = await alice.create("expires", [contact("old")])
-    const [newer] = await alice.create("expires", [{ ...contact("new"), expiresAt }])
-    expect(idsOf(await alice.search({ query: "contact", agentId: "expires" }))).toEqual([newer.id])
-    await untilMoment(expiresAt)
-    expect((await alice.get(old.id)).context.isLatest).toBe(true)
-    expect(idsOf(await alice.search({ query: "contact", agentId: "expires" }))).toEqual([old.id])
-  })
-
   it("is latest again when the newer one is deleted", async () => {
     const [old] = await alice.create("deleted", [contact("old")])
     const [newer] = await alice.create("deleted", [contact("new")])
@@ -211,5 +166,50 @@ describe("DELETE", () => {
     const { status, body } = await alice.call("DELETE", `/v1/memories/${entry.id}`)
     expect([status, body]).toEqual([200, { success: true }])
     await expectGone("delete", entry.id, "juggles")
+  })
+})
+
+/** At once: each waits for its moment. */
+describe.concurrent("an expiry that comes soon", () => {
+  it("takes the memory out of every answer at once, before any sweep", async () => {
+    const expiresAt = soon()
+    const [entry, other] = await alice.create("at-once", [
+      { ...fact("Gus", "Gus paints walruses"), expiresAt },
+      fact("Gus", "Gus paints seals")
+    ])
+    expect(await statusOf(entry.id)).toBe(200)
+    expect(await totalOf("at-once")).toBe(2)
+    await untilMoment(expiresAt)
+    await expectGone("at-once", entry.id, "walruses")
+    expect(await totalOf("at-once")).toBe(1)
+    expect(await statusOf(other.id)).toBe(200)
+    const { agents } = (await alice.call("GET", "/v1/account")).body
+    expect(agents).toContainEqual({ agentId: "at-once", memories: 1 })
+  })
+
+  it("that is taken back before keeps the memory beyond it", async () => {
+    const expiresAt = soon()
+    const [entry] = await alice.create("saved", [{ ...fact("a", "b"), expiresAt }])
+    await patch(entry.id, { expiresAt: null })
+    await untilMoment(expiresAt)
+    expect(await statusOf(entry.id)).toBe(200)
+  })
+
+  it("that PATCH sets answers the memory until then", async () => {
+    const [entry] = await alice.create("patched-away", [fact("Ida", "Ida left")])
+    const expiresAt = soon()
+    expect((await patch(entry.id, { expiresAt })).body.memory.id).toBe(entry.id)
+    await untilMoment(expiresAt)
+    await expectGone("patched-away", entry.id, "Ida")
+  })
+
+  it("of the newer version makes the older one the latest again", async () => {
+    const expiresAt = soon()
+    const [old] = await alice.create("expires", [contact("old")])
+    const [newer] = await alice.create("expires", [{ ...contact("new"), expiresAt }])
+    expect(idsOf(await alice.search({ query: "contact", agentId: "expires" }))).toEqual([newer.id])
+    await untilMoment(expiresAt)
+    expect((await alice.get(old.id)).context.isLatest).toBe(true)
+    expect(idsOf(await alice.search({ query: "contact", agentId: "expires" }))).toEqual([old.id])
   })
 })

@@ -1,14 +1,9 @@
 /** GET /v1/memories (contract: Memories): pages of the account's memories, newest first. */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-})
+const server = useSharedServer()
 
 const page = async (calls: MemoryCalls, parameters: Readonly<Record<string, string>> = {}) => {
   const { status, body } = await calls.call("GET", `/v1/memories?${new URLSearchParams(parameters)}`)

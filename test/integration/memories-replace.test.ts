@@ -1,16 +1,10 @@
 /** Direct memories that carry the id of a stored one (contract: Memories). */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { describe, expect, it } from "vitest"
+import { accountCalls, fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 const replace = (agentId: string, memory: object, rest: object = {}) =>
   alice.post("/v1/memories", { agentId, memories: [memory], ...rest })

@@ -1,15 +1,12 @@
 /** `uniqueOn`: a new memory supersedes the older one of the same entity (contract: Schemas). */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, idsOf, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { idsOf, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
   const register = (name: string, uniqueOn: ReadonlyArray<string>, properties: object) =>
     alice.post("/v1/schemas", { name, description: name, uniqueOn, schema: schemaText(properties) })
   await register("contact", ["email"], { email: text, name: text })

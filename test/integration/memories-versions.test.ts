@@ -2,12 +2,10 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
 import { fact } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let service: ServerCalls
+const service = useSharedServer(withoutModel)
 beforeAll(async () => {
-  service = await sharedServer(withoutModel)
   const schema = JSON.stringify({
     type: "object",
     properties: { email: { type: "string" }, city: { type: "string" } },

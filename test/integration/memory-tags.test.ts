@@ -1,17 +1,11 @@
 /** Tags from the creation of a memory on (contract: Memories), and tags that a filter could not name. */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { describe, expect, it } from "vitest"
+import { fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "tags")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "tags")
 
 const listed = async (agentId: string, tags: string) =>
   (await alice.call("GET", `/v1/memories?${new URLSearchParams({ agentId, tags })}`)).body.memories

@@ -1,11 +1,10 @@
 /** Who said it and when, in searches over HTTP (contract: Search): `now`, `timeZone`, and the terms of `explain`. */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let alice: MemoryCalls
+const alice = useAccount(useSharedServer(withoutModel), "alice")
 beforeAll(async () => {
-  alice = await accountCalls(await sharedServer(withoutModel), "alice")
   const conversation = [
     { id: "1", role: "user", name: "Ann", content: "I fired the kiln.", sentAt: "2024-06-10T02:00:00Z" },
     { id: "2", role: "user", name: "Ben", content: "I fired the kiln.", sentAt: "2024-05-10T02:00:00Z" },

@@ -1,18 +1,13 @@
 /** Messages as model APIs have them (contract: Conversations): what is stored of each, and whose words it is. */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { describe, expect, it } from "vitest"
+import { useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
 type Json = Answer["body"]
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "shapes")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "shapes")
 
 const remember = async (agentId: string, conversation: unknown, rest: object = {}): Promise<Json> => {
   const { body, status } = await alice.post("/v1/memories", { agentId, conversation, wait: "extraction", ...rest })

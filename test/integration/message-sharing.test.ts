@@ -6,8 +6,7 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
 import type { Grant } from "@muniment/domain/Grant"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, grantsHeader, signedGrant, solWallet } from "../support/TrustCalls.ts"
 
 const kind = "conversation_message"
@@ -19,7 +18,7 @@ const talk = [
   { id: "m3", role: "user" as const, name: "Ann", content: "Since the spring of 2020." }
 ]
 
-let server: ServerCalls
+const server = useSharedServer(withoutModel)
 let ann: Muniment
 let bob: Muniment
 let grant: Grant
@@ -27,7 +26,6 @@ let ids: ReadonlyArray<string>
 const [owner, friend] = [evmWallet("messages of Ann"), solWallet("messages of Bob")]
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
   const clientOf = ({ sign, wallet }: typeof owner) =>
     new Muniment({ baseUrl: server.url, wallet: { address: wallet.address, sign } })
   ;[ann, bob] = [clientOf(owner), clientOf(friend)]

@@ -1,18 +1,12 @@
 /** Free metadata (contract: Memories, `metadata`): given at creation, shown, changed, filtered by, kept by what is derived. */
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, fact, type MemoryCalls, schemaText, text } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { accountCalls, fact, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "noted")
-})
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "noted")
 
 const noted = async (metadata: object, rest: object = {}) => {
   const [entry] = await calls.create("a", [{ ...fact("Ann", "Ann grows figs"), metadata }], rest)

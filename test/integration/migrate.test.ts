@@ -11,6 +11,7 @@ import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { runMuniment } from "../support/CliProcess.ts"
 import { inDatabase } from "../support/ClusterDatabase.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { openToPostgres } from "../support/clusterEnvironment.ts"
 import { firstBuildAnswers as expected, unpackFirstBuild } from "../support/FirstBuild.ts"
 import { databasesOf, tablesOf } from "../support/movedRows.ts"
@@ -201,24 +202,25 @@ describe("muniment migrate", () => {
     expect(existsSync(join(to, "restore-unfinished"))).toBe(false)
   })
 
-  it("moves with bases in a bucket, and back", { timeout: patienceMillis }, async () => {
-    const store = await startS3Server(join(root, "s3"), "bases")
-    try {
-      await inCluster("postgres", (sql) => sql`CREATE DATABASE third`)
-      const bucket = {
-        MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("third")),
-        MUNIMENT_BASES: "s3://bases/of/muniment",
-        MUNIMENT_DATA_DIR: join(root, "again"),
-        ...s3Environment(store.port)
+  if (isLongRun)
+    it("moves with bases in a bucket, and back", { timeout: patienceMillis }, async () => {
+      const store = await startS3Server(join(root, "s3"), "bases")
+      try {
+        await inCluster("postgres", (sql) => sql`CREATE DATABASE third`)
+        const bucket = {
+          MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("third")),
+          MUNIMENT_BASES: "s3://bases/of/muniment",
+          MUNIMENT_DATA_DIR: join(root, "again"),
+          ...s3Environment(store.port)
+        }
+        const wrongKey = await migrate(["--to", "cluster"], { ...bucket, AWS_SECRET_ACCESS_KEY: "another" })
+        expect(wrongKey).toMatchObject({ code: 1, err: expect.stringContaining("s3://bases/of/muniment") })
+        expect(await migrate(["--to", "cluster"], bucket)).toMatchObject({ code: 0 })
+        const to = join(root, "from-bucket")
+        expect(await migrate(["--from", "cluster", "--to", to], bucket)).toMatchObject({ code: 0 })
+        expect(tablesOf(to)).toEqual(tablesOf(join(root, "again")))
+      } finally {
+        await store.close()
       }
-      const wrongKey = await migrate(["--to", "cluster"], { ...bucket, AWS_SECRET_ACCESS_KEY: "another" })
-      expect(wrongKey).toMatchObject({ code: 1, err: expect.stringContaining("s3://bases/of/muniment") })
-      expect(await migrate(["--to", "cluster"], bucket)).toMatchObject({ code: 0 })
-      const to = join(root, "from-bucket")
-      expect(await migrate(["--from", "cluster", "--to", to], bucket)).toMatchObject({ code: 0 })
-      expect(tablesOf(to)).toEqual(tablesOf(join(root, "again")))
-    } finally {
-      await store.close()
-    }
-  })
+    })
 })

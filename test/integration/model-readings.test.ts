@@ -12,6 +12,7 @@ import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 
@@ -459,31 +460,33 @@ it("a request of 200 messages is read to its end, each message once", async () =
   expect((await say("long", "", { conversation })).headers.get("x-credits-charged") ?? "0").toBe("0")
 })
 
-it("a request that waits for its reading is answered when the service stops, and read after the next start", async () => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-stopped-"))
-  const environment = environmentOf(model)
-  const vat = () => answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
-  const first = await startServer({ dataDirectory, environment })
-  try {
-    const key = await first.newAccount("stopped")
-    const conversation = [{ id: "m1", role: "user", content: "Honey in the oak vat, Alice's." }]
-    const body = { agentId: "a", wait: "extraction", conversation }
-    model.otherwise = () => ({ kind: "hang" })
-    const waiting = [1, 2].map(() => first.call("POST", "/v1/memories", { key, body }))
-    await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
-    expect(await first.stop()).toBe(0)
-    const answers = await Promise.all(waiting)
-    for (const { body: answered, status } of answers) expect([status, answered.extraction]).toEqual([200, "pending"])
-    expect(answers.map(({ headers }) => headers.get("x-credits-charged")).toSorted()).toEqual(["0", "5"])
-    model.otherwise = vat
-    const second = await startServer({ dataDirectory, environment })
-    const found = async () => (await second.call("GET", "/v1/memories?agentId=a&include=extracted", { key })).body.total
-    await expect.poll(found, { timeout: patienceMillis }).toBe(1)
-    await second.stop()
-  } finally {
-    rmSync(dataDirectory, { recursive: true, force: true })
-  }
-})
+if (isLongRun)
+  it("a request that waits for its reading is answered when the service stops, and read after the next start", async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-stopped-"))
+    const environment = environmentOf(model)
+    const vat = () => answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
+    const first = await startServer({ dataDirectory, environment })
+    try {
+      const key = await first.newAccount("stopped")
+      const conversation = [{ id: "m1", role: "user", content: "Honey in the oak vat, Alice's." }]
+      const body = { agentId: "a", wait: "extraction", conversation }
+      model.otherwise = () => ({ kind: "hang" })
+      const waiting = [1, 2].map(() => first.call("POST", "/v1/memories", { key, body }))
+      await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+      expect(await first.stop()).toBe(0)
+      const answers = await Promise.all(waiting)
+      for (const { body: answered, status } of answers) expect([status, answered.extraction]).toEqual([200, "pending"])
+      expect(answers.map(({ headers }) => headers.get("x-credits-charged")).toSorted()).toEqual(["0", "5"])
+      model.otherwise = vat
+      const second = await startServer({ dataDirectory, environment })
+      const found = async () =>
+        (await second.call("GET", "/v1/memories?agentId=a&include=extracted", { key })).body.total
+      await expect.poll(found, { timeout: patienceMillis }).toBe(1)
+      await second.stop()
+    } finally {
+      rmSync(dataDirectory, { recursive: true, force: true })
+    }
+  })
 
 it("a kill in the middle of a reading loses and doubles nothing, and charges once", async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-readings-"))

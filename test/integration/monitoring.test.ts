@@ -6,8 +6,8 @@
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, it } from "vitest"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 const read = (path: string): string => readFileSync(join(repository, path), "utf8")
 const alerts = read("packages/server/monitoring/alerts.yml")
@@ -45,11 +45,10 @@ const { panels } = JSON.parse(dashboardText) as { readonly panels: ReadonlyArray
 const targets = panels.flatMap((panel) => panel.targets ?? [])
 const rules = [...alerts.matchAll(/^ +- alert: (\w+)\n +expr: (.+)\n/gm)].map(([, name, expr]) => ({ name, expr }))
 
-let service: ServerCalls
+const service = useSharedServer(withoutModel)
 let lines: ReadonlyArray<string>
 
 beforeAll(async () => {
-  service = await sharedServer(withoutModel)
   await service.call("POST", "/v1/memories", {
     body: { agentId: "a", memories: [{ kind: "factual_memory", data: { subject: "Ebba", fact: "rows on Sundays" } }] }
   })

@@ -3,12 +3,12 @@
  * takes them, and what it answers fits the document too.
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { beforeAll, expect, it } from "vitest"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { callExamples, type ExampleAnswer, type ExampleOperation, type ExampleRoute } from "../support/ExampleCalls.ts"
 import { runsOnOneBox } from "../support/OneBox.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 interface Media {
   readonly schema: Readonly<Record<string, unknown>>
@@ -47,7 +47,17 @@ const absent: Readonly<Record<string, string>> = {
   })
 }
 
-let server: TestServer
+const server = useServer({
+  environment: {
+    ...withoutModel,
+    MUNIMENT_ACCOUNT_WEBHOOKS: "any",
+    MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
+    MUNIMENT_EVM_PAY_TO: evmAddresses.payTo,
+    MUNIMENT_EVM_OPERATOR_KEY: evmKeys.operator,
+    // No node: what is to be paid is told without one.
+    MUNIMENT_EVM_RPC_URL: "http://127.0.0.1:9"
+  }
+})
 let document: {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: object
@@ -56,24 +66,12 @@ let routes: ReadonlyArray<ExampleRoute & { readonly operation: Operation }>
 let answers: ReadonlyArray<ExampleAnswer>
 
 beforeAll(async () => {
-  server = await startServer({
-    environment: {
-      ...withoutModel,
-      MUNIMENT_ACCOUNT_WEBHOOKS: "any",
-      MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
-      MUNIMENT_EVM_PAY_TO: evmAddresses.payTo,
-      MUNIMENT_EVM_OPERATOR_KEY: evmKeys.operator,
-      // No node: what is to be paid is told without one.
-      MUNIMENT_EVM_RPC_URL: "http://127.0.0.1:9"
-    }
-  })
   document = (await server.call("GET", "/openapi.json", { key: null })).body
   routes = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }))
   )
   answers = await callExamples(server, routes)
 })
-afterAll(() => server.stop())
 
 const answerOf = ({ operation }: { readonly operation: Operation }): Media =>
   operation.responses["200"]!.content!["application/json"]!

@@ -7,8 +7,8 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Limits } from "@muniment/domain/Limits"
 import { beforeAll, describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
 interface Media {
@@ -48,7 +48,7 @@ interface Route {
   readonly operation: Operation
 }
 
-let server: ServerCalls
+const server = useSharedServer(withoutModel)
 let document: {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -65,7 +65,6 @@ let document: {
 let routes: ReadonlyArray<Route>
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
   document = (await server.call("GET", "/openapi.json", { key: null })).body
   routes = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))

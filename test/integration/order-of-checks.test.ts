@@ -2,19 +2,13 @@
  * Which failure is told when a request has several: route, method, size, authentication, validation, existence
  * (contract: Errors). Each request has a fault of its own step and of all later ones.
  */
-import { beforeAll, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { expect, it } from "vitest"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "alice")
 
 const tooLarge = "x".repeat(1_048_577)
 const badPatch = { body: { tags: [""] } }

@@ -1,16 +1,11 @@
 /** Routes at the origin, without credentials or charge (contract: Health and documents). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { accountCalls, fact } from "../support/MemoryCalls.ts"
 import { testNodes } from "../support/OneBox.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 const get = (path: string) => server.call("GET", path, { key: null })
 

@@ -1,22 +1,21 @@
 /** More than the service can do (contract: Overload), on the running service. */
 import { connect } from "node:net"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { beforeAll, describe, expect, it, vi } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
+const server = useServer({
+  environment: { ...withoutModel, MUNIMENT_QUEUE_WAIT_MILLIS: "100", MUNIMENT_REQUEST_LOG: "on" }
+})
 let noisy: string
 let quiet: string
 
 beforeAll(async () => {
-  server = await startServer({
-    environment: { ...withoutModel, MUNIMENT_QUEUE_WAIT_MILLIS: "100", MUNIMENT_REQUEST_LOG: "on" }
-  })
   noisy = await server.newAccount("noisy")
   quiet = await server.newAccount("quiet")
 })
-afterAll(() => server.stop())
 
 const write = (key: string, ...texts: ReadonlyArray<string>): Promise<Answer> =>
   server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories: texts.map((text) => fact("Ann", text)) } })

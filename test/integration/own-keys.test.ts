@@ -1,14 +1,11 @@
 /** Keys that an account manages itself (contract: Identity): listed, made within one's own restriction, revoked at once. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import { limitedRates, sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-})
-afterAll(() => server.stop())
+const server = useSharedServer(withoutModel)
 
 const as = (key: string) => (method: string, path: string, body?: object) => server.call(method, path, { key, body })
 const made = ({ body, status }: Answer): string => {
@@ -23,7 +20,7 @@ describe("an account", () => {
     const own = as(key)
     const answer = await own("POST", "/v1/keys", { label: "laptop" })
     const second = made(answer)
-    expect(answer.body.key).toMatchObject({ account: "own", label: "laptop" })
+    expect(answer.body.key).toMatchObject({ account: server.nameOf("own"), label: "laptop" })
     const listed = await own("GET", "/v1/keys")
     expect(listed.body.keys).toHaveLength(2)
     for (const secret of [key, second]) expect(JSON.stringify(listed.body)).not.toContain(secret)
@@ -114,8 +111,8 @@ describe("an account", () => {
     const { body } = await as(server.operatorToken)("GET", "/admin/audit?limit=2")
     const detail = { keyId: answer.body.key.id, by: expect.stringMatching(/^key_/) }
     expect(body.events).toMatchObject([
-      { action: "keys.revokeKey", subject: "audited", detail },
-      { action: "keys.createKey", subject: "audited", detail }
+      { action: "keys.revokeKey", subject: server.nameOf("audited"), detail },
+      { action: "keys.createKey", subject: server.nameOf("audited"), detail }
     ])
     expect(JSON.stringify(body)).not.toContain(answer.body.secret)
   })
@@ -201,16 +198,12 @@ describe("a wallet", () => {
 
 describe("calls for keys", () => {
   it("are free and counted by the rate limits", async () => {
-    const own = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RATE_LIMITS: "on" } })
-    try {
-      const key = await own.newAccount("limited")
-      const { headers } = await own.call("GET", "/v1/keys", { key })
-      expect(headers.get("x-ratelimit-remaining")).toBe("59")
-      const next = await own.call("POST", "/v1/keys", { key, body: {} })
-      expect(next.headers.get("x-ratelimit-remaining")).toBe("58")
-      expect((await own.call("GET", "/v1/credits/transactions", { key })).body.transactions.length).toBeLessThan(2)
-    } finally {
-      await own.stop()
-    }
+    const own = await sharedServer(limitedRates)
+    const key = await own.newAccount("limited")
+    const { headers } = await own.call("GET", "/v1/keys", { key })
+    expect(headers.get("x-ratelimit-remaining")).toBe("59")
+    const next = await own.call("POST", "/v1/keys", { key, body: {} })
+    expect(next.headers.get("x-ratelimit-remaining")).toBe("58")
+    expect((await own.call("GET", "/v1/credits/transactions", { key })).body.transactions.length).toBeLessThan(2)
   })
 })

@@ -16,14 +16,11 @@ import { fact } from "../support/MemoryCalls.ts"
 import { runsOnOneBox } from "../support/OneBox.ts"
 import { depositor, newDepositor, newPayer, paymentHeader, paymentsOf, reconcile } from "../support/PaymentCalls.ts"
 import { signedDeposit, unitsPerUsd } from "../support/PaymentCalls.ts"
-import {
-  missingChains,
-  type PaymentChains,
-  sendMethods,
-  startPaymentChains,
-  testNetworks
-} from "../support/PaymentChains.ts"
+import { missingChains, sendMethods, testNetworks, useChains } from "../support/PaymentChains.ts"
+import { everyDay } from "../support/Repetitions.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const dayMillis = 86_400_000
 const patience = { timeout: patienceMillis, interval: 50 }
@@ -57,11 +54,7 @@ const writeAndLeave = (
 describe("an Idempotency-Key whose client goes away before the answer", () => {
   const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
   const price = 5
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment })
-  })
-  afterAll(() => server.stop())
+  const server = useServer(() => ({ environment }))
 
   it("pays for one body, not for one for each agent", async () => {
     const who = depositor(server, "hasty", await server.newAccount("hasty"))
@@ -81,17 +74,12 @@ describe("an Idempotency-Key whose client goes away before the answer", () => {
 })
 
 describe("a slip of the operator's hand", () => {
-  const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment })
-  })
-  afterAll(() => server.stop())
+  const server = useSharedServer(withoutModel)
 
   it("gives no credits that no double can count, and none finer than a millionth", async () => {
     await server.newAccount("lucky")
     const give = async (credits: number) => {
-      const body = { account: "lucky", credits, reason: "r", key: `gift-${credits}` }
+      const body = { account: server.nameOf("lucky"), credits, reason: "r", key: `gift-${credits}` }
       const answer = await server.asOperator("POST", "/admin/ledger/adjustments", body)
       return answer.body.code ?? answer.body.balance
     }
@@ -105,20 +93,11 @@ describe("a slip of the operator's hand", () => {
 })
 
 describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
-  let chains: PaymentChains
-  beforeAll(async () => {
-    chains = await startPaymentChains()
-  })
-  afterAll(() => chains.stop())
+  const chains = useChains()
+  const server = useServer(() => ({ environment: chains.environment }))
 
   describe("while every place of an account is taken by payments that wait for a silent node", () => {
-    let server: TestServer
-    beforeAll(async () => {
-      server = await startServer({ environment: chains.environment })
-    })
-    afterAll(() => server.stop())
-
-    it.each(testNetworks)("on %s, one that was credited hears so again", async (network) => {
+    it.each(everyDay(1, testNetworks))("on %s, one that was credited hears so again", async (network) => {
       const credited = await signedDeposit(server, chains, network)
       expect((await credited.who.deposit(1, credited.payment)).status).toBe(200)
       const crowd = await newDepositor(server)
@@ -146,16 +125,11 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   })
 
   describe("a contract wallet that halts oddly when it is asked whether it signed", () => {
-    let server: TestServer
-    beforeAll(async () => {
-      server = await startServer({ environment: chains.environment })
-    })
-    afterAll(() => server.stop())
-
     it("is the payer's fault (402), and no trouble of the network", async () => {
       const from = toHex(randomBytes(20))
       await chains.evm.mint(from, BigInt(units))
       const who = await newDepositor(server)
+      const before = await paymentsOf(server)
       const { burns, copies, invalid, jumps, overflows, underflows, unknown } = code
       for (const bytecode of [burns, copies, invalid, jumps, overflows, underflows, unknown]) {
         await clientOf(chains.evm).setCode({ address: from, bytecode })
@@ -163,32 +137,30 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
         const { body, status } = await who.deposit(units / unitsPerUsd, paymentHeader("base-sepolia", payload))
         expect([status, JSON.stringify(body)]).toEqual([402, expect.stringContaining("ERC-1271")])
       }
-      expect(await paymentsOf(server)).toEqual([])
+      expect(await paymentsOf(server)).toEqual(before)
       const honest = await signedDeposit(server, chains, "base-sepolia")
       expect((await honest.who.deposit(1, honest.payment)).status).toBe(200)
     })
   })
 
   describe("a balance that covers one payment", () => {
-    let server: TestServer
-    beforeAll(async () => {
-      server = await startServer({ environment: chains.environment })
-    })
-    afterAll(() => server.stop())
-
-    it.each(testNetworks)("lets one of many be sent, on %s: fees are paid for that one alone", async (network) => {
-      const who = await newDepositor(server)
-      const payer = await newPayer(chains, network, 0.15)
-      const payments: Array<Readonly<Record<string, string>>> = []
-      for (let at = 0; at < 12; at++) payments.push(await who.sign(payer, 0.1, 2))
-      const sent = chains.rpc[network].calls(sendMethods[network])
-      const answers = await Promise.all(payments.map((payment) => who.deposit(0.1, payment)))
-      const statuses = answers.map(({ status }) => status).toSorted()
-      expect(statuses).toEqual([200, ...Array.from({ length: 11 }, () => 402)])
-      expect(chains.rpc[network].calls(sendMethods[network]) - sent).toBe(1)
-      expect(await who.balance()).toBe(100)
-      expect(await paymentsOf(server)).toHaveLength(testNetworks.indexOf(network) + 1)
-    })
+    it.each(everyDay(1, testNetworks))(
+      "lets one of many be sent, on %s: fees are paid for that one alone",
+      async (network) => {
+        const who = await newDepositor(server)
+        const payer = await newPayer(chains, network, 0.15)
+        const payments: Array<Readonly<Record<string, string>>> = []
+        for (let at = 0; at < 12; at++) payments.push(await who.sign(payer, 0.1, 2))
+        const sent = chains.rpc[network].calls(sendMethods[network])
+        const before = await paymentsOf(server)
+        const answers = await Promise.all(payments.map((payment) => who.deposit(0.1, payment)))
+        const statuses = answers.map(({ status }) => status).toSorted()
+        expect(statuses).toEqual([200, ...Array.from({ length: 11 }, () => 402)])
+        expect(chains.rpc[network].calls(sendMethods[network]) - sent).toBe(1)
+        expect(await who.balance()).toBe(100)
+        expect(await paymentsOf(server)).toHaveLength(before.length + 1)
+      }
+    )
   })
 
   describe("a deposit that a crash leaves open when the daily job is due", () => {
@@ -217,7 +189,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       origin: "direct"
     })
 
-    it.runIf(runsOnOneBox("changed")).each(testNetworks)(
+    it.runIf(runsOnOneBox("changed")).each(everyDay(1, testNetworks))(
       "does not insure until it is seen, in time for what the job has only marked, on %s",
       async (network) => {
         const dataDirectory = join(directory, network)

@@ -2,12 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { failingStart } from "../support/FailingStart.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { depositPath, newDepositor, paymentHeader } from "../support/PaymentCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { everyDay } from "../support/Repetitions.ts"
+import { sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { startServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const unreachableUrl = "http://127.0.0.1:9"
 const evmOnly = {
@@ -17,15 +20,14 @@ const evmOnly = {
   MUNIMENT_EVM_RPC_URL: unreachableUrl
 }
 
+/** Of one write. */
+const smallAllowance = { ...withoutModel, MUNIMENT_MONTHLY_ALLOWANCE: "5" }
+
 describe("without networks and without an allowance of the operator's", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "" } })
-  })
-  afterAll(() => server.stop())
+  const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "" } })
 
   // 1,000 credits are 200 of these.
-  it.each(["free", "starter", "pro"])(
+  it.each(everyDay(1, ["free", "starter", "pro"]))(
     "plan %s is never refused for credits, and every call is recorded",
     async (plan) => {
       const key = await server.newAccount(`bounded-${plan}`, plan)
@@ -35,7 +37,7 @@ describe("without networks and without an allowance of the operator's", () => {
           body: { agentId: "a", memories: [fact(`subject ${at}`, "is here")] }
         })
       const answers: Array<Awaited<ReturnType<typeof write>>> = []
-      for (let from = 0; from < 240; from += 20) {
+      for (let from = 0; from < 220; from += 20) {
         answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, at) => write(from + at)))))
       }
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
@@ -67,14 +69,12 @@ describe("without networks and without an allowance of the operator's", () => {
 
 describe("the operator's look at an account", () => {
   it("shows the account's own plan and purses", async () => {
-    const server = await startServer({
-      environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "5" }
-    })
+    const server = await sharedServer(smallAllowance)
     await server.newAccount("looked-at", "free")
     const look = (path: string, method = "GET", body?: object) =>
       server.call(method, path, {
         key: server.operatorToken,
-        headers: { "x-account": "looked-at" },
+        headers: { "x-account": server.nameOf("looked-at") },
         ...(body !== undefined && { body })
       })
     expect((await look("/v1/account")).body.account.plan).toBe("free")
@@ -84,16 +84,11 @@ describe("the operator's look at an account", () => {
       expect([written.status, written.headers.get("x-credits-remaining")]).toEqual([200, "unlimited"])
     }
     expect((await look("/v1/credits")).body.allowance.credits).toBe(5)
-    await server.stop()
   })
 })
 
 describe("without networks", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "5" } })
-  })
-  afterAll(() => server.stop())
+  const server = useSharedServer(smallAllowance)
 
   it("a deposit is 403 without Retry-After, paid or not, and everything else works", async () => {
     const who = await newDepositor(server)

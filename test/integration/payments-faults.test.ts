@@ -24,6 +24,7 @@ import {
   startPaymentChains,
   testNetworks
 } from "../support/PaymentChains.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const duplicates = 20
@@ -53,7 +54,7 @@ describe.skipIf(missingChains !== "")(`payments under faults${missingChains}`, (
     await chains.stop()
   })
 
-  describe.each(testNetworks)("on %s", (network) => {
+  describe.each(everyDay(1, testNetworks))("on %s", (network) => {
     it("the same header again gives the same answer, marked as a repetition, in either version", async () => {
       for (const version of protocolVersions) {
         const payer = await newPayer(chains, network)

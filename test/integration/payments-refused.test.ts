@@ -5,7 +5,7 @@
  */
 import { createPublicClient, http, type Hex, toHex } from "viem"
 import { AccountRole, createSolanaRpc, type Instruction } from "@solana/kit"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { systemProgram } from "../../scripts/devchains/SolanaVm.ts"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import {
@@ -17,12 +17,11 @@ import {
   paymentHeader,
   paymentsOf
 } from "../support/PaymentCalls.ts"
-import { missingChains, type PaymentChains, startPaymentChains, type TestNetwork } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
-import { cancel, malleated, nobody, nowSeconds, payloadFor, submitAs } from "../component/payments/evm/EvmPayments.ts"
+import { missingChains, type TestNetwork, useChains } from "../support/PaymentChains.ts"
+import { useServer } from "../support/useServer.ts"
+import { nobody, nowSeconds, payloadFor, submitAs } from "../component/payments/evm/EvmPayments.ts"
 import {
   limit,
-  memo,
   operator,
   operatorHolding,
   payer as solanaPayer,
@@ -32,8 +31,7 @@ import {
   stranger,
   strangerHolding,
   transfer,
-  type TransferParts,
-  withBytes
+  type TransferParts
 } from "../unit/payments/svm/SvmPayments.ts"
 
 type Headers = Readonly<Record<string, string>>
@@ -42,21 +40,15 @@ const usd = 5
 const units = 5_000_000
 
 describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, () => {
-  let chains: PaymentChains
-  let server: TestServer
+  const chains = useChains()
+  const server = useServer(() => ({ environment: chains.environment }))
   let who: Depositor
   beforeAll(async () => {
-    chains = await startPaymentChains()
-    server = await startServer({ environment: chains.environment })
     await chains.fund("base-sepolia", evmAddresses.payer, 1_000_000_000n)
     await chains.fund("solana-devnet", solanaPayer.address, 1_000_000_000n)
     await chains.fund("solana-devnet", operator.address, 1_000_000_000n)
     await chains.fund("solana-devnet", stranger.address, 0n)
     who = await newDepositor(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await chains.stop()
   })
 
   /** Wei and lamports of the operator's wallets. */
@@ -103,19 +95,9 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
     const malformed: ReadonlyArray<readonly [string, string]> = [
       ["nothing", ""],
       ["text that is no Base64", "please!"],
-      ["Base64 of no JSON", Buffer.from("{").toString("base64")],
-      ["Base64 of no UTF-8", Buffer.from([0xff, 0xfe, 0xfd]).toString("base64")],
-      ["JSON that is no object", encodeHeader([])],
-      ["null", encodeHeader(null)],
-      ["an object without anything", encodeHeader({})],
       ["another version", encodeHeader({ ...envelope, x402Version: 3, payload: {} })],
-      ["another scheme", encodeHeader({ ...envelope, scheme: "upto", payload: {} })],
-      ["an unknown network", encodeHeader({ ...envelope, network: "tron", payload: {} })],
-      ["no payload", encodeHeader(envelope)],
       ["a payload of another network", encodeHeader({ ...envelope, payload: { transaction: "AQ==" } })],
       ["JSON of a thousand levels", Buffer.from("[".repeat(1_000) + "]".repeat(1_000)).toString("base64")],
-      ["a member twice", Buffer.from('{"x402Version":1,"x402Version":1}').toString("base64")],
-      ["a prototype", Buffer.from('{"__proto__":{"x402Version":1}}').toString("base64")],
       ["twelve thousand characters", "A".repeat(12_000)]
     ]
     it.each(malformed)("%s", async (_, text) => {
@@ -145,18 +127,10 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
 
     const bends: ReadonlyArray<readonly [string, () => NonNullable<Bent>, RegExp]> = [
       ["a cent less", () => ({ value: 4_990_000n }), /exactly 5000000/],
-      ["a millionth more", () => ({ value: 5_000_001n }), /exactly 5000000/],
-      ["nothing", () => ({ value: 0n }), /exactly 5000000/],
       ["another payee", () => ({ to: nobody }), /authorization.to/],
       ["an expired one", () => ({ validBefore: inSeconds(-1) }), /expired/],
-      ["one about to expire", () => ({ validBefore: inSeconds(4) }), /expired/],
-      ["one for later", () => ({ validAfter: inSeconds(600), validBefore: inSeconds(900) }), /not valid yet/],
-      ["one for years", () => ({ validBefore: inSeconds(100_000_000) }), /must expire/],
-      ["another chain", () => ({ domain: { chainId: 8453 } }), /not the payer's/],
-      ["another token's name", () => ({ domain: { name: "USD Coin" } }), /not the payer's/],
       ["another key", () => ({ key: evmKeys.admin, from: evmAddresses.payer }), /not the payer's/],
-      ["an empty wallet", () => ({ key: evmKeys.admin, from: evmAddresses.admin }), /balance is too low/],
-      ["our own wallet", () => ({ key: evmKeys.payTo, from: evmAddresses.payTo }), /the payer is the receiver/]
+      ["an empty wallet", () => ({ key: evmKeys.admin, from: evmAddresses.admin }), /balance is too low/]
     ]
     it.each(bends)("%s", async (_, bent, reason) => expectRefused(await evm(bent()), reason))
 
@@ -169,18 +143,6 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
     it.each(["base", "solana-devnet", "solana"])("one that is said to be on %s", async (network) =>
       expectRefused(await evm({}, network))
     )
-
-    it("a signature in its other spelling, and one of noise", async () => {
-      const payload = await payloadFor(chains.evm, { value: BigInt(units) })
-      const signatures = [malleated(payload.signature), `0x${"5a".repeat(65)}`, "0x", `0x${"00".repeat(3_000)}`]
-      for (const signature of signatures) await expectRefused(paymentHeader("base-sepolia", { ...payload, signature }))
-    })
-
-    it("one that the payer has cancelled", async () => {
-      const nonce: Hex = toHex(7, { size: 32 })
-      await cancel(chains.evm, nonce)
-      await expectRefused(await evm({ nonce }), /used or cancelled/)
-    })
 
     it("a nonce that another authorisation of the payer has used", async () => {
       const nonce: Hex = toHex(8, { size: 32 })
@@ -206,25 +168,8 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
 
     const bends: ReadonlyArray<readonly [string, () => PaymentParts, RegExp]> = [
       ["a cent less", () => ({ instructions: [limit(), price(), good({ amount: 4_990_000 })] }), /amount/],
-      ["a millionth more", () => ({ instructions: [limit(), price(), good({ amount: units + 1 })] }), /amount/],
       ["another payee", () => ({ instructions: [limit(), price(), good({ destination: strangerHolding })] }), /token/],
-      ["another mint", () => ({ instructions: [limit(), price(), good({ mint: stranger.address })] }), /mint/],
-      ["other decimals", () => ({ instructions: [limit(), price(), good({ decimals: 9 })] }), /decimals/],
-      ["another fee payer", () => ({ feePayer: stranger.address, signers: [solanaPayer.signer] }), /fee payer/],
-      ["no compute limit", () => ({ instructions: [price(), good()] }), /instructions/],
-      ["only a transfer", () => ({ instructions: [good()] }), /instructions/],
-      ["no transfer", () => ({ instructions: [limit(), price(), memo("paid")], signers: [] }), /TransferChecked/],
-      ["two transfers", () => ({ instructions: [limit(), price(), good(), good()] }), /Memo nor Lighthouse/],
       ["our coins on the way", () => ({ instructions: [limit(), price(), good(), drain] }), /Memo nor Lighthouse/],
-      ["our coins instead", () => ({ instructions: [limit(), price(), drain], signers: [] }), /TransferChecked/],
-      ["an extreme price", () => ({ instructions: [limit(), price(4_000_000_000), good()] }), /compute price/],
-      ["an extreme limit", () => ({ instructions: [limit(1_400_000), price(), good()] }), /compute limit/],
-      ["a costly product", () => ({ instructions: [limit(400_000), price(5_000_000), good()] }), /priority fee/],
-      [
-        "eight instructions",
-        () => ({ instructions: [limit(), price(), good(), ...[1, 2, 3, 4, 5].map((n) => memo(String(n)))] }),
-        /instructions/
-      ],
       [
         "our own USDC",
         () => ({
@@ -247,23 +192,10 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
       expectRefused(paymentHeader("solana-devnet", await svm(parts())), reason)
     )
 
-    it("a signature of other bytes", async () => {
-      const payload = withBytes(await svm({ instructions: [limit(), price(), good(), memo("one")] }), (bytes) =>
-        bytes.map((byte, at) => (at === bytes.length - 3 ? byte ^ 1 : byte))
-      )
-      await expectRefused(paymentHeader("solana-devnet", payload), /signature/)
-    })
-
     it("bytes that are no transaction", async () => {
       for (const transaction of ["", "AQ==", "A".repeat(4_000), "not base64"]) {
         await expectRefused(paymentHeader("solana-devnet", { transaction }))
       }
-    })
-
-    it("a blockhash that has run out", async () => {
-      const payload = await svm({ instructions: [limit(), price(), good()] })
-      chains.solana.advance(151)
-      await expectRefused(paymentHeader("solana-devnet", payload), /blockhash/)
     })
   })
 })

@@ -26,6 +26,7 @@ import {
   type TestNetwork,
   testNetworks
 } from "../support/PaymentChains.ts"
+import { everyDay, isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { clientOf, lifetimeSeconds, nowSeconds, payloadFor, spend } from "../component/payments/evm/EvmPayments.ts"
 
@@ -84,7 +85,7 @@ describe.skipIf(missingChains !== "")(`a payment${missingChains}`, () => {
     await reconcile(server)
   }
 
-  describe.each([...testNetworks].reverse())("on %s", (network) => {
+  describe.each(everyDay(1, [...testNetworks].reverse()))("on %s", (network) => {
     it("whose block is replaced is sent again, and stays credited", async () => {
       const { payment, who } = await signedDollar(network)
       expect((await pay(who, payment)).status).toBe(200)
@@ -118,40 +119,42 @@ describe.skipIf(missingChains !== "")(`a payment${missingChains}`, () => {
       expect([again.status, again.body.code]).toEqual([402, "payment_invalid"])
     })
 
-    it("that runs out before any node takes it fails, and another one is good", async () => {
-      const { payment, who } = await signedDollar(network)
-      chains.rpc[network].failNext(sendMethods[network], "refuse", Infinity)
-      const begun = nextSending(network)
+    if (isLongRun)
+      it("that runs out before any node takes it fails, and another one is good", async () => {
+        const { payment, who } = await signedDollar(network)
+        chains.rpc[network].failNext(sendMethods[network], "refuse", Infinity)
+        const begun = nextSending(network)
+        const asked = who.deposit(1, payment)
+        await begun()
+        await outlive(network)
+        await asked
+        await lookTwice(network)
+        expect(await pay(who, payment)).toMatchObject({ status: 402, body: { code: "payment_invalid" } })
+        await expectCredited(who, 0)
+
+        chains.rpc[network].up()
+        const other = await signedDollar(network)
+        expect((await pay(who, other.payment)).status).toBe(200)
+        await expectCredited(who, 1_000)
+      })
+  })
+
+  if (isLongRun)
+    it("of a wallet that is emptied before ours is mined fails when it can no longer come", async () => {
+      const { payment, who } = await signedDollar("base-sepolia")
+      await chains.evm.setAutomine(false)
+      const begun = nextSending("base-sepolia")
       const asked = who.deposit(1, payment)
       await begun()
-      await outlive(network)
+      await spend(chains.evm, await chains.evm.balanceOf(evmAddresses.payer))
+      await vi.waitUntil(async () => (await clientOf(chains.evm).getTxpoolStatus()).pending === 2, patience)
+      await chains.evm.setAutomine(true)
+      await chains.evm.mine()
+      expect(await chains.evm.balanceOf(evmAddresses.payer)).toBe(0n)
+      await outlive("base-sepolia")
       await asked
-      await lookTwice(network)
+      await lookTwice("base-sepolia")
       expect(await pay(who, payment)).toMatchObject({ status: 402, body: { code: "payment_invalid" } })
       await expectCredited(who, 0)
-
-      chains.rpc[network].up()
-      const other = await signedDollar(network)
-      expect((await pay(who, other.payment)).status).toBe(200)
-      await expectCredited(who, 1_000)
     })
-  })
-
-  it("of a wallet that is emptied before ours is mined fails when it can no longer come", async () => {
-    const { payment, who } = await signedDollar("base-sepolia")
-    await chains.evm.setAutomine(false)
-    const begun = nextSending("base-sepolia")
-    const asked = who.deposit(1, payment)
-    await begun()
-    await spend(chains.evm, await chains.evm.balanceOf(evmAddresses.payer))
-    await vi.waitUntil(async () => (await clientOf(chains.evm).getTxpoolStatus()).pending === 2, patience)
-    await chains.evm.setAutomine(true)
-    await chains.evm.mine()
-    expect(await chains.evm.balanceOf(evmAddresses.payer)).toBe(0n)
-    await outlive("base-sepolia")
-    await asked
-    await lookTwice("base-sepolia")
-    expect(await pay(who, payment)).toMatchObject({ status: 402, body: { code: "payment_invalid" } })
-    await expectCredited(who, 0)
-  })
 })

@@ -2,7 +2,7 @@
  * An operator changes where payments go, who sends them and which networks are served, while payments are in every
  * state: each is judged by the payee that its payer signed for.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import {
   type Depositor,
   depositor,
@@ -13,23 +13,15 @@ import {
   paymentsOf,
   reconcile
 } from "../support/PaymentCalls.ts"
-import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
-import { everyDay } from "../support/Repetitions.ts"
-import { type MortalServer, repeatUntilKnown, startMortalServer } from "../support/PaymentKills.ts"
+import { missingChains, testNetworks, useChains } from "../support/PaymentChains.ts"
+import { everyDay, isLongRun } from "../support/Repetitions.ts"
+import { repeatUntilKnown, useMortalServer } from "../support/PaymentKills.ts"
 
 const finalBlocks = 130
 
 describe.skipIf(missingChains !== "")(`payments made before the operator changed everything${missingChains}`, () => {
-  let chains: PaymentChains
-  let mortal: MortalServer
-  beforeAll(async () => {
-    chains = await startPaymentChains()
-    mortal = await startMortalServer(chains.environment)
-  })
-  afterAll(async () => {
-    await mortal.end()
-    await chains.stop()
-  })
+  const chains = useChains()
+  const mortal = useMortalServer(chains)
 
   const again = ({ name, secret }: Depositor) => depositor(mortal.now(), name, secret)
   const restart = async (changed: Readonly<Record<string, string>>) => {
@@ -42,44 +34,47 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
       (await paymentsOf(mortal.now())).map(({ amountUsd, network, state }) => [`${network} ${amountUsd}`, state])
     )
 
-  it("stay credited, or are credited when they land, and nothing is reversed", async () => {
-    const who = await newDepositor(mortal.now())
-    for (const network of testNetworks) {
-      const payment = await who.sign(await newPayer(chains, network), 1)
-      expect((await repeatUntilKnown(() => who.deposit(1, payment))).status).toBe(200)
-    }
-    const waiting = await Promise.all(testNetworks.map(async (network) => who.sign(await newPayer(chains, network), 2)))
-    await chains.evm.setAutomine(false)
-    chains.solana.pause()
-    const sent = await Promise.all(waiting.map((payment) => who.deposit(2, payment)))
-    expect(sent.map(({ status }) => status)).toEqual([202, 202])
+  if (isLongRun)
+    it("stay credited, or are credited when they land, and nothing is reversed", async () => {
+      const who = await newDepositor(mortal.now())
+      for (const network of testNetworks) {
+        const payment = await who.sign(await newPayer(chains, network), 1)
+        expect((await repeatUntilKnown(() => who.deposit(1, payment))).status).toBe(200)
+      }
+      const waiting = await Promise.all(
+        testNetworks.map(async (network) => who.sign(await newPayer(chains, network), 2))
+      )
+      await chains.evm.setAutomine(false)
+      chains.solana.pause()
+      const sent = await Promise.all(waiting.map((payment) => who.deposit(2, payment)))
+      expect(sent.map(({ status }) => status)).toEqual([202, 202])
 
-    await restart(chains.rotations[1]!)
-    for (let round = 0; round < 3; round++) {
+      await restart(chains.rotations[1]!)
+      for (let round = 0; round < 3; round++) {
+        await reconcile(mortal.now())
+      }
+      await chains.evm.setAutomine(true)
+      await chains.evm.mine()
+      chains.solana.resume()
+      for (const payment of waiting) {
+        expect((await repeatUntilKnown(() => again(who).deposit(2, payment))).status).toBe(200)
+      }
+      const fresh = await again(who).sign(await newPayer(chains, "base-sepolia"), 4)
+      expect((await repeatUntilKnown(() => again(who).deposit(4, fresh))).status).toBe(200)
+      await chains.evm.mine(finalBlocks)
+      chains.solana.advance(finalBlocks)
       await reconcile(mortal.now())
-    }
-    await chains.evm.setAutomine(true)
-    await chains.evm.mine()
-    chains.solana.resume()
-    for (const payment of waiting) {
-      expect((await repeatUntilKnown(() => again(who).deposit(2, payment))).status).toBe(200)
-    }
-    const fresh = await again(who).sign(await newPayer(chains, "base-sepolia"), 4)
-    expect((await repeatUntilKnown(() => again(who).deposit(4, fresh))).status).toBe(200)
-    await chains.evm.mine(finalBlocks)
-    chains.solana.advance(finalBlocks)
-    await reconcile(mortal.now())
-    await reconcile(mortal.now())
-    expect(await states()).toEqual({
-      "base-sepolia 1": "finalized",
-      "solana-devnet 1": "finalized",
-      "base-sepolia 2": "finalized",
-      "solana-devnet 2": "finalized",
-      "base-sepolia 4": "finalized"
+      await reconcile(mortal.now())
+      expect(await states()).toEqual({
+        "base-sepolia 1": "finalized",
+        "solana-devnet 1": "finalized",
+        "base-sepolia 2": "finalized",
+        "solana-devnet 2": "finalized",
+        "base-sepolia 4": "finalized"
+      })
+      expect(await again(who).balance()).toBe(10_000)
+      await expectMoneyConserved(mortal.now(), chains)
     })
-    expect(await again(who).balance()).toBe(10_000)
-    await expectMoneyConserved(mortal.now(), chains)
-  })
 
   it("wait while their network is not served, and go on when it is again", async () => {
     await restart(chains.rotations[0]!)
@@ -102,38 +97,39 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
     await expectMoneyConserved(mortal.now(), chains)
   })
 
-  it("are taken by the second node where the first is away, and final once two agree", async () => {
-    const urls = {
-      base: chains.environment["MUNIMENT_EVM_RPC_URL"],
-      solana: chains.environment["MUNIMENT_SOLANA_RPC_URL"]
-    }
-    const away = "http://127.0.0.1:9"
-    await restart({
-      MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","),
-      MUNIMENT_EVM_RPC_URL: `${away},${urls.base}`,
-      MUNIMENT_SOLANA_RPC_URL: `${away},${urls.solana}`
+  if (isLongRun)
+    it("are taken by the second node where the first is away, and final once two agree", async () => {
+      const urls = {
+        base: chains.environment["MUNIMENT_EVM_RPC_URL"],
+        solana: chains.environment["MUNIMENT_SOLANA_RPC_URL"]
+      }
+      const away = "http://127.0.0.1:9"
+      await restart({
+        MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","),
+        MUNIMENT_EVM_RPC_URL: `${away},${urls.base}`,
+        MUNIMENT_SOLANA_RPC_URL: `${away},${urls.solana}`
+      })
+      const who = await newDepositor(mortal.now())
+      for (const network of testNetworks) {
+        const payment = await who.sign(await newPayer(chains, network), 6)
+        expect((await repeatUntilKnown(() => who.deposit(6, payment))).status).toBe(200)
+      }
+      const finalise = async () => {
+        await chains.evm.mine(finalBlocks)
+        chains.solana.advance(finalBlocks)
+        await reconcile(mortal.now())
+        await reconcile(mortal.now())
+      }
+      await finalise()
+      expect(await states()).toMatchObject({ "base-sepolia 6": "settled", "solana-devnet 6": "settled" })
+      await restart({
+        MUNIMENT_EVM_RPC_URL: `${chains.evm.rpcUrl},${urls.base}`,
+        MUNIMENT_SOLANA_RPC_URL: `${chains.solana.rpcUrl},${urls.solana}`
+      })
+      await finalise()
+      expect(await states()).toMatchObject({ "base-sepolia 6": "finalized", "solana-devnet 6": "finalized" })
+      await expectMoneyConserved(mortal.now(), chains)
     })
-    const who = await newDepositor(mortal.now())
-    for (const network of testNetworks) {
-      const payment = await who.sign(await newPayer(chains, network), 6)
-      expect((await repeatUntilKnown(() => who.deposit(6, payment))).status).toBe(200)
-    }
-    const finalise = async () => {
-      await chains.evm.mine(finalBlocks)
-      chains.solana.advance(finalBlocks)
-      await reconcile(mortal.now())
-      await reconcile(mortal.now())
-    }
-    await finalise()
-    expect(await states()).toMatchObject({ "base-sepolia 6": "settled", "solana-devnet 6": "settled" })
-    await restart({
-      MUNIMENT_EVM_RPC_URL: `${chains.evm.rpcUrl},${urls.base}`,
-      MUNIMENT_SOLANA_RPC_URL: `${chains.solana.rpcUrl},${urls.solana}`
-    })
-    await finalise()
-    expect(await states()).toMatchObject({ "base-sepolia 6": "finalized", "solana-devnet 6": "finalized" })
-    await expectMoneyConserved(mortal.now(), chains)
-  })
 
   it("are answered by the journal when their network is not served, and new ones are refused", async () => {
     await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","), ...chains.rotations[0] })

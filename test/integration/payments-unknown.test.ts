@@ -31,6 +31,7 @@ import {
   type TestNetwork,
   testNetworks
 } from "../support/PaymentChains.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { clientOf, payloadFor, type Payload, submitAs } from "../component/payments/evm/EvmPayments.ts"
 
@@ -112,28 +113,29 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       }
     })
 
-    it("are 202 while the node is silent from the sending on, and credited when it is back, whatever it heard", async () => {
-      const heard: Readonly<Record<TestNetwork, FaultKind>> = {
-        "base-sepolia": "drop-response",
-        "solana-devnet": "refuse"
-      }
-      await Promise.all(
-        testNetworks.map(async (network) => {
-          const { payment, who } = await signedDeposit(server, chains, network)
-          const rpc = chains.rpc[network]
-          rpc.failNext(({ method }) => {
-            if (method !== sendMethods[network]) return false
-            rpc.down()
-            return true
-          }, heard[network])
-          expectUnknown(await who.deposit(1, payment))
-          expect(await who.balance()).toBe(0)
-          rpc.up()
-          expect((await untilKnown(() => who.deposit(1, payment))).status).toBe(200)
-          await expectCredited(who, 1_000)
-        })
-      )
-    })
+    if (isLongRun)
+      it("are 202 while the node is silent from the sending on, and credited when it is back, whatever it heard", async () => {
+        const heard: Readonly<Record<TestNetwork, FaultKind>> = {
+          "base-sepolia": "drop-response",
+          "solana-devnet": "refuse"
+        }
+        await Promise.all(
+          testNetworks.map(async (network) => {
+            const { payment, who } = await signedDeposit(server, chains, network)
+            const rpc = chains.rpc[network]
+            rpc.failNext(({ method }) => {
+              if (method !== sendMethods[network]) return false
+              rpc.down()
+              return true
+            }, heard[network])
+            expectUnknown(await who.deposit(1, payment))
+            expect(await who.balance()).toBe(0)
+            rpc.up()
+            expect((await untilKnown(() => who.deposit(1, payment))).status).toBe(200)
+            await expectCredited(who, 1_000)
+          })
+        )
+      })
 
     it("are 202 when they were claimed and could not be signed", async () => {
       const { payment, who } = await signedDeposit(server, chains, "base-sepolia")
@@ -196,20 +198,21 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       await chains.evm.mine(finalBlocks)
     })
 
-    it("in the same block and before ours are credited once, although ours reverts", async () => {
-      const { payload, payment, who } = await funded()
-      const before = chains.rpc["base-sepolia"].calls("eth_sendRawTransaction")
-      await chains.evm.setAutomine(false)
-      const answer = who.deposit(1, payment)
-      await sent(before)
-      const hash = await outbid(chains.evm, payload)
-      const pool = clientOf(chains.evm)
-      await vi.waitUntil(async () => (await pool.getTxpoolStatus()).pending === 2, patience)
-      await chains.evm.setAutomine(true)
-      await chains.evm.mine()
-      const { headers, status } = await answer
-      expect([status, decodeHeader(headers.get("x-payment-response")).transaction]).toEqual([200, hash])
-      await expectCredited(who, 1_000)
-    })
+    if (isLongRun)
+      it("in the same block and before ours are credited once, although ours reverts", async () => {
+        const { payload, payment, who } = await funded()
+        const before = chains.rpc["base-sepolia"].calls("eth_sendRawTransaction")
+        await chains.evm.setAutomine(false)
+        const answer = who.deposit(1, payment)
+        await sent(before)
+        const hash = await outbid(chains.evm, payload)
+        const pool = clientOf(chains.evm)
+        await vi.waitUntil(async () => (await pool.getTxpoolStatus()).pending === 2, patience)
+        await chains.evm.setAutomine(true)
+        await chains.evm.mine()
+        const { headers, status } = await answer
+        expect([status, decodeHeader(headers.get("x-payment-response")).transaction]).toEqual([200, hash])
+        await expectCredited(who, 1_000)
+      })
   })
 })

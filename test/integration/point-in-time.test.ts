@@ -1,12 +1,11 @@
 /** What was stored and latest at a time (contract: Search, `asOf`): lists, facets, searches, tools, keys and grants. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, fact, idsOf, type MemoryCalls, schemaText, text, untilMoment } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { accountCalls, fact, idsOf, schemaText, text, untilMoment, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let calls: MemoryCalls
+const server = useSharedServer(withoutModel)
+const calls = useAccount(server, "as-of")
 /** Milliseconds: after the first version, and after the second. */
 let first: number
 let second: number
@@ -19,8 +18,6 @@ const moment = async (): Promise<number> => {
 }
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  calls = await accountCalls(server, "as-of")
   await calls.post("/v1/schemas", { name: "person", description: "d", uniqueOn: ["email"], schema })
   await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Oslo" } }, fact("Bob", "Bob grows figs")])
   first = await moment()

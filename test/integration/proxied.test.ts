@@ -4,10 +4,9 @@ import { createServer, request as send, type IncomingHttpHeaders, type Server } 
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
+const server = useSharedServer(withoutModel)
 let proxy: Server
 let proxied: number
 
@@ -19,7 +18,6 @@ const get = async (port: number, path: string, headers: IncomingHttpHeaders) => 
 }
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
   const { port } = new URL(server.url)
   // As nginx and Caddy do: the client's address is added, the host is passed on.
   proxy = createServer((request, response) => {

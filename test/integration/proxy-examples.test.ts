@@ -15,15 +15,9 @@ import { normalize } from "node:path/posix"
 import { setTimeout as pause } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import {
-  freePort,
-  operatorKey,
-  patienceMillis,
-  repository,
-  startServer,
-  type TestServer
-} from "../support/TestServer.ts"
+import { freePort, operatorKey, patienceMillis, repository } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const page = readFileSync(join(repository, "packages/server/docs/security.md"), "utf8")
 
@@ -159,19 +153,18 @@ const realProxy = async (name: string, target: string): Promise<Proxy | undefine
 /** Decoded, then without dot segments. */
 const pathOf = (url: string): string => normalize(decodeURIComponent(url.split("?", 1)[0]!))
 
-let server: TestServer
+const server = useServer({
+  environment: {
+    MUNIMENT_EMBEDDING_MODEL: "none",
+    MUNIMENT_PUBLIC_URL: "https://memory.example.com",
+    MUNIMENT_TRUSTED_PROXIES: "127.0.0.1",
+    MUNIMENT_WALLET_SIGNUP: "open",
+    MUNIMENT_WALLET_ALLOWANCE: "7",
+    MUNIMENT_RATE_LIMITS: "on"
+  }
+})
 const proxies = new Map<string, Proxy>()
 beforeAll(async () => {
-  server = await startServer({
-    environment: {
-      MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_PUBLIC_URL: "https://memory.example.com",
-      MUNIMENT_TRUSTED_PROXIES: "127.0.0.1",
-      MUNIMENT_WALLET_SIGNUP: "open",
-      MUNIMENT_WALLET_ALLOWANCE: "7",
-      MUNIMENT_RATE_LIMITS: "on"
-    }
-  })
   for (const [name, paths] of Object.entries(forwardedBy)) {
     const emulated = async () => proxyOf(await startProxy(server.url, "replaces", (url) => paths.test(pathOf(url))))
     proxies.set(name, (await realProxy(name, server.url)) ?? (await emulated()))
@@ -180,7 +173,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const proxy of proxies.values()) proxy.stop()
-  await server.stop()
 })
 
 /** Sign-ups from one address at one origin, or several in turn, each with another forged header; the statuses. */

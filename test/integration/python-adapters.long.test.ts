@@ -4,19 +4,19 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ModelServer } from "../support/ModelServer.ts"
+import { describe, expect, it } from "vitest"
+import { useModel } from "../support/ModelServer.ts"
 import { text } from "../support/ModelServerReplies.ts"
 import { pythonVenv } from "../support/PythonVenv.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 const source = join(repository, "packages", "python")
 const { directory, missing, run } = pythonVenv("packages/python/requirements-adapters.txt")
 
 describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, () => {
-  let server: ServerCalls
-  let models: ModelServer
+  const server = useSharedServer()
+  const models = useModel()
   const asAccount = async (name: string) => ({
     PYTHONPATH: join(source, "src"),
     MUNIMENT_URL: server.url,
@@ -27,12 +27,6 @@ describe.skipIf(missing !== "")(`the adapters of the Python client${missing}`, (
   })
   const example = async (name: string, environment: Readonly<Record<string, string>>, words: ReadonlyArray<string>) =>
     run([join(source, "examples", "adapters", name), ...words], { environment })
-
-  beforeAll(async () => {
-    server = await sharedServer()
-    models = await ModelServer.start()
-  })
-  afterAll(() => models?.close())
 
   it("let a retriever of LangChain find what was said in another thread", async () => {
     const environment = await asAccount("langchain")

@@ -13,8 +13,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { packWheel } from "../../scripts/pack.ts"
 import type { Tarball } from "../../scripts/pack/Tarball.ts"
 import { pythonVenv } from "../support/PythonVenv.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { isLongRun } from "../support/Repetitions.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 type Names<Options> = Options extends unknown ? keyof Options : never
 /** Settings of the TypeScript client, and what the Python client calls them; the type makes it complete. */
@@ -72,7 +73,7 @@ const builder = { python: join(directory, "bin", "python"), hasBackend: true }
 describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   const place = mkdtempSync(join(tmpdir(), "muniment-python-"))
   const installed = join(place, "installed")
-  let server: ServerCalls
+  const server = useSharedServer()
   let wheel: Tarball
   const asAccount = async (name: string) => ({
     PYTHONPATH: installed,
@@ -83,7 +84,6 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   })
 
   beforeAll(async () => {
-    server = await sharedServer()
     mkdirSync(installed)
     wheel = await packWheel(place, builder)
     const offline = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
@@ -113,13 +113,14 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     expect(required).toMatchObject([{ name: "httpx", purl: "pkg:pypi/httpx" }])
   })
 
-  it("passes the strict type check, with its tests and examples", async () => {
-    const places = [join(installed, "muniment"), join(source, "tests"), join(source, "examples")]
-    const cache = join(directory, "mypy")
-    const options = ["--strict", "--python-version", "3.10", "--exclude", "/adapters/", "--cache-dir", cache]
-    const checked = await run(["-m", "mypy", ...options, ...places])
-    expect(checked).toMatch(/Success: no issues found in \d+ source files/)
-  })
+  if (isLongRun)
+    it("passes the strict type check, with its tests and examples", async () => {
+      const places = [join(installed, "muniment"), join(source, "tests"), join(source, "examples")]
+      const cache = join(directory, "mypy")
+      const options = ["--strict", "--python-version", "3.10", "--exclude", "/adapters/", "--cache-dir", cache]
+      const checked = await run(["-m", "mypy", ...options, ...places])
+      expect(checked).toMatch(/Success: no issues found in \d+ source files/)
+    })
 
   it("has a method for each endpoint of the contract", async () => {
     const { account, attestations, credits, events, hooks, keys, memories, schemas } = MunimentApi.groups
@@ -202,15 +203,16 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     expect(output).toMatch(/^Ran \d\d tests[^]*\nOK\n$/m)
   })
 
-  it("does what its examples say", async () => {
-    const environment = await asAccount("python-examples")
-    const example = (name: string, ...words: ReadonlyArray<string>) =>
-      run([join(source, "examples", name), ...words], { environment })
-    expect(await example("remember.py", "I live in Lisbon")).toBe("said: I live in Lisbon\n")
-    expect(await example("remember.py", "Where do I live?")).toContain("I live in Lisbon")
-    expect(await example("together.py")).toBe("Bob bakes bread in Oslo\n")
-    expect(await example("wallet.py")).toMatch(/has a memory: True\nsigned by the service: True\n$/)
-  })
+  if (isLongRun)
+    it("does what its examples say", async () => {
+      const environment = await asAccount("python-examples")
+      const example = (name: string, ...words: ReadonlyArray<string>) =>
+        run([join(source, "examples", name), ...words], { environment })
+      expect(await example("remember.py", "I live in Lisbon")).toBe("said: I live in Lisbon\n")
+      expect(await example("remember.py", "Where do I live?")).toContain("I live in Lisbon")
+      expect(await example("together.py")).toBe("Bob bakes bread in Oslo\n")
+      expect(await example("wallet.py")).toMatch(/has a memory: True\nsigned by the service: True\n$/)
+    })
 
   it("shows code on its pages that runs, and in that of the handbook code that passes the strict type check", async () => {
     const environment = await asAccount("python-pages")

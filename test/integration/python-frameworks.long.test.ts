@@ -5,27 +5,22 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { ModelServer } from "../support/ModelServer.ts"
+import { describe, expect, it } from "vitest"
+import { useModel } from "../support/ModelServer.ts"
 import { text } from "../support/ModelServerReplies.ts"
 import { pythonVenv } from "../support/PythonVenv.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 const source = join(repository, "packages", "python")
-let server: ServerCalls
-let models: ModelServer
+const server = useSharedServer()
+const models = useModel()
 const asAccount = async (name: string) => ({
   PYTHONPATH: join(source, "src"),
   MUNIMENT_URL: server.url,
   MUNIMENT_API_KEY: await server.newAccount(name, "owner"),
   MODEL_URL: models.baseUrl("openai-compatible")
 })
-beforeAll(async () => {
-  server = await sharedServer()
-  models = await ModelServer.start()
-})
-afterAll(() => models?.close())
 
 /** `said`: runs of the example, what the model answers in each, and what each prints. The last one's model was told `shown`. */
 const frameworks = [

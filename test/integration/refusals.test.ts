@@ -1,17 +1,15 @@
 /** What a caller is told (contract: Conventions): the name that was meant, the place of a memory, one true sentence. */
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "refusals")
 let id: string
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "refusals")
   const [entry] = await alice.create("a", [fact("a", "b")])
   id = entry.id
 })

@@ -1,27 +1,19 @@
 /** What the service writes down of requests and of its operators (contract: Operator routes): what, never content. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import type { SeriesPoint } from "@muniment/domain/Operations"
 import { fact } from "../support/MemoryCalls.ts"
 import { runsOnOneBox } from "../support/OneBox.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-let dataDirectory: string
-let server: TestServer
-beforeAll(async () => {
-  dataDirectory = mkdtempSync(join(tmpdir(), "muniment-logged-"))
-  server = await startServer({
-    dataDirectory,
-    environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_REQUEST_LOG: "on" }
-  })
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
-})
+const dataDirectory = temporaryDirectory()
+const server = useServer(() => ({
+  dataDirectory,
+  environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_REQUEST_LOG: "on" }
+}))
 
 interface Line {
   readonly method: string

@@ -8,8 +8,9 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { runMuniment } from "../support/CliProcess.ts"
 import { sectionOf } from "../support/FencedPrompt.ts"
-import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
+import { type ModelRequest, useModel } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 
@@ -35,7 +36,7 @@ const withModel = (): Readonly<Record<string, string>> => ({
 })
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-reread-"))
-let model: ModelServer
+const model = useModel()
 let server: TestServer
 let key: string
 
@@ -82,7 +83,6 @@ const byNumber = (from: number, to: number) => Array.from({ length: to - from + 
 const facts = (numbers: ReadonlyArray<number>) => numbers.map((number) => `Alice's kettle K${number} leaks`).toSorted()
 
 beforeAll(async () => {
-  model = await ModelServer.start()
   model.otherwise = ofKettles
   server = await startServer({ dataDirectory, environment: rulesAlone })
   key = await server.newAccount("alice")
@@ -100,7 +100,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await model.close()
   rmSync(dataDirectory, { recursive: true, force: true })
 })
 
@@ -193,18 +192,19 @@ it("does not learn from a message that is erased while it is read", async () => 
   expect(await kettlesOf("erased")).toEqual(facts([52]))
 })
 
-it("goes on after a kill", async () => {
-  model.requests.length = 0
-  const isRead = () => textsOf(model.requests.at(-1)!, "MESSAGES")[0]?.includes("K42") === true
-  model.otherwise = (request) =>
-    isRead() ? { kind: "slow", millis: patienceMillis, then: answer({ memories: [] }) } : ofKettles(request)
-  await reread({ agentId: "killed" })
-  await vi.waitFor(() => expect(isRead()).toBe(true), patienceMillis)
-  await server.kill()
-  model.otherwise = ofKettles
-  server = await startServer({ dataDirectory, environment: withModel() })
-  expect((await reread({ agentId: "killed" })).body.accounts).toEqual([])
-  await expect.poll(() => kettlesOf("killed"), { timeout: patienceMillis }).toEqual(facts([41, 42, 43]))
-  const read = model.requests.map((request) => textsOf(request, "MESSAGES").join())
-  expect(read).toEqual([41, 42, 42, 43].map(kettle))
-})
+if (isLongRun)
+  it("goes on after a kill", async () => {
+    model.requests.length = 0
+    const isRead = () => textsOf(model.requests.at(-1)!, "MESSAGES")[0]?.includes("K42") === true
+    model.otherwise = (request) =>
+      isRead() ? { kind: "slow", millis: patienceMillis, then: answer({ memories: [] }) } : ofKettles(request)
+    await reread({ agentId: "killed" })
+    await vi.waitFor(() => expect(isRead()).toBe(true), patienceMillis)
+    await server.kill()
+    model.otherwise = ofKettles
+    server = await startServer({ dataDirectory, environment: withModel() })
+    expect((await reread({ agentId: "killed" })).body.accounts).toEqual([])
+    await expect.poll(() => kettlesOf("killed"), { timeout: patienceMillis }).toEqual(facts([41, 42, 43]))
+    const read = model.requests.map((request) => textsOf(request, "MESSAGES").join())
+    expect(read).toEqual([41, 42, 42, 43].map(kettle))
+  })

@@ -3,24 +3,23 @@
  * place and file back, and come back with their next memory. While nobody serves, the day is made due, and the results
  * that are kept for repetitions are made older.
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const dayMillis = 86_400_000
 
-let directory = ""
+const directory = temporaryDirectory()
 let server: TestServer
 let key = ""
 let emptiedId = ""
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-retired-"))
   server = await startServer({ dataDirectory: directory, environment })
   key = await server.newAccount("tenant")
   const limits = { account: "tenant", limits: { agents: 2 } }
@@ -28,7 +27,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 const remember = (agentId: string, text: string, idempotencyKey = `${agentId} ${text}`) =>

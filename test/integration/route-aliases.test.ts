@@ -3,16 +3,13 @@ import { request as send } from "node:http"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
 import { beforeAll, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let caller: MemoryCalls
+const server = useSharedServer(withoutModel)
+const caller = useAccount(server, "aliases")
 let id: string
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  caller = await accountCalls(server, "aliases")
   const [made] = await caller.create("a", [fact("tea", "sencha")])
   id = made.id
 })

@@ -1,16 +1,10 @@
 /** The schema endpoints (contract: Schemas). */
-import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { describe, expect, it } from "vitest"
+import { accountCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
-
-beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
-})
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 const plain = schemaText({ email: text, name: text })
 const register = (body: object) => alice.post("/v1/schemas", { description: "d", schema: plain, ...body })

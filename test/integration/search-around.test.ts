@@ -5,15 +5,15 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, fact, idsOf, type MemoryCalls, untilMoment } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { fact, idsOf, type MemoryCalls, untilMoment, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
 
 type Json = Answer["body"]
 
-let server: ServerCalls
-let ann: MemoryCalls
+const server = useSharedServer(withoutModel)
+const ann = useAccount(server, "around")
 
 const kind = "conversation_message"
 const turns = [
@@ -32,8 +32,6 @@ const tell = async (calls: Pick<MemoryCalls, "post">, place: object, conversatio
 }
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  ann = await accountCalls(server, "around")
   await tell(ann, { agentId: "plans", subjectId: "ann", threadId: "trip" })
   await tell(ann, { agentId: "plans", subjectId: "ann", threadId: "other" }, [
     { id: "o1", role: "user", content: "The fjord was cold." }

@@ -2,13 +2,14 @@
  * `explain=true` over HTTP (contract: Search): which engine looked for the vectors of each of the caller's agents, and
  * why; the same at debug level in the log.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls, useAccount } from "../support/MemoryCalls.ts"
+import { patienceMillis, startServer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, searchPath, signedGrant, walletCalls } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-let alice: MemoryCalls
+const server = useServer({ environment: { MUNIMENT_LOG_LEVEL: "Debug" } })
+const alice = useAccount(server, "alice")
 
 const answer = async (calls: MemoryCalls, parameters: Readonly<Record<string, string>>) => {
   const { body } = await calls.call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)
@@ -17,12 +18,9 @@ const answer = async (calls: MemoryCalls, parameters: Readonly<Record<string, st
 }
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_LOG_LEVEL: "Debug" } })
-  alice = await accountCalls(server, "alice")
   await alice.create("gardens", [fact("Ann", "Ann grows tomatoes"), fact("Ann", "Ann waters the roses")])
   await alice.create("boats", [fact("Ben", "Ben sails to the island")])
 })
-afterAll(() => server.stop())
 
 describe("explain=true", () => {
   it("says of each agent which engine searched it, why, and what that was expected to cost", async () => {

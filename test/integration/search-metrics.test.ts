@@ -1,14 +1,9 @@
 /** `/metrics` tells where the time of a search went. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { searchStages } from "@muniment/engine/search/MemorySearch"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-})
-afterAll(() => server.stop())
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
 
 const countOf = async (stage: string): Promise<number> => {
   const { body } = await server.call("GET", "/metrics")

@@ -4,12 +4,11 @@
  */
 import { beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 
 const topics = {
   cooking: ["Ann bakes sourdough bread", "Ann fries onions in butter", "Ann cooks lentil soup", "Ann bakes rye bread"],
@@ -34,8 +33,6 @@ const mode = async (name: string, parameters: Readonly<Record<string, string>>) 
 }
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
   await alice.create("facts", [
     fact("Ann", "Ann lives in Oslo"),
     fact("Ben", "Ben is a carpenter"),

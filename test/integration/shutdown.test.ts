@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { afterAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { failingStart } from "../support/FailingStart.ts"
 import { acceptedRequest } from "../support/PendingRequest.ts"
-import { operatorKey, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { operatorKey, patienceMillis, startServer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const memory = (text: string) => ({
   agentId: `agent ${text.length % 3}`,
@@ -73,56 +73,8 @@ describe.concurrent("SIGTERM under load", () => {
   })
 })
 
-describe.concurrent("a data directory in use", () => {
-  it("is refused to a second server, with a line that says who has it", async () => {
-    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-    const { code, output } = await failingStart(server.dataDirectory)
-    expect(code).toBe(1)
-    expect(output).toContain(server.dataDirectory)
-    expect(output).toMatch(/in use/)
-    expect(output).toContain(String(server.process.pid))
-    expect(output).not.toMatch(/^\s+at /m)
-    expect((await server.call("GET", "/health/live")).status).toBe(200)
-    expect(await server.stop()).toBe(0)
-  })
-
-  it("is free again after a kill", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-lock-"))
-    const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-    const first = await startServer({ dataDirectory, environment })
-    await first.kill()
-    const second = await startServer({ dataDirectory, environment })
-    expect(await second.stop()).toBe(0)
-    rmSync(dataDirectory, { recursive: true, force: true })
-  })
-})
-
-describe.concurrent("a start that cannot succeed", () => {
-  it("says why in a line: an address that is taken, a setting that is wrong", async () => {
-    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-    const other = mkdtempSync(join(tmpdir(), "muniment-taken-"))
-    for (const [environment, reason] of [
-      [{ MUNIMENT_PORT: new URL(server.url).port }, /address already in use/],
-      [{ MUNIMENT_PORT: "70000" }, /MUNIMENT_PORT/],
-      [{ MUNIMENT_EMBEDDING_MODEL: "no-such-model" }, /MUNIMENT_EMBEDDING_MODEL/]
-    ] as const) {
-      const { code, output } = await failingStart(other, environment)
-      expect([code, output]).toEqual([1, expect.stringMatching(reason)])
-      expect(output).not.toMatch(/^\s+at .*\(?file:/m)
-    }
-    rmSync(other, { recursive: true, force: true })
-    expect(await server.stop()).toBe(0)
-  })
-})
-
 describe.concurrent("connections", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  })
-  afterAll(async () => {
-    expect(await server.stop()).toBe(0)
-  })
+  const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
 
   it("that send their headers drop by drop are closed", async () => {
     const startedMillis = performance.now()

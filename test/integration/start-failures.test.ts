@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { withStartFailure } from "@muniment/cli/StartFailure"
 import { checkStart } from "@muniment/server/StartChecks"
 import { failingStart } from "../support/FailingStart.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { repository, startServer } from "../support/TestServer.ts"
 
 const recordModules = pathToFileURL(join(repository, "test/support/recordModules.mjs")).href
@@ -72,12 +73,14 @@ describe("a wrong setting", () => {
   })
 
   /** Where the service itself finds it out. */
-  it.each([
-    ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
-    ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
-    ["MUNIMENT_WEBHOOK_URL", "https://hooks.example.com/x", "it needs MUNIMENT_WEBHOOK_SECRET"],
-    ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
-  ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
+  it.each(
+    everyDay(2, [
+      ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
+      ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
+      ["MUNIMENT_WEBHOOK_URL", "https://hooks.example.com/x", "it needs MUNIMENT_WEBHOOK_SECRET"],
+      ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
+    ])
+  )("is named, with what is expected: %s=%s", async (name, value, expected) => {
     expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)
   })
 
@@ -122,13 +125,15 @@ describe("the service", () => {
   }
   const ofService = /server\/src\/(?:App|ServerLayer)\.ts|packages\/insight|node_modules\/(?:viem|ajv|chrono-node)\//
 
-  it.each([
-    ["a wrong setting", { MUNIMENT_PORT: "http" }, undefined],
-    ["a short key", { MUNIMENT_BOOTSTRAP_KEY: "short" }, undefined],
-    ["a model without a name", { MUNIMENT_LLM_PROVIDER: "openai-compatible" }, undefined],
-    ["a directory that cannot be made", {}, "/proc/muniment"],
-    ["a host that this machine does not have", { MUNIMENT_HOST: "192.0.2.1" }, undefined]
-  ])("is not loaded to find out about %s: that takes most of a second", async (_, environment, dataDirectory) => {
+  it.each<readonly [string, Readonly<Record<string, string>>, string | undefined]>(
+    everyDay(2, [
+      ["a wrong setting", { MUNIMENT_PORT: "http" }, undefined],
+      ["a host that this machine does not have", { MUNIMENT_HOST: "192.0.2.1" }, undefined],
+      ["a short key", { MUNIMENT_BOOTSTRAP_KEY: "short" }, undefined],
+      ["a model without a name", { MUNIMENT_LLM_PROVIDER: "openai-compatible" }, undefined],
+      ["a directory that cannot be made", {}, "/proc/muniment"]
+    ])
+  )("is not loaded to find out about %s: that takes most of a second", async (_, environment, dataDirectory) => {
     const { modules, sentence } = await loadedBy(environment, dataDirectory)
     expect(
       modules.filter((url) => ofService.test(url)),
@@ -158,11 +163,14 @@ describe("a data directory that cannot be used", () => {
 })
 
 describe("a folder where a file should be", () => {
-  it.each(["operator-token", "server.lock", "control.db", "lock.db"])("is named with the reason: %s", async (name) => {
-    const data = mkdtempSync(join(directory, "folder-"))
-    mkdirSync(join(data, name), { mode: 0o700 })
-    expect(await sentenceOf({}, data)).toMatch(/^(?:The data directory|A file of the) .* cannot be used: /)
-  })
+  it.each(everyDay(2, ["operator-token", "control.db", "server.lock", "lock.db"]))(
+    "is named with the reason: %s",
+    async (name) => {
+      const data = mkdtempSync(join(directory, "folder-"))
+      mkdirSync(join(data, name), { mode: 0o700 })
+      expect(await sentenceOf({}, data)).toMatch(/^(?:The data directory|A file of the) .* cannot be used: /)
+    }
+  )
 
   it("is named with the reason: a file in place of the folder of memories", async () => {
     const data = mkdtempSync(join(directory, "folder-"))

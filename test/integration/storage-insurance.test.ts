@@ -3,13 +3,12 @@
  * one pays 3,330 millionths a memory and keeps them, the other loses those older than a week by two runs. Days are made
  * due by moving the rows of the job a day back, while nobody serves.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { idsOf } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
 const dayMillis = 86_400_000
@@ -20,7 +19,7 @@ interface Tenant {
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
 }
 
-let directory = ""
+const directory = temporaryDirectory()
 let server: TestServer
 let insured: Tenant
 let uninsured: Tenant
@@ -85,7 +84,6 @@ const balanceMicro = async ({ call }: Tenant) =>
   Math.round((await call("GET", "/v1/credits")).body.balance.credits * 1_000_000)
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-insurance-"))
   server = await startServer({ dataDirectory: directory, environment })
   insured = await tenant("insured")
   uninsured = await tenant("uninsured")
@@ -96,7 +94,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 describe("before the daily job", () => {

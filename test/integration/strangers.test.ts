@@ -2,18 +2,15 @@
  * Attacks of strangers on a service that is open to them: operator routes in every disguise, keys that outlive the key
  * that made them, and secrets that a hostile request leaves in logs.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { contractRoutes } from "../support/Contract.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { sendRaw } from "../support/RawHttp.ts"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_REQUEST_LOG: "on" } })
-})
-afterAll(() => server.stop())
+const server = useServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_REQUEST_LOG: "on" } })
 
 const newest = async (): Promise<number> =>
   (await server.asOperator("GET", "/admin/audit?limit=1")).body.events[0]?.id ?? 0

@@ -6,9 +6,9 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, idsOf, schemaText, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import { repository, type ServerCalls } from "../support/TestServer.ts"
+import { idsOf, schemaText, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
 
 interface Kind {
   readonly name: string
@@ -32,15 +32,13 @@ const { kinds, cases }: { readonly kinds: ReadonlyArray<Kind>; readonly cases: R
 )
 
 const agentId = "changes"
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer()
+const alice = useAccount(server, "alice")
 /** In the order of the cases. */
 let older: ReadonlyArray<string>
 let newer: ReadonlyArray<string>
 
 beforeAll(async () => {
-  server = await sharedServer()
-  alice = await accountCalls(server, "alice")
   for (const { name, uniqueOn, properties } of kinds) {
     await alice.post("/v1/schemas", { name, description: name, uniqueOn, schema: schemaText(properties) })
   }

@@ -1,33 +1,25 @@
 /** Tokens of the language model priced beyond the call (contract: Credits). */
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { expect, it } from "vitest"
 import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { ModelServer } from "../support/ModelServer.ts"
+import { useModel } from "../support/ModelServer.ts"
 import { answer, status, text } from "../support/ModelServerReplies.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
+import { useServer } from "../support/useServer.ts"
 
-let model: ModelServer
-let server: TestServer
-beforeAll(async () => {
-  model = await ModelServer.start()
-  server = await startServer({
-    environment: {
-      MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_MONTHLY_ALLOWANCE: "100",
-      MUNIMENT_LLM_PROVIDER: "openai-compatible",
-      MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-      MUNIMENT_LLM_MODEL: "scripted",
-      MUNIMENT_LLM_TIMEOUT_MILLIS: "20000",
-      MUNIMENT_LLM_INPUT_CREDITS_PER_1000: "2",
-      MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000: "3"
-    }
-  })
-})
-afterAll(async () => {
-  await server.stop()
-  await model.close()
-})
+const model = useModel()
+const server = useServer(() => ({
+  environment: {
+    MUNIMENT_EMBEDDING_MODEL: "none",
+    MUNIMENT_MONTHLY_ALLOWANCE: "100",
+    MUNIMENT_LLM_PROVIDER: "openai-compatible",
+    MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
+    MUNIMENT_LLM_MODEL: "scripted",
+    MUNIMENT_LLM_TIMEOUT_MILLIS: "20000",
+    MUNIMENT_LLM_INPUT_CREDITS_PER_1000: "2",
+    MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000: "3"
+  }
+}))
 
 const talk = (calls: MemoryCalls, rest: object = {}) =>
   calls.post("/v1/memories", {

@@ -2,9 +2,17 @@
  * POST /v1/attestations (contract: Attestations): each claim with its conditions, what is counted, what is signed.
  * Signatures are checked with Node's crypto.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import {
+  accountCalls,
+  fact,
+  type MemoryCalls,
+  schemaText,
+  text,
+  untilMoment,
+  useAccount
+} from "../support/MemoryCalls.ts"
+import type { Answer } from "../support/TestServer.ts"
 import {
   evmWallet,
   isVerifiedOffline,
@@ -13,17 +21,16 @@ import {
   sha256Text,
   walletCalls
 } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_ISSUER: "memory.example" }
 const contact = { name: "contact", description: "d", uniqueOn: ["email"], schema: schemaText({ email: text }) }
 
-let server: TestServer
-let alice: MemoryCalls
+const server = useServer({ environment })
+const alice = useAccount(server, "alice")
 let publicKey: string
 
 beforeAll(async () => {
-  server = await startServer({ environment })
-  alice = await accountCalls(server, "alice")
   publicKey = (await publishedKeys(server)).attestationPublicKey
   await alice.post("/v1/schemas", contact)
   const [{ id }] = await alice.create("a", [fact("Ann", "drinks green tea")], { subjectId: "s" })
@@ -34,7 +41,6 @@ beforeAll(async () => {
     await alice.create("b", [{ kind: "contact", data: { email: "tea@example.org", note: `version ${at}` } }])
   }
 })
-afterAll(() => server.stop())
 
 /** The whole answer; anything but a verified attestation fails the test. */
 const attest = async (body: object, calls: Pick<MemoryCalls, "post"> = alice) => {

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
 import { fact } from "../support/MemoryCalls.ts"
 import { runsOnOneBox } from "../support/OneBox.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, fullHeaders, grantsHeader, signedGrant, solWallet, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const publicUrl = "https://memory.example"
 const signer = evmWallet("audience")
@@ -34,11 +34,7 @@ const startProxy = async (port: string): Promise<Server> => {
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_WALLET_SIGNUP: "open" }
 
 describe("a service without a public URL", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment })
-  })
-  afterAll(() => server.stop())
+  const server = useServer({ environment })
 
   const status = async (audience: string) => {
     const headers = await fullHeaders(signer, "GET", path, { audience })
@@ -120,25 +116,23 @@ describe("a service without a public URL", () => {
 })
 
 describe("a service behind a proxy that wants to be named", () => {
-  let server: TestServer
+  const server = useServer({
+    environment: {
+      ...environment,
+      MUNIMENT_PUBLIC_URL: `${publicUrl}/`,
+      MUNIMENT_REQUIRE_AUDIENCE: "all",
+      MUNIMENT_WALLET_ALLOWANCE: "1000"
+    }
+  })
   let proxy: Server
   let proxied: string
   const owner = evmWallet("owner of memories")
   beforeAll(async () => {
-    server = await startServer({
-      environment: {
-        ...environment,
-        MUNIMENT_PUBLIC_URL: `${publicUrl}/`,
-        MUNIMENT_REQUIRE_AUDIENCE: "all",
-        MUNIMENT_WALLET_ALLOWANCE: "1000"
-      }
-    })
     proxy = await startProxy(new URL(server.url).port)
     proxied = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   })
   afterAll(async () => {
     proxy.close()
-    await server.stop()
   })
 
   const through = async (audience: string | undefined) => {

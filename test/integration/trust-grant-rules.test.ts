@@ -2,10 +2,10 @@
  * Rules of grants on a request (contract: Grants): who a grant may name, how grants unite, which are skipped without a
  * word, and which headers are refused.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import type { Grant } from "@muniment/domain/Grant"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import {
   evmWallet,
   grantsHeader,
@@ -17,13 +17,14 @@ import {
   solWallet,
   walletCalls
 } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 type Calls = Omit<MemoryCalls, "key">
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_GRANT_PREFIXES: "elder:grant:v1:, oldest:" }
 const [signerA, signerB, signerD] = [evmWallet("A"), evmWallet("B"), solWallet("D")]
 
-let server: TestServer
+const server = useServer({ environment })
 let b: Calls
 /** What A keeps, by agent and subject. */
 const kept: Record<string, string> = {}
@@ -31,7 +32,6 @@ let keptByD: string
 let own: string
 
 beforeAll(async () => {
-  server = await startServer({ environment })
   b = walletCalls(server, signerB)
   for (const [agentId, subjectId] of [
     ["x", "s"],
@@ -46,7 +46,6 @@ beforeAll(async () => {
   keptByD = idsOf(await walletCalls(server, signerD).create("x", [fact("x", "tea of D")]))[0]!
   own = idsOf(await b.create("x", [fact("x", "tea of B")]))[0]!
 })
-afterAll(() => server.stop())
 
 const toB = (rest: object = {}, signer = signerA) => signedGrant(signer, { g: signerB.wallet.address, ...rest })
 const ask = (headers: Readonly<Record<string, string>>, parameters: Readonly<Record<string, string>> = {}, calls = b) =>

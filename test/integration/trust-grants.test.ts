@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Attestation } from "@muniment/domain/Attestation"
 import type { Grant } from "@muniment/domain/Grant"
 import { fact, idsOf, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { everyDay } from "../support/Repetitions.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
@@ -61,10 +62,12 @@ const seen = async (calls: Calls, grants: ReadonlyArray<Grant>, parameters: Read
 
 const contact = (email: string, note: string) => ({ kind: "contact", data: { email, note } })
 
-describe.each([
-  ["EVM", evmWallet("A"), solWallet("B"), evmWallet("C")],
-  ["Solana", solWallet("A"), evmWallet("B"), solWallet("C")]
-] as const)("A (%s) grants B one agent and one subject", (_, signerA, signerB, signerC) => {
+describe.each(
+  everyDay(1, [
+    ["EVM", evmWallet("A"), solWallet("B"), evmWallet("C")],
+    ["Solana", solWallet("A"), evmWallet("B"), solWallet("C")]
+  ] as const)
+)("A (%s) grants B one agent and one subject", (_, signerA, signerB, signerC) => {
   let a: Calls
   let b: Calls
   let c: Calls

@@ -5,19 +5,15 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { fact, idsOf } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, solWallet, walletCalls, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startServer({ environment })
-})
-afterAll(() => server.stop())
+const server = useServer({ environment })
 
 interface AccountRecord {
   readonly id: string

@@ -4,17 +4,12 @@
  * (`test/unit/trust/WalletRequest.test.ts`).
  */
 import { base58 } from "@scure/base"
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { evmWallet, solWallet, walletCalls, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
-let server: ServerCalls
-
-beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-})
+const server = useSharedServer(withoutModel)
 
 const minute = 60_000
 const body = JSON.stringify({ queries: [{ query: "tea" }], scope: "own" })

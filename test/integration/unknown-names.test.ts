@@ -4,17 +4,15 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { mcpCaller, type McpCaller } from "../support/McpCalls.ts"
-import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer, withoutModel } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { fact, useAccount } from "../support/MemoryCalls.ts"
+import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 
-let server: ServerCalls
-let alice: MemoryCalls
+const server = useSharedServer(withoutModel)
+const alice = useAccount(server, "alice")
 let mcp: McpCaller
 
 beforeAll(async () => {
-  server = await sharedServer(withoutModel)
-  alice = await accountCalls(server, "alice")
   for (const subjectId of ["ann", "bo"]) await alice.create("a", [fact(subjectId, "keeps bees")], { subjectId })
   mcp = await mcpCaller(server, alice.key)
 })

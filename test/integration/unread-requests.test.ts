@@ -1,15 +1,11 @@
 /** Requests that Node's HTTP server answers by itself, or does not hand on: every answer has the contract's body. */
 import { connect } from "node:net"
-import { beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { sendRaw } from "../support/RawHttp.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
 
-let server: ServerCalls
-beforeAll(async () => {
-  server = await sharedServer({ MUNIMENT_EMBEDDING_MODEL: "none" })
-})
+const server = useSharedServer({ MUNIMENT_EMBEDDING_MODEL: "none" })
 
 const head = (first: string, ...lines: ReadonlyArray<string>): string => [first, ...lines, "", ""].join("\r\n")
 const get = (path: string, ...lines: ReadonlyArray<string>): string =>
@@ -33,6 +29,7 @@ const refused: Readonly<Record<string, readonly [string, number, string]>> = {
   "no Host": [head("GET /health/live HTTP/1.1"), 400, "invalid_request"],
   "two Hosts": [get("/health/live", "host: localhost"), 400, "invalid_request"],
   "a length that is no number": [post("content-length: two") + "{}", 400, "invalid_request"],
+  "a length below nothing": [post("content-length: -1") + "{}", 400, "invalid_request"],
   "two lengths": [post("content-length: 2", "content-length: 3") + "{}", 400, "invalid_request"],
   "a length beside chunks": [post("content-length: 2", "transfer-encoding: chunked"), 400, "invalid_request"],
   "a chunk that has no length": [post("transfer-encoding: chunked") + "zz\r\n", 400, "invalid_request"],

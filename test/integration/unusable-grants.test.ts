@@ -1,18 +1,17 @@
 /** Grants that open nothing (contract: Grants): each is named with its reason, and none stands in the way of others. */
 import { beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { sharedServer } from "../support/SharedServer.ts"
-import type { Answer, ServerCalls } from "../support/TestServer.ts"
+import { useSharedServer } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, nowSeconds, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
-let server: ServerCalls
+const server = useSharedServer()
 let b: Omit<MemoryCalls, "key">
 let granted: string
 const signerA = evmWallet("unusable a")
 const signerB = evmWallet("unusable b")
 
 beforeAll(async () => {
-  server = await sharedServer()
   const a = walletCalls(server, signerA)
   b = walletCalls(server, signerB)
   const [entry] = await a.create("travel", [fact("Kim", "drinks jasmine tea")])

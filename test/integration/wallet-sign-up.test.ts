@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { fact } from "../support/MemoryCalls.ts"
 import { expectMoneyConserved, newPayer, payerSigner } from "../support/PaymentCalls.ts"
-import { missingChains, type PaymentChains, startPaymentChains } from "../support/PaymentChains.ts"
+import { missingChains, useChains } from "../support/PaymentChains.ts"
 import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
 const publicly = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_PUBLIC_URL: "https://memory.example.com" }
 
@@ -25,11 +26,7 @@ const listFrom = async (of: TestServer, name: string, forwarded: string): Promis
   })
 
 describe("a service with a public URL", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({ environment: publicly })
-  })
-  afterAll(() => server.stop())
+  const server = useServer({ environment: publicly })
 
   it("opens no account for any wallet, and says why", async () => {
     const answers = await Promise.all(
@@ -53,19 +50,15 @@ describe("a service with a public URL", () => {
 })
 
 describe("an open service with a public URL", () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startServer({
-      environment: {
-        ...publicly,
-        MUNIMENT_WALLET_SIGNUP: "open",
-        MUNIMENT_WALLET_ALLOWANCE: "7",
-        MUNIMENT_RATE_LIMITS: "on",
-        MUNIMENT_TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8"
-      }
-    })
+  const server = useServer({
+    environment: {
+      ...publicly,
+      MUNIMENT_WALLET_SIGNUP: "open",
+      MUNIMENT_WALLET_ALLOWANCE: "7",
+      MUNIMENT_RATE_LIMITS: "on",
+      MUNIMENT_TRUSTED_PROXIES: "127.0.0.0/8, 10.0.0.0/8"
+    }
   })
-  afterAll(() => server.stop())
 
   it("opens as many accounts for one client as the limit says, whatever the client forwards itself", async () => {
     const flood = await Promise.all(
@@ -142,16 +135,14 @@ describe("an open service with a public URL", () => {
 })
 
 describe.skipIf(missingChains !== "")(`a service whose sign-up is paid${missingChains}`, () => {
-  let chains: PaymentChains
+  const chains = useChains()
   let server: TestServer
   beforeAll(async () => {
-    chains = await startPaymentChains()
     const environment = { ...publicly, ...chains.environment, MUNIMENT_WALLET_SIGNUP: "paid" }
     server = await startServer({ environment })
   })
   afterAll(async () => {
     await server.stop()
-    await chains.stop()
   })
 
   it.each([

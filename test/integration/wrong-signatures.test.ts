@@ -1,20 +1,17 @@
 /** Wrong wallet signatures have a budget by client, and use up nobody else's (contract: Wallet signatures). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import type { Answer } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
+import { useServer } from "../support/useServer.ts"
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({
-    environment: {
-      MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_TRUSTED_PROXIES: "127.0.0.1",
-      MUNIMENT_RATE_LIMITS: "off"
-    }
-  })
+const server = useServer({
+  environment: {
+    MUNIMENT_EMBEDDING_MODEL: "none",
+    MUNIMENT_TRUSTED_PROXIES: "127.0.0.1",
+    MUNIMENT_RATE_LIMITS: "off"
+  }
 })
-afterAll(() => server.stop())
 
 const path = "/v1/memories"
 

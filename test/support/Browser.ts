@@ -5,6 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import chromium from "@sparticuz/chromium"
 import { type Browser, chromium as engine, type Page } from "playwright-core"
+import { expect } from "vitest"
+import { beforeTests } from "./beforeTests.ts"
+import { isLongRun } from "./Repetitions.ts"
 import { patienceMillis, type ServerCalls } from "./TestServer.ts"
 
 /** Without the sandbox, which root has not; with all that keeps origins apart, unlike the package's own arguments. */
@@ -42,7 +45,7 @@ export interface WatchedPage {
 }
 
 /** A page of `origin` in a profile of its own. */
-export const openPage = async (browser: Browser, origin: string): Promise<WatchedPage> => {
+export const openPage = async (browser: Browser, { url: origin }: Pick<ServerCalls, "url">): Promise<WatchedPage> => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
   context.setDefaultTimeout(patienceMillis)
   const page = await context.newPage()
@@ -69,13 +72,46 @@ export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<str
   )
 }
 
+/** Colours are the same at every width. */
+const views = [
+  { width: 380, theme: "light" },
+  { width: 1_280, theme: "dark" },
+  { width: 2_560, theme: "light" },
+  { width: 380, theme: "dark" },
+  { width: 1_280, theme: "light" },
+  { width: 2_560, theme: "dark" }
+] as const
+
+/** Every view in the long run; one of them every day, another for each place in a list of pages. */
+const viewsAt = (at: number) => (isLongRun ? views : [views[at % views.length]!])
+
+/** What is open has no fault against WCAG, and is not wider than the window, whatever theme and width. */
+export const expectAccessible = async (
+  page: Page,
+  at: number,
+  open: () => Promise<unknown>,
+  close: () => Promise<unknown> = async () => undefined
+): Promise<void> => {
+  for (const { theme, width } of viewsAt(at)) {
+    await page.setViewportSize({ width, height: 860 })
+    await page.emulateMedia({ colorScheme: theme })
+    await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+    await open()
+    expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
+    const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    expect(excess, `at ${width} pixels`).toBeLessThanOrEqual(0)
+    await close()
+  }
+  await page.setViewportSize({ width: 1_280, height: 860 })
+}
+
 /** A page of the console, with its operator signed in. */
 export const openConsole = async (
   browser: Browser,
   { asOperator }: Pick<ServerCalls, "asOperator">
 ): Promise<WatchedPage> => {
   const { body } = await asOperator("POST", "/admin/console-links")
-  const watched = await openPage(browser, new URL(body.link.url).origin)
+  const watched = await openPage(browser, { url: new URL(body.link.url).origin })
   await watched.page.goto(body.link.url)
   await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
   return watched
@@ -87,4 +123,27 @@ export const showPage = async (page: Page, hash: string): Promise<void> => {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
   // On a narrow screen the links are there and not seen.
   await page.locator(`nav a[aria-current=page]:is([href="${name}"], [href^="${name}?"])`).waitFor({ state: "attached" })
+}
+
+/** A browser for the tests of a file or of a describe block. */
+export const useBrowser = (): Browser => beforeTests(openBrowser, (browser) => browser.close())
+
+/** A page in it: of the console, with its operator signed in, unless `open` opens another. `then` is done on it first. */
+export const usePage = (
+  browser: Browser,
+  server: ServerCalls,
+  {
+    open = openConsole,
+    then = async () => undefined
+  }: {
+    readonly open?: (browser: Browser, server: ServerCalls) => Promise<WatchedPage>
+    readonly then?: (page: Page) => Promise<unknown>
+  } = {}
+): { readonly page: Page; readonly watched: WatchedPage } => {
+  const watched = beforeTests(async () => {
+    const opened = await open(browser, server)
+    await then(opened.page)
+    return opened
+  })
+  return { page: beforeTests(async () => watched.page), watched }
 }

@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { expect, it } from "vitest"
 import { Muniment } from "@muniment/client/Muniment"
 import { pythonVenv } from "./PythonVenv.ts"
+import { everyDay } from "./Repetitions.ts"
 import { repository, type TestServer } from "./TestServer.ts"
 
 const tasks = 200
@@ -33,7 +34,7 @@ export const loseNothing = (server: () => TestServer): void => {
     expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value).length).toBe(tasks)
   })
 
-  it.skipIf(missing !== "").each(["threads", "tasks"])(
+  it.skipIf(missing !== "").each(everyDay(0, ["threads", "tasks"]))(
     `through the client for Python, by %s${missing}`,
     async (way) => {
       const folder = mkdtempSync(join(tmpdir(), "muniment-burst-"))

@@ -22,16 +22,35 @@ export interface Probed<A> {
 }
 
 export const whileProbing = async <A>({ processes }: ProbedServer, work: () => Promise<A>): Promise<Probed<A>> => {
-  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: processes })
-  await once(prober, "message")
+  const prober = proberOf(processes)
+  const reply = once(prober, "message")
+  prober.postMessage("start")
+  await reply
+  const stop = async (): Promise<ReadonlyArray<Wait>> => {
+    const told = once(prober, "message")
+    prober.postMessage("stop")
+    return (await told)[0]
+  }
   try {
     const result = await work()
-    prober.postMessage("stop")
-    const [waits] = await once(prober, "message")
-    return { result, waits }
-  } finally {
-    await prober.terminate()
+    return { result, waits: await stop() }
+  } catch (cause) {
+    await stop()
+    throw cause
   }
+}
+
+const probers = new WeakMap<ProbedServer["processes"], Worker>()
+
+/** One thread for all probes of a server: its start costs more than most of them. */
+const proberOf = (processes: ProbedServer["processes"]): Worker => {
+  const known = probers.get(processes)
+  if (known !== undefined) return known
+  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: processes })
+  prober.unref()
+  prober.once("exit", () => probers.delete(processes))
+  probers.set(processes, prober)
+  return prober
 }
 
 export const longestMillis = (waits: ReadonlyArray<Wait>): number =>

@@ -1,5 +1,5 @@
 /**
- * The thread of `LivenessProbe`: asks for `/health/live` until it is told to stop, and posts every wait. A thread that
+ * The thread of `LivenessProbe`: from "start" to "stop" it asks for `/health/live`, and posts every wait then. A thread that
  * is ready but not given a processor is counted by Linux (`schedstat`: nanoseconds on a processor, nanoseconds waiting
  * for one); elsewhere nothing is subtracted. A request to a cluster passes two of its nodes, and which is not known, so
  * the times of all are subtracted; a connection that ends because another node takes over is not a wait.
@@ -15,9 +15,12 @@ export interface Wait {
   readonly millis: number
 }
 
+/** Between two questions. A block that counts is many times as long. */
+const pauseMillis = 5
+
 const processes = workerData as ReadonlyArray<ServedProcess>
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-const waits: Array<Wait> = []
+let waits: Array<Wait> = []
 let turn = 0
 let isOver = false
 
@@ -37,10 +40,9 @@ const probe = (): void => {
   const startedMillis = performance.now()
   const queuedBefore = queuedMillisNow()
   const next = (): void => {
-    if (!isOver) return probe()
+    if (!isOver) return void setTimeout(probe, pauseMillis)
     agent.destroy()
     parentPort?.postMessage(waits)
-    parentPort?.close()
   }
   const { url } = processes[turn++ % processes.length]!
   get(`${url}/health/live`, { agent }, (response) => {
@@ -57,8 +59,10 @@ const probe = (): void => {
   })
 }
 
-parentPort?.once("message", () => {
-  isOver = true
+parentPort?.on("message", (order: "start" | "stop") => {
+  isOver = order === "stop"
+  if (isOver) return
+  waits = []
+  parentPort?.postMessage("ready")
+  probe()
 })
-parentPort?.postMessage("ready")
-probe()

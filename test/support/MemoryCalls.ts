@@ -3,6 +3,7 @@
  * and waiting for a moment of the clock or for a condition.
  */
 import { expect } from "vitest"
+import { beforeTests } from "./beforeTests.ts"
 import type { Answer, CallOptions, ServerCalls } from "./TestServer.ts"
 
 export interface MemoryCalls {
@@ -45,6 +46,10 @@ export const accountCalls = async (server: ServerCalls, name: string): Promise<M
     }
   }
 }
+
+/** The same for the tests of a file or of a describe block. */
+export const useAccount = (server: ServerCalls, name: string): MemoryCalls =>
+  beforeTests(() => accountCalls(server, name))
 
 export const creatingExpired =
   (create: MemoryCalls["create"]): MemoryCalls["createExpired"] =>

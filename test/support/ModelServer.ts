@@ -12,6 +12,7 @@ import {
   type ServerResponse
 } from "node:http"
 import type { AddressInfo } from "node:net"
+import { beforeTests } from "./beforeTests.ts"
 import { answer, type ModelFormat, type ModelReply, sendReply, status } from "./ModelServerReplies.ts"
 
 export interface ModelRequest {
@@ -191,3 +192,10 @@ const readRequest = (format: ModelFormat, headers: IncomingHttpHeaders, sent: st
     schema: body.tools?.[0]?.input_schema ?? body.response_format?.json_schema?.schema
   }
 }
+
+/** A model for the tests of a file or of a describe block. */
+export const useModel = (): ModelServer =>
+  beforeTests(
+    () => ModelServer.start(),
+    (model) => model.close()
+  )

@@ -8,6 +8,7 @@ import { type Address as EvmAddress, createPublicClient, createTestClient, type 
 import { privateKeyToAccount } from "viem/accounts"
 import { isEvmChainAvailable } from "../../scripts/devchains/AnvilProcess.ts"
 import { type EvmChain, startEvmChain } from "../../scripts/devchains/EvmChain.ts"
+import { beforeTests } from "./beforeTests.ts"
 import { type FaultyRpc, startFaultyRpc } from "../../scripts/devchains/FaultyRpc.ts"
 import { type SolanaChain, startSolanaChain } from "../../scripts/devchains/SolanaChain.ts"
 import { evmAddresses, evmKeys, solanaSeeds, type SolanaWallet, solanaWallet } from "../../scripts/devchains/Wallets.ts"
@@ -139,3 +140,10 @@ const blocksSince = async ({ rpcUrl }: EvmChain, hash: Hash): Promise<number> =>
   const { blockNumber } = await client.getTransactionReceipt({ hash })
   return Number((await client.getBlockNumber()) - blockNumber) + 1
 }
+
+/** Chains for the tests of a file or of a describe block. */
+export const useChains = (options: PaymentChainsOptions = {}): PaymentChains =>
+  beforeTests(
+    () => startPaymentChains(options),
+    (chains) => chains.stop()
+  )

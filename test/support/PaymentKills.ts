@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { beforeTests } from "./beforeTests.ts"
 import { type PaymentChains, sendMethods, type TestNetwork } from "./PaymentChains.ts"
 import type { Depositor } from "./PaymentCalls.ts"
 import { type Answer, patienceMillis, repository, startServer, type TestServer } from "./TestServer.ts"
@@ -45,6 +46,13 @@ export const startMortalServer = async (first: Readonly<Record<string, string>>)
     }
   }
 }
+
+/** The same for the tests of a file or of a describe block. */
+export const useMortalServer = (chains: PaymentChains): MortalServer =>
+  beforeTests(
+    () => startMortalServer(chains.environment),
+    (mortal) => mortal.end()
+  )
 
 /**
  * Where a payment stands still. `verify`: not yet claimed. `sign`: claimed, nothing signed. `send`: signed

@@ -48,6 +48,8 @@ export interface ServerCalls {
   readonly asOperator: (method: string, path: string, body?: unknown) => Promise<Answer>
   /** A new account with one key; the secret. */
   readonly newAccount: (name: string, plan?: string) => Promise<string>
+  /** What the operator calls the account: on a shared server each file has accounts of its own. */
+  readonly nameOf: (name: string) => string
 }
 
 export interface TestServer extends ServerCalls {
@@ -224,10 +226,11 @@ export const serverCalls = (url: string, operatorToken: string, defaultKey = ope
 const operatorCalls = (
   call: ServerCalls["call"],
   operatorToken: string
-): Pick<ServerCalls, "asOperator" | "newAccount"> => {
+): Pick<ServerCalls, "asOperator" | "nameOf" | "newAccount"> => {
   const asOperator: ServerCalls["asOperator"] = (method, path, body) => call(method, path, { key: operatorToken, body })
   return {
     asOperator,
+    nameOf: (name) => name,
     newAccount: async (name, plan = "free") => {
       const made = await asOperator("POST", "/admin/keys", { account: name, plan })
       if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)

@@ -1,41 +1,32 @@
 /**
- * Each action of the console's pages for accounts of 20,000 memories, of one and of none, its effect seen in the API.
+ * Each action of the console's pages for accounts of 20,000 memories, of one and of none, its effect seen in the API. On an
+ * ordinary account `console-operator`, `console-pages` and `console-knowledge` do them every day.
  * Erasures come last, so that each action before them finds the account whole.
  */
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Browser, Page } from "playwright-core"
-import { openBrowser, openConsole, openPage, showPage, type WatchedPage } from "../support/Browser.ts"
-import { everyDay } from "../support/Repetitions.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { importShelves } from "../support/ShelfRecords.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
 
 const sizes = { large: 20_000, single: 1, empty: 0 } as const
 type Name = keyof typeof sizes
-/** Lists of 20,000 scroll every day in `console-large.test.ts`. */
-const names = everyDay(2, ["empty", "single", "large"] as const)
+const names = ["empty", "single", "large"] as const
 const patience = { timeout: patienceMillis }
 const hookUrl = "https://hooks.example.com/sizes"
-let server: TestServer
-let browser: Browser
-let watched: WatchedPage
-let page: Page
 const keys = new Map<string, string>()
 
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   for (const [at, name] of names.entries()) {
     keys.set(name, await server.newAccount(name))
     await importShelves(server, { account: name, count: sizes[name], namespace: at + 1 })
   }
-  watched = await openConsole(browser, server)
-  ;({ page } = watched)
 })
-afterAll(async () => {
-  await browser.close()
-  await server.stop()
-})
+const { page, watched } = usePage(browser, server)
 
 const asOperator = async (method: string, path: string, body?: object) => {
   const answer = await server.asOperator(method, path, body)
@@ -272,7 +263,7 @@ const systemActions: ReadonlyArray<Action> = [
     page: "System",
     action: "end a session of the account",
     run: async (name) => {
-      const other = await openPage(browser, server.url)
+      const other = await openPage(browser, server)
       await other.page.goto(`${server.url}/console`)
       await other.page.getByLabel("API key of an account").fill(keys.get(name)!)
       await other.page.getByRole("button", { name: "Sign in" }).click()
