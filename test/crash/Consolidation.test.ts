@@ -47,9 +47,7 @@ it("a kill at any moment of a consolidation loses and doubles nothing", { timeou
       dataDirectory,
       environment: {
         MUNIMENT_EMBEDDING_MODEL: "none",
-        MUNIMENT_LLM_PROVIDER: "openai-compatible",
-        MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-        MUNIMENT_LLM_MODEL: "scripted",
+        ...model.environment(),
         MUNIMENT_CONSOLIDATE: "on"
       }
     })

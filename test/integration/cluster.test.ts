@@ -10,7 +10,7 @@ import type { ClusterProcesses, NodeProcess } from "../../scripts/cluster/Cluste
 import { runMuniment } from "../support/CliProcess.ts"
 import { isLongRun } from "../support/Repetitions.ts"
 import { startThreeNodes } from "../support/clusterEnvironment.ts"
-import { accountCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact } from "../support/MemoryCalls.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
 import { type Answer, type CallOptions, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
 
@@ -36,6 +36,8 @@ const persistently = async (node: NodeProcess, method: string, path: string, opt
 }
 
 let written = 0
+/** At once, while nodes are stopped. */
+const callers = 6
 
 const store = async (node: NodeProcess, agentId: string) => {
   const fact = `fact ${++written} of ${agentId}`
@@ -275,25 +277,61 @@ describe("a cluster of three nodes", () => {
       await expectAll(cluster.nodes)
     })
 
-  if (isLongRun)
-    it("hands over when its owner is stopped", { timeout: patienceMillis }, async () => {
-      const owner = await ownerOf()
-      const [left, right] = others(owner) as [NodeProcess, NodeProcess]
-      const writing = Promise.all(
-        [left, right].map(async (node, at) => {
-          for (let round = 0; round < 20; round++) await write(node, `stopped-${at}`)
+  it(
+    "loses no write and doubles none while its nodes are stopped one after the other",
+    { timeout: 600_000 },
+    async () => {
+      /** What says neither that a write is done nor that it may come again. */
+      const objections: Array<string> = []
+      const writes: Array<{ readonly agent: string; readonly number: number; readonly id: string }> = []
+      let [number, turn] = [0, 0]
+      const pause = () => new Promise((resume) => setTimeout(resume, 20))
+      /** Node after node, until one has it. */
+      const writeOnce = async (agent: string, at: number): Promise<string> => {
+        for (const until = Date.now() + patienceMillis; ; await pause()) {
+          const answer = await callsOf(cluster.nodes[turn++ % cluster.nodes.length]!)
+            .call("POST", "/v1/memories", {
+              body: { agentId: agent, memories: [fact(agent, `fact ${at}`)] },
+              headers: { "idempotency-key": `planned ${at}` }
+            })
+            .catch(() => undefined)
+          if (answer?.status === 200) return answer.body.created[0].id
+          if (answer !== undefined && (answer.status !== 503 || answer.headers.get("retry-after") === null))
+            objections.push(`${answer.status} ${JSON.stringify(answer.body)}`)
+          if (Date.now() > until) throw new Error(`no answer to write ${at}: ${JSON.stringify(answer?.body)}`)
+        }
+      }
+      const over = new AbortController()
+      const calling = Promise.all(
+        Array.from({ length: callers }, async (_, caller) => {
+          // One answer lists a hundred.
+          for (let mine = 0; !over.signal.aborted; mine++) {
+            const [agent, at] = [`planned-${caller}-${Math.floor(mine / 100)}`, ++number]
+            writes.push({ agent, number: at, id: await writeOnce(agent, at) })
+            await pause()
+          }
         })
       )
-      await new Promise((resume) => setTimeout(resume, 200))
-      expect(await owner.stop()).toBe(0)
-      expect(owner.output()).toMatch(
+      const left =
         /this node has left the service to others.*handOverMillis.*drainMillis.*servicesMillis.*releaseMillis/
-      )
-      await writing
-      await expectAll([left, right])
-      await owner.startAgain()
-      await expectAll(cluster.nodes)
-    })
+      for (const node of cluster.nodes) {
+        const before = writes.length
+        await expect.poll(() => writes.length).toBeGreaterThan(before + callers)
+        const isOwner = node === (await ownerOf())
+        expect(await node.stop(), node.output()).toBe(0)
+        if (isOwner) expect(node.output()).toMatch(left)
+        const after = writes.length
+        await expect.poll(() => writes.length).toBeGreaterThan(after + callers)
+        await node.startAgain()
+      }
+      over.abort()
+      await calling
+      expect(objections).toEqual([])
+      for (const { agent, id, number: at } of writes.slice(-100)) expect(await writeOnce(agent, at)).toBe(id)
+      for (const [agent, mine] of Map.groupBy(writes, (one) => one.agent))
+        expect(await listed(cluster.nodes[0]!, agent)).toEqual(mine.map(({ id }) => id).toSorted())
+    }
+  )
 
   it("is served by another node while its owner stands still", { timeout: patienceMillis }, async () => {
     const owner = await ownerOf()

@@ -40,9 +40,7 @@ const consolidations = (): ReadonlyArray<ModelRequest> => model.requests.filter(
 
 const environment = (more: Readonly<Record<string, string>> = { MUNIMENT_CONSOLIDATE: "on" }) => ({
   MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_LLM_PROVIDER: "openai-compatible",
-  MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-  MUNIMENT_LLM_MODEL: "scripted",
+  ...model.environment(),
   ...more
 })
 

@@ -230,9 +230,7 @@ describe("a conversation that cannot be read now", () => {
       const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-pending-"))
       const environment = {
         MUNIMENT_EMBEDDING_MODEL: "none",
-        MUNIMENT_LLM_PROVIDER: "openai-compatible",
-        MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-        MUNIMENT_LLM_MODEL: "scripted"
+        ...model.environment()
       }
       const first = await startServer({ dataDirectory, environment })
       const calls = await accountCalls(first, "pending")
@@ -281,9 +279,7 @@ describe("a conversation that cannot be read now", () => {
     const own = await startServer({
       environment: {
         MUNIMENT_EMBEDDING_MODEL: "none",
-        MUNIMENT_LLM_PROVIDER: "openai-compatible",
-        MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-        MUNIMENT_LLM_MODEL: "scripted",
+        ...model.environment(),
         MUNIMENT_REMEMBER: "extracted"
       }
     })

@@ -19,9 +19,7 @@ beforeAll(async () => {
   server = await startServer({
     environment: {
       MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_LLM_PROVIDER: "openai-compatible",
-      MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-      MUNIMENT_LLM_MODEL: "scripted"
+      ...model.environment()
     }
   })
   alice = await accountCalls(server, "alice")

@@ -21,9 +21,7 @@ const secretKey = "sk-a-key-that-nobody-may-see"
 
 const environmentOf = (model: ModelServer, provider: ModelFormat) => ({
   MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_LLM_PROVIDER: provider,
-  MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
-  MUNIMENT_LLM_MODEL: "scripted",
+  ...model.environment(provider),
   MUNIMENT_LLM_API_KEY: secretKey,
   MUNIMENT_LLM_TIMEOUT_MILLIS: "1500"
 })

@@ -188,9 +188,7 @@ describe.each(formats)("with a model behind %s that obeys", (provider) => {
     model = await ModelServer.start()
     world = await attackedServer({
       MUNIMENT_EMBEDDING_MODEL: "none",
-      MUNIMENT_LLM_PROVIDER: provider,
-      MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
-      MUNIMENT_LLM_MODEL: "scripted",
+      ...model.environment(provider),
       MUNIMENT_LLM_API_KEY: "a key of no worth",
       MUNIMENT_LLM_TOKENS_PER_DAY: "100000000"
     })

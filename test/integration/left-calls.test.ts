@@ -14,9 +14,7 @@ beforeAll(async () => {
     environment: {
       MUNIMENT_EMBEDDING_MODEL: "none",
       MUNIMENT_REQUEST_LOG: "on",
-      MUNIMENT_LLM_PROVIDER: "openai-compatible",
-      MUNIMENT_LLM_MODEL: "m",
-      MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible")
+      ...model.environment()
     }
   })
   alice = await accountCalls(server, "alice")

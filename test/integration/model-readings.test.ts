@@ -26,9 +26,7 @@ const lines = ({ prompt }: ModelRequest, section: string) => sectionOf(prompt, s
 
 const environmentOf = (served: ModelServer) => ({
   MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_LLM_PROVIDER: "openai-compatible",
-  MUNIMENT_LLM_BASE_URL: served.baseUrl("openai-compatible"),
-  MUNIMENT_LLM_MODEL: "scripted"
+  ...served.environment()
 })
 
 let model: ModelServer

@@ -84,9 +84,7 @@ describe("a re-ranker beside a language model", () => {
     writeTinyReranker(model, weights)
     const llm = await ModelServer.start()
     const server = await started(model, {
-      MUNIMENT_LLM_PROVIDER: "openai-compatible",
-      MUNIMENT_LLM_BASE_URL: llm.baseUrl("openai-compatible"),
-      MUNIMENT_LLM_MODEL: "scripted"
+      ...llm.environment()
     })
     await store(server)
     await ranked(server)

@@ -26,9 +26,7 @@ const textsOf = (request: ModelRequest, section: string) => lines(request, secti
 const rulesAlone = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const withModel = (): Readonly<Record<string, string>> => ({
   ...rulesAlone,
-  MUNIMENT_LLM_PROVIDER: "openai-compatible",
-  MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-  MUNIMENT_LLM_MODEL: "scripted",
+  ...model.environment(),
   MUNIMENT_LLM_INPUT_USD_PER_MILLION: "2",
   MUNIMENT_LLM_OUTPUT_USD_PER_MILLION: "10",
   MUNIMENT_LLM_INPUT_CREDITS_PER_1000: "1",

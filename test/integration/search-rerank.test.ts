@@ -35,9 +35,7 @@ const started = (model: ModelServer, provider: ModelFormat) =>
   startServer({
     environment: {
       ...withoutModel,
-      MUNIMENT_LLM_PROVIDER: provider,
-      MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
-      MUNIMENT_LLM_MODEL: "scripted",
+      ...model.environment(provider),
       MUNIMENT_LLM_API_KEY: "sk-a-key",
       MUNIMENT_LLM_TIMEOUT_MILLIS: "1500"
     }

@@ -12,9 +12,7 @@ const server = useServer(() => ({
   environment: {
     MUNIMENT_EMBEDDING_MODEL: "none",
     MUNIMENT_MONTHLY_ALLOWANCE: "100",
-    MUNIMENT_LLM_PROVIDER: "openai-compatible",
-    MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
-    MUNIMENT_LLM_MODEL: "scripted",
+    ...model.environment(),
     MUNIMENT_LLM_TIMEOUT_MILLIS: "20000",
     MUNIMENT_LLM_INPUT_CREDITS_PER_1000: "2",
     MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000: "3"

@@ -65,6 +65,15 @@ export class ModelServer {
     return made
   }
 
+  /** Settings of a service that it reads for. */
+  environment(format: ModelFormat = "openai-compatible") {
+    return {
+      MUNIMENT_LLM_PROVIDER: format,
+      MUNIMENT_LLM_BASE_URL: this.baseUrl(format),
+      MUNIMENT_LLM_MODEL: "scripted"
+    }
+  }
+
   /** What `MUNIMENT_LLM_BASE_URL` is for the provider. */
   baseUrl(format: ModelFormat): string {
     return format === "anthropic" ? `http://127.0.0.1:${this.port}` : `http://127.0.0.1:${this.port}/v1`

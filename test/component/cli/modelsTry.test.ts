@@ -19,9 +19,7 @@ const secretKey = "sk-a-key-that-nobody-may-see"
 
 const tryIt = (args: ReadonlyArray<string> = [], environment: Readonly<Record<string, string>> = {}) =>
   runMuniment(["models", "try", ...args], {
-    MUNIMENT_LLM_PROVIDER: "openai-compatible",
-    MUNIMENT_LLM_BASE_URL: server.baseUrl("openai-compatible"),
-    MUNIMENT_LLM_MODEL: "scripted",
+    ...server.environment(),
     MUNIMENT_EMBEDDING_MODEL: "none",
     ...environment
   })
@@ -85,9 +83,7 @@ it("a model that does not read a conversation in time ends the trial", async () 
   const reads = trialModel()
   server.otherwise = (request) => (request.prompt.includes("BEGIN ") ? { kind: "hang" } : reads(request))
   const settings = {
-    MUNIMENT_LLM_PROVIDER: "openai-compatible",
-    MUNIMENT_LLM_BASE_URL: server.baseUrl("openai-compatible"),
-    MUNIMENT_LLM_MODEL: "scripted",
+    ...server.environment(),
     MUNIMENT_EMBEDDING_MODEL: "none"
   }
   const trial = tryModel(settings, () => Effect.void).pipe(
