@@ -219,7 +219,6 @@ export class BackupStore {
   }
 }
 
-/** Names of the parts of a stored file. */
 export const partNamesOf = ({ object, parts }: Pick<StoredFile, "object" | "parts">): ReadonlyArray<string> =>
   Array.from({ length: parts }, (_, part) => partNameOf(object, part))
 

@@ -43,7 +43,6 @@ const listOf = <S extends Schema.Top>(id: S) =>
   Schema.optionalKey(Schema.NonEmptyArray(id).check(Schema.isMaxLength(Limits.keyBindingsMax)))
 
 export const keyScopeFields = {
-  /** Reads only. */
   readOnly: Schema.optionalKey(Schema.Boolean),
   /** Sees and changes memories of these agents only. */
   agents: listOf(AgentId),

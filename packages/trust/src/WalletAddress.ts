@@ -32,7 +32,6 @@ export const solanaPublicKey = (address: string): Uint8Array | undefined => {
   return key.length === ed25519KeyBytes ? key : undefined
 }
 
-/** The Solana address of a public key. */
 export const solanaAddress = (publicKey: Uint8Array): string => base58.encode(publicKey)
 
 /** True if two names are equal; case matters except in EVM addresses. */

@@ -1,6 +1,6 @@
 /**
- * What Claude exports: conversations with what was attached to their messages, what Claude has noted of the user and of
- * each project (`memories.json`), and the instructions of projects. Where a message was edited, the newest branch.
+ * The export of Claude: conversations with what was attached to their messages, what Claude has noted of the user and
+ * of each project (`memories.json`), and the instructions of projects. Where a message was edited, the newest branch.
  */
 import { type Fields, fieldsOf, isGiven, listOf, partsText, textOf } from "./ForeignFields.ts"
 import {

@@ -1,5 +1,5 @@
 /**
- * What follows from a trial: whether the model should be configured at all, and with which settings (pure). A false memory
+ * Advice from a trial: whether the model should be configured at all, and with which settings (pure). A false memory
  * or a wrong answer costs twice what a fact or a right answer is worth: the rules hold back where they are not sure.
  */
 import type { JsonObject } from "@muniment/domain/Memory"

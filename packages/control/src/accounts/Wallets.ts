@@ -31,8 +31,8 @@ export class Wallets extends Context.Service<
       accountId: string
     ) => Effect.Effect<void, Conflict | NotFound | ControlFailure>
     /**
-     * By the operator: the wallet opens nothing until it is linked again, and the webhooks that it made go; keys that it
-     * made stay. The account that it opened.
+     * Unlinks for the operator: the wallet opens nothing until it is linked again, and the webhooks that it made go;
+     * keys that it made stay. The account that it opened.
      */
     readonly unlink: (address: string) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Whether the operator unlinked it. */

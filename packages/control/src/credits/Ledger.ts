@@ -75,8 +75,8 @@ export class Ledger extends Context.Service<
     /** Newest first. */
     readonly transactions: (accountId: string, page: TransactionsPage) => Effect.Effect<ReadonlyArray<LedgerEntry>>
     /**
-     * By the operator. Fails as `insufficient_balance` if more is taken than is free, and as `idempotency_conflict` if
-     * the key stands for another account or amount.
+     * Gives or takes credits for the operator. Fails as `insufficient_balance` if more is taken than is free, and as
+     * `idempotency_conflict` if the key stands for another account or amount.
      */
     readonly adjust: (
       adjustment: Adjustment

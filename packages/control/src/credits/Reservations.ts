@@ -69,7 +69,6 @@ export class Reservations {
   readonly #idPrefix: string
   /** Durable reservations of earlier processes, whose outcome only the namespaces know. */
   readonly #leftOver: Set<Reservation>
-  /** Open reservations by request. */
   readonly #openRequests = new Map<string, Reservation>()
   #made = 0
 

@@ -1,9 +1,9 @@
 /**
- * What the consolidation of memories did, by ids and keys, never by what they say; and how far the memories of each agent
- * were looked at.
+ * Changes by the consolidation of memories, by ids and keys, never by what they say; and how far the memories of each
+ * agent were looked at.
  *
- * Invariant: an entry is durable before its change is committed to the agent's file, so no change lacks its entry. One that
- * is not marked as done may have come to nothing: the file tells.
+ * Invariant: an entry is durable before its change is committed to the agent's file, so no change lacks its entry. One
+ * that is not marked as done may have come to nothing: the file tells.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"

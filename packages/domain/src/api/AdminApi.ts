@@ -54,7 +54,6 @@ export const KeyRecord = Schema.Struct({
 })
 export type KeyRecord = typeof KeyRecord.Type
 
-/** Query of a revocation. */
 export const RevocationQuery = {
   keepMade: Schema.optionalKey(
     Schema.Boolean.annotate({

@@ -137,7 +137,6 @@ export interface Conversations {
   readonly slots: (
     messages: ReadonlyArray<MessagePlace>
   ) => Effect.Effect<ReadonlyArray<number | undefined>, StoreError>
-  /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
   /** Extractions that are to follow, oldest first and then those that read again, beginning behind a place. */
   readonly pendingReadings: (limit: number, after?: number) => Effect.Effect<ReadonlyArray<ScopedReading>, StoreError>

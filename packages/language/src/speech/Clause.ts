@@ -16,7 +16,6 @@ import { plainMarks, sentencesOf, writtenOut } from "./WrittenOut.ts"
 export interface Clause {
   readonly text: string
   readonly terms: ReadonlySet<string>
-  /** Number of its sentence. */
   readonly sentence: number
   /** `owned`: "my sister"; `other`: anybody or anything else, by its words; `open`: "it", "there". */
   readonly subject: "speaker" | "owned" | "other" | "open"

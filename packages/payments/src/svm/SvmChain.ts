@@ -144,7 +144,6 @@ const unreachable: SvmRpc = {
   ask: (method) => Effect.fail(new SvmRpcFailure({ method, reason: "there is no RPC URL", codes: [] }))
 }
 
-/** Lamports of one signature. */
 const signatureLamports = 5_000
 /** Least balance of an account (rent exemption of an empty one). */
 const leastLamports = 890_880

@@ -235,7 +235,7 @@ const faultText = (fault: unknown): string =>
   JSON.stringify(fault, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
 
 /**
- * What the offline rules demand: those of
+ * Terms of the offline rules: those of
  * https://github.com/coinbase/x402/blob/main/specs/schemes/exact/scheme_exact_svm.md, and those that the libraries lack.
  *
  * We pay the fee of a transaction that a stranger wrote, so only listed instructions are allowed: compute limit, compute

@@ -1,6 +1,7 @@
 /**
- * What lies beside each other among an agent's extracted memories: each one that is new, with the memories of the same
- * subject that are nearest to it by its stored vector and its words; and plans whose day has passed since the last look.
+ * Groups of extracted memories of an agent that lie near each other: each one that is new, with the memories of the
+ * same subject that are nearest to it by its stored vector and its words; and plans whose day has passed since the last
+ * look.
  *
  * Invariant: only latest extracted memories of built-in kinds, never what a caller stored or changed, nor a message.
  */

@@ -1,5 +1,5 @@
 /**
- * What an agent is handed for its prompt (contract: Context): one text within a number of tokens, or its sections. For
+ * The context for an agent's prompt (contract: Context): one text within a number of tokens, or its sections. For
  * REST and MCP.
  *
  * Invariants: the same request over the same memories gives the same bytes; what stands before `found` does not depend

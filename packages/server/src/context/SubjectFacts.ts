@@ -1,5 +1,5 @@
 /**
- * What is known of a subject, apart from messages: the latest memories as sentences, each with the day since when it is
+ * Facts about a subject, apart from messages: the latest memories as sentences, each with the day since when it is
  * known and its topic. For the context of a prompt and for profiles.
  *
  * Invariants: only memories of kinds that are for agents, not those that programs keep for themselves; only what the caller
@@ -47,7 +47,6 @@ export interface SubjectFact {
 export interface KnownFacts {
   /** Newest first, each text once. */
   readonly facts: ReadonlyArray<SubjectFact>
-  /** Names of the subject. */
   readonly names: ReadonlyArray<string>
   /** People whom its memories name, and their relations. */
   readonly others: ReadonlyArray<Person>
@@ -68,7 +67,6 @@ export const makeSubjectFacts = Effect.gen(function* () {
     /** Which kinds of these memories are for agents. */
     kindsForAgents: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
       kindsForAgents(parts, caller, memories),
-    /** Names of the subject. */
     names: (caller: Identity, scope: SubjectScope) =>
       Effect.map(parts.people(caller, scope), ({ user }) => (user === undefined ? [] : namesOf(user))),
     /** Versions that a memory has replaced, newest first. */
@@ -80,8 +78,8 @@ export const makeSubjectFacts = Effect.gen(function* () {
 })
 
 /**
- * Who is who for a caller, by agent and subject: the user's name and aliases, and others with what they are to whom.
- * The one place that decides who the user is; a search, readings by models and answers take it from here.
+ * People that a caller's memories name, by agent and subject: the user's name and aliases, and others with what they
+ * are to whom. The one place that decides who the user is; a search, readings by models and answers take it from here.
  *
  * Finds the people of the caller's own agents. Fails as a search does.
  */

@@ -1,5 +1,5 @@
 /**
- * Whom memories belong to, and what is known of each (contract: Context): the subjects that a caller sees, and the profile
+ * Subjects of memories and their profiles (contract: Context): the subjects that a caller sees, and the profile
  * of one. For REST and MCP. A subject that the caller does not see has the profile of an unknown one: an empty one.
  */
 import { Clock, Context, Effect, Layer } from "effect"

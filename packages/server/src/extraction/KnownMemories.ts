@@ -1,5 +1,5 @@
 /**
- * What a namespace knows of the matters of some texts, for a model that reads them: live memories of the request's
+ * Memories of a namespace on the matters of some texts, for a model that reads them: live memories of the request's
  * subject but messages, the nearest of each text first. Without a subject several people may speak: then what was learned
  * in the same thread, and what a caller stored for none. Not those that end before what is written now: their words would
  * outlive them.

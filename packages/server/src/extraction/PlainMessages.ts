@@ -1,6 +1,6 @@
 /**
- * What a request's messages say (contract: Conversations), whatever API they come from: a role, a text, a time. Calls
- * and results of tools become messages of role `tool`; what is no text is named in brackets and counted.
+ * The messages of a request as plain texts (contract: Conversations), whatever API they come from: a role, a text, a
+ * time. Calls and results of tools become messages of role `tool`; what is no text is named in brackets and counted.
  */
 import {
   type Conversation,

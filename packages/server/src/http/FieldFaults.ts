@@ -1,5 +1,5 @@
 /**
- * What is wrong with the fields of a request, one sentence for each place, for people who know their request and not our
+ * Faults in the fields of a request, one sentence for each place, for people who know their request and not our
  * schemas: types by their JSON names, bounds as they are counted, choices as a list. Values are never quoted, as they
  * may be content, but for times.
  */

@@ -126,8 +126,8 @@ class GatedServer extends Server {
   override closeIdleConnections(): void {}
 
   /**
-   * What follows cannot be read. Node would say so at once, in place of the answers that are due before; so they come,
-   * and then the connection ends.
+   * Ends a connection that cannot be read any further. Node would say so at once, in place of the answers that are due
+   * before; so they come, and then the connection ends.
    */
   #breaksAfterAnswers(socket: Socket): boolean {
     const last = this.#dueOn(socket).findLast(({ req }) => req.complete)

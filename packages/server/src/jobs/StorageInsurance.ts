@@ -216,7 +216,6 @@ const expiredMemories = Metric.counter("storage_memories_expired_total", {
   incremental: true
 })
 
-/** Sums of one day's accounts. */
 const daySums = (accounts: ReadonlyArray<AccountDay>) => {
   const sums = { accounts: accounts.length, expired: 0, purged: 0, insured: 0, chargedMicro: 0, problems: 0 }
   for (const { chargedMicro, expired, insured, problem, purged } of accounts) {

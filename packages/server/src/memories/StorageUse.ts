@@ -76,7 +76,6 @@ interface Parts {
   readonly directory: NamespaceDirectory["Service"]
   readonly quotas: Quotas["Service"]
   readonly stored: StoredBytes["Service"]
-  /** Sums by account. */
   readonly sums: Map<string, AccountSum>
   /** An entry is replaced with each change. */
   readonly memories: Map<NamespaceTag, HeldMemories>

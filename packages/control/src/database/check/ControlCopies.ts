@@ -290,7 +290,6 @@ const schemaFault = (database: Database): string | undefined => {
 const changesVersion = (database: Database): number =>
   Number(database.value("SELECT version FROM change_record ORDER BY number DESC LIMIT 1"))
 
-/** SQLITE_ERROR. */
 const sqliteError = 1
 
 /**
