@@ -24,7 +24,7 @@ export interface Sample {
 }
 
 /** Batches under way at once when nothing else is done. */
-const importCallers = 4
+export const importCallers = 4
 /** While a caller searches, a batch arrives this often: 500 memories a second for every contestant. */
 const mixedEveryMillis = 200
 
@@ -113,7 +113,7 @@ const asked = (questions: ReadonlyArray<Query>, count: number, round: number): R
   Array.from({ length: count }, (_, at) => questions[(round * count + at) % questions.length]!)
 
 /** Milliseconds of each call, `callers` of them under way at once. */
-const together = async <Item>(
+export const together = async <Item>(
   items: ReadonlyArray<Item>,
   callers: number,
   call: (item: Item) => Promise<unknown>

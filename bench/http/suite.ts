@@ -18,8 +18,8 @@ import type { Contestant, Encoder, Running } from "./Contestant.ts"
 import { chroma } from "./contestants/Chroma.ts"
 import { lanceDb, sqliteVec } from "./contestants/Libraries.ts"
 import { muniment } from "./contestants/Muniment.ts"
-import { loadCorpus, type Corpus } from "./Corpus.ts"
-import { jobsOf, type Job, type Sample } from "./Jobs.ts"
+import { batchSize, loadCorpus, type Corpus, type Passage } from "./Corpus.ts"
+import { importCallers, jobsOf, together, type Job, type Sample } from "./Jobs.ts"
 import type { Outcome } from "./Outcome.ts"
 import { passagesOf, planOf, type RoundPlan, type Sizes } from "./Plan.ts"
 import { reportOf } from "./SuiteReport.ts"
@@ -29,11 +29,11 @@ const contestants: ReadonlyArray<Contestant> = [muniment, sqliteVec, lanceDb, ch
 
 const shortSizes: Sizes = {
   rounds: 3,
-  importBatches: 10,
+  importBatches: 12,
   singles: [
-    [1, 30],
-    [8, 64],
-    [32, 96]
+    [1, 100],
+    [8, 240],
+    [32, 320]
   ],
   searches: [
     [1, 100],
@@ -106,6 +106,7 @@ const compete = async (corpus: Corpus, sizes: Sizes, encoder: Encoder, root: str
       byName.get(contestant.name)!.push(await job.run(contestant, round))
   }
   try {
+    if (encoder === "given") for (const contestant of running) await warmUp(contestant, corpus.warming)
     for (let round = 0; round < sizes.rounds; round++) await take(imports, round)
     const imported = storedNames(plan.map((part) => ({ ...part, singles: [], mixed: [] })))
     for (const contestant of running) {
@@ -128,6 +129,18 @@ const compete = async (corpus: Corpus, sizes: Sizes, encoder: Encoder, root: str
     for (const contestant of running) await contestant.stop()
   }
 }
+
+/** Untimed writes, until the code of a server is compiled. */
+const warmUp = async (contestant: Running, passages: ReadonlyArray<Passage>): Promise<void> => {
+  const half = passages.length / 2
+  const batches = Array.from({ length: half / batchSize }, (_, at) =>
+    passages.slice(at * batchSize, (at + 1) * batchSize)
+  )
+  await together(batches, importCallers, contestant.store)
+  await together(passages.slice(half), warmingCallers, (passage) => contestant.store([passage]))
+}
+
+const warmingCallers = 8
 
 /** One that does not run here is named and left out; the service itself must. */
 const startAll = async (corpus: Corpus, encoder: Encoder, root: string) => {
