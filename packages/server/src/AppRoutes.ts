@@ -4,6 +4,7 @@
  */
 import { Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { booksOptionsOf, type ServerConfig, signUpOf } from "./Config.ts"
@@ -43,6 +44,16 @@ import { PendingRequests } from "./operator/requests/PendingRequests.ts"
 import { RequestHistory } from "./operator/requests/RequestHistory.ts"
 import { CallTally } from "./operator/series/CallTally.ts"
 import { ServiceSeries } from "./operator/series/ServiceSeries.ts"
+
+/** Routes outside the API ask for services at each request. */
+const withServices = HttpRouter.middleware(
+  Effect.map(
+    Effect.context(),
+    (services) =>
+      <A, E, R>(handler: Effect.Effect<A, E, R>) =>
+        Effect.provideContext(handler, services)
+  )
+)
 
 /** `front`: where operators of this machine reach it, if that is not where it listens. */
 export const routesOf = (config: ServerConfig, front: string | undefined) => {
@@ -87,11 +98,13 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
   const tally = new CallTally()
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
-    mcpRoutes(config).pipe(Layer.provide(middleware)),
-    keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes({ publicUrl, host: config.host, hasConsole }),
-    consoleRoutes({ isOn: hasConsole }),
-    signInRoutes({ isOn: hasConsole, proxies, isSecure: hasTls(config), publicUrl }),
+    Layer.mergeAll(
+      mcpRoutes(config).pipe(Layer.provide(middleware)),
+      keyFileRoutes([serviceName, ...keyFileAliases]),
+      originRoutes({ publicUrl, host: config.host, hasConsole }),
+      consoleRoutes({ isOn: hasConsole }),
+      signInRoutes({ isOn: hasConsole, proxies, isSecure: hasTls(config), publicUrl })
+    ).pipe(Layer.provide(withServices.layer)),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
   ).pipe(

@@ -103,6 +103,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const random = yield* SecureRandom.SecureRandom
   const quotas = yield* Quotas
   const lastUses = yield* makeLastUses
+  const hashOf = makeHashOf()
 
   /** Keys with the name of their account, oldest first. */
   const select = (condition: Statement.Fragment) =>
@@ -132,7 +133,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
     authenticate: (secret) =>
       Clock.clockWith((clock) => {
         const now = clock.currentTimeMillisUnsafe()
-        return Effect.flatMapEager(ownerOf(hashApiKey(secret), now), (identity) =>
+        return Effect.flatMapEager(ownerOf(hashOf(secret), now), (identity) =>
           identity?.keyId === undefined
             ? Effect.succeed(identity)
             : Effect.mapEager(lastUses.note(identity.keyId, now), () => identity)
@@ -187,6 +188,15 @@ interface NewKey extends KeyBounds {
   readonly secret: string
   readonly keyPrefix: string
   readonly limits: QuotaLimits
+}
+
+/** Remembers the latest: requests with one key follow one another. */
+const makeHashOf = () => {
+  let latest = { secret: "", hash: hashApiKey("") }
+  return (secret: string): string => {
+    if (latest.secret !== secret) latest = { secret, hash: hashApiKey(secret) }
+    return latest.hash
+  }
 }
 
 /** Working keys of an account, and from when and until when that holds if no key changes. */

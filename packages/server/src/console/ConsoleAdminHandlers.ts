@@ -1,16 +1,14 @@
 /** The operator's view of the console's sessions, and links that open one (contract: Console). */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Forbidden, NotFound } from "@muniment/domain/Errors"
 import { ConsoleLinks } from "./ConsoleLinks.ts"
 import { ConsoleSessions } from "./ConsoleSessions.ts"
 import { consoleOff } from "./SignInRoutes.ts"
+import { apiGroup } from "../apiGroup.ts"
 
 const success = true as const
 
-export const consoleAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const consoleAdminHandlers = apiGroup(
   "sessions",
   Effect.fnUntraced(function* (handlers) {
     const sessions = yield* ConsoleSessions

@@ -3,9 +3,7 @@
  * (contract: Operator routes).
  */
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
 import type { RequestRecord } from "@muniment/domain/Operations"
@@ -26,9 +24,9 @@ import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress, boundsOf } from "./AdminHandlers.ts"
 import type { KeptRequest, RequestFilter } from "../operator/requests/RequestFile.ts"
+import { apiGroup } from "../apiGroup.ts"
 
-export const accountHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const accountHandlers = apiGroup(
   "account",
   Effect.fnUntraced(function* (handlers) {
     const counts = yield* AgentCounts
@@ -63,8 +61,7 @@ export const accountHandlers = HttpApiBuilder.group(
 const eventsShownDefault = 100
 
 /** Operator routes (contract: Operator routes) for what becomes of accounts. */
-export const accountAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const accountAdminHandlers = apiGroup(
   "accounts",
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
@@ -174,8 +171,7 @@ const requestRecord = (
 })
 
 /** Keys that an account manages itself (contract: Identity). What is made and revoked stands in the audit log. */
-export const keysHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const keysHandlers = apiGroup(
   "keys",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* ApiKeyStore

@@ -4,8 +4,6 @@
  */
 import type { Account } from "@muniment/domain/Account"
 import { Clock, Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { durationMillis } from "@muniment/domain/GivenTimes"
 import { InsufficientStorage, InvalidRequest, NotFound, Conflict, Unavailable } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/Identity"
@@ -32,9 +30,9 @@ import { Consolidation } from "../consolidation/Consolidation.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
 import { serviceVersion } from "../version.ts"
+import { apiGroup } from "../apiGroup.ts"
 
-export const adminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const adminHandlers = apiGroup(
   "admin",
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
@@ -207,8 +205,7 @@ const keyFileFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientS
 const shownDefault = 100
 
 /** Operator routes of the consolidation of memories (contract: Consolidation). */
-export const consolidationAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const consolidationAdminHandlers = apiGroup(
   "consolidations",
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
@@ -263,8 +260,7 @@ export const consolidationAdminHandlers = HttpApiBuilder.group(
 )
 
 /** Operator routes of the webhook (contract: Webhooks). */
-export const webhookAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const webhookAdminHandlers = apiGroup(
   "webhooks",
   Effect.fnUntraced(function* (handlers) {
     const outbox = yield* WebhookOutbox
@@ -281,8 +277,7 @@ export const webhookAdminHandlers = HttpApiBuilder.group(
 )
 
 /** Operator routes of backups (contract: Operator routes). */
-export const backupAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const backupAdminHandlers = apiGroup(
   "backups",
   Effect.fnUntraced(function* (handlers) {
     const copies = yield* FileCopies

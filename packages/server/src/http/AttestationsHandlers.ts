@@ -4,15 +4,13 @@
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { Caller, CurrentCall } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { AttestationService } from "../attestations/AttestationService.ts"
 import { SharedAccess } from "../search/SharedAccess.ts"
+import { apiGroup } from "../apiGroup.ts"
 
-export const attestationsHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const attestationsHandlers = apiGroup(
   "attestations",
   Effect.fnUntraced(function* (handlers) {
     const attestations = yield* AttestationService

@@ -1,9 +1,7 @@
 /** Credit endpoints (contract: Credits, Payments): deposit, balance, transactions. */
 import { Clock, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { depositUsdDefault } from "@muniment/domain/Credits"
 import { Forbidden } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
@@ -19,10 +17,10 @@ import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
 import { transactionOf } from "./StatementAnswers.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { transactionCursor } from "./Cursor.ts"
+import { apiGroup } from "../apiGroup.ts"
 
 export const creditsHandlers = (options: BooksOptions) =>
-  HttpApiBuilder.group(
-    MunimentApi,
+  apiGroup(
     "credits",
     Effect.fnUntraced(function* (handlers) {
       const ledger = yield* Ledger

@@ -4,10 +4,8 @@
  */
 import { Effect, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpApiBuilder } from "effect/http-api"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Caller } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { type Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
@@ -23,10 +21,10 @@ import { requireWholeAccount, unboundCaller } from "../identity/KeyScopes.ts"
 import { HookDeliveries, switchedOff } from "../webhooks/HookDeliveries.ts"
 import { type HookReach, hookSecretBytes, hookSecretText, isHookUrl } from "../webhooks/WebhookSettings.ts"
 import { EventStreams } from "../events/EventStreams.ts"
+import { apiGroup } from "../apiGroup.ts"
 
 export const hooksHandlers = (reach: HookReach) =>
-  HttpApiBuilder.group(
-    MunimentApi,
+  apiGroup(
     "hooks",
     Effect.fnUntraced(function* (handlers) {
       const hooks = yield* AccountHooks
@@ -167,8 +165,7 @@ const requireUrl = (reach: HookReach, url: string): Effect.Effect<void, InvalidR
 }
 
 /** GET /events (contract: Events): a page, or a stream for those who accept one. */
-export const eventsHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const eventsHandlers = apiGroup(
   "events",
   Effect.fnUntraced(function* (handlers) {
     const events = yield* AccountEvents

@@ -13,6 +13,7 @@ import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
 import { Clock, Deferred, Effect, Layer, Option } from "effect"
+import { HttpServer } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { RoundBook } from "@muniment/worker/RoundBook"
 import { Admission } from "../admission/Admission.ts"
@@ -21,6 +22,7 @@ import { PlainRequests } from "../admission/PlainRequest.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/PollClock.ts"
 import { type AcceptOptions, acceptMore, reusePort, afterArrivals, afterQuiet } from "./Acceptors.ts"
+import { requestContext } from "../apiGroup.ts"
 import { answerUnread, refuseHosts } from "./UnreadRequests.ts"
 import type { Address } from "./ListenAddress.ts"
 import { refusalText } from "../admission/Refusal.ts"
@@ -44,15 +46,31 @@ export const listener = (options: Address, adopt: (server: Server) => void = () 
       const { stopping } = yield* RoundBook.current
       server.once("stopping", () => Deferred.doneUnsafe(stopping, Effect.void))
       adopt(server)
-      return httpServerLayer(() => server, {
-        host: options.host,
-        port: options.port,
-        backlog: Limits.connectionBacklog,
-        reusePort,
-        gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
-      })
+      return smallRequests.pipe(
+        Layer.provideMerge(
+          httpServerLayer(() => server, {
+            host: options.host,
+            port: options.port,
+            backlog: Limits.connectionBacklog,
+            reusePort,
+            gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
+          })
+        )
+      )
     })
   )
+
+/** Requests begin with the small context of `apiGroup.ts`. */
+const smallRequests = Layer.effect(
+  HttpServer.HttpServer,
+  Effect.map(HttpServer.HttpServer, (server) =>
+    HttpServer.HttpServer.of({
+      ...server,
+      serve: ((...given: Parameters<typeof server.serve>) =>
+        Effect.updateContext(server.serve(...given), requestContext)) as typeof server.serve
+    })
+  )
+)
 
 /**
  * Hands a request on when the gate lets it in. `arrival` comes before, for each. Of one connection, one request at a

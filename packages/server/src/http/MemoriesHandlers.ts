@@ -6,7 +6,6 @@ import { Effect, type Schema } from "effect"
 import { HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { HttpServerResponse } from "effect/http"
 import { CurrentCall } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import type { GivenFeedback } from "@muniment/domain/Feedback"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
@@ -24,9 +23,9 @@ import { listCursor, agentsCursor } from "./Cursor.ts"
 import { noted, notedOne } from "./RequestLog.ts"
 import { MemoryContext } from "../context/MemoryContext.ts"
 import { Subjects } from "../context/Subjects.ts"
+import { apiGroup } from "../apiGroup.ts"
 
-export const memoriesHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const memoriesHandlers = apiGroup(
   "memories",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
@@ -166,8 +165,7 @@ const answered = <Name extends HttpApiEndpoint.Identifier<Endpoints>>(
   HttpServerResponse.text(JSON.stringify(body), { contentType: "application/json" })
 
 /** Endpoints of what an agent is handed (contract: Context): decode, one call of a service, encode. */
-export const contextHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const contextHandlers = apiGroup(
   "context",
   Effect.fnUntraced(function* (handlers) {
     const contexts = yield* MemoryContext

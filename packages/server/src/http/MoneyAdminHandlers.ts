@@ -3,8 +3,6 @@
  * daily job, model use.
  */
 import { Clock, Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { nearestMicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { JobRun, PaymentRecord, RefundRecord } from "@muniment/domain/Operations"
@@ -27,12 +25,12 @@ import { JobClock } from "../jobs/JobClock.ts"
 import { nextRunMillis } from "../jobs/JobClock.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
+import { apiGroup } from "../apiGroup.ts"
 
 const paymentsShownDefault = 100
 const jobRunsShown = 100
 
-export const moneyAdminHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const moneyAdminHandlers = apiGroup(
   "money",
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts

@@ -1,8 +1,6 @@
 /** Schema endpoints (contract: Schemas). */
 import { Effect, Result } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import type { JsonObject } from "@muniment/domain/Memory"
@@ -10,9 +8,9 @@ import { checkSchema, SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { requireWholeAccount } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { missingUniqueFields, validatorBusy } from "../memories/MemoryPreparation.ts"
+import { apiGroup } from "../apiGroup.ts"
 
-export const schemasHandlers = HttpApiBuilder.group(
-  MunimentApi,
+export const schemasHandlers = apiGroup(
   "schemas",
   Effect.fnUntraced(function* (handlers) {
     const registry = yield* SchemaRegistry
