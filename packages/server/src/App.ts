@@ -16,8 +16,8 @@ import { Admission } from "./admission/Admission.ts"
 import { routesOf } from "./AppRoutes.ts"
 import type { ServiceHooks } from "./cluster/ClusterNode.ts"
 import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
-import { localOrigin, monthlyAllowanceOf, ServerConfig } from "./Config.ts"
-import { ConsoleLinks } from "./console/ConsoleLinks.ts"
+import { ServerConfig, localOrigin, monthlyAllowanceOf, serviceLogger } from "./Config.ts"
+import { ConsoleLinks } from "./console/ConsoleSessions.ts"
 import { DataDirectory, demandInstallation, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { maxBodySize } from "./http/Middleware.ts"
 import type { Address } from "./http/ListenAddress.ts"
@@ -30,7 +30,6 @@ import { trustedProxies } from "./identity/ClientAddress.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { pathOf } from "./paths.ts"
 import { groundedLayer, serverLayer } from "./ServerLayer.ts"
-import { serviceLogger } from "./serviceLogger.ts"
 
 /** State of the service once it listens. */
 export interface BootReport {

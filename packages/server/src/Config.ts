@@ -3,7 +3,7 @@
  * `docs/configuration.md` lists every name with its default. Secrets are redacted.
  */
 import { resolve } from "node:path"
-import { Config, Option, Redacted, Schema } from "effect"
+import { Config, Logger, Option, Redacted, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Instructions, Remember } from "@muniment/domain/Memory"
 import type { BooksOptions } from "@muniment/control/credits/Books"
@@ -11,9 +11,7 @@ import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 import { isUsableSecret, usableSecret } from "@muniment/trust/ApiKeys"
-import { isAddressRange } from "./identity/ClientAddress.ts"
-import { anyHosts } from "./identity/LocalCaller.ts"
-import { audienceRules } from "./identity/ServiceAudience.ts"
+import { anyHosts, audienceRules, isAddressRange } from "./identity/ClientAddress.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
 
@@ -297,3 +295,6 @@ export const ServerConfig = Config.all({
 })
 
 export type ServerConfig = Config.Success<typeof ServerConfig>
+
+/** Lines for people on a terminal, JSON elsewhere. */
+export const serviceLogger = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])

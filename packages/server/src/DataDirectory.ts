@@ -6,17 +6,16 @@
  * The lock is a file held open with an exclusive SQLite lock: the kernel frees it when the process
  * dies, however it dies.
  */
-import { existsSync, readFileSync, statfsSync, statSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, statSync, statfsSync } from "node:fs"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { Context, Data, Effect, Layer, Option, Redacted, Schema, type Scope } from "effect"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { unfinishedName } from "@muniment/backup/RestoreBackup"
 import { Ballast, ballastName } from "@muniment/engine/host/FileGuard"
 import { isUsableSecret } from "@muniment/trust/ApiKeys"
 import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
-import { movedFrom } from "./MovedDirectory.ts"
 
 /** Another process serves this directory. */
 export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
@@ -210,3 +209,53 @@ const ensureToken = Effect.fnUntraced(function* (path: string) {
   yield* Effect.try({ try: () => replacePrivateFile(file, `${made}\n`), catch: unusable })
   return made
 })
+
+const movedName = "moved-to-cluster"
+
+const MovedNote = Schema.fromJsonString(
+  Schema.Struct({
+    /** The cluster's, without user and password. */
+    database: Schema.String,
+    /** Id of the move; the cluster has the same. */
+    id: Schema.String,
+    isDone: Schema.Boolean
+  })
+)
+/**
+ * The note in a data directory that its data was moved into a cluster: no service starts over it any more, so that the
+ * two do not go on side by side. An operator who wants the directory as it was then deletes the note.
+ *
+ * Invariant: the note is there before the cluster has the data; until `isDone` the move may have been interrupted.
+ */
+export type MovedNote = typeof MovedNote.Type
+
+/** The data is in a cluster. */
+export class DirectoryMoved extends Data.TaggedError("DirectoryMoved")<{
+  readonly path: string
+  readonly note: MovedNote | undefined
+}> {
+  override get message(): string {
+    const { note, path } = this
+    const went =
+      note === undefined
+        ? `the data of ${path} was moved into a cluster`
+        : note.isDone
+          ? `the data of ${path} was moved into the cluster of ${note.database}`
+          : `a move of ${path} into the cluster of ${note.database} was interrupted; repeat it: npm run muniment -- migrate --to ...`
+    return `${went}; to use the directory as it was then, without what the cluster has since, delete ${join(path, movedName)}`
+  }
+}
+
+/** Undefined: it was not moved. */
+export const movedFrom = (path: string): DirectoryMoved | undefined => {
+  const file = join(path, movedName)
+  if (!existsSync(file)) return undefined
+  return new DirectoryMoved({ path, note: Option.getOrUndefined(decodeMovedNote(readFileSync(file, "utf8"))) })
+}
+
+const decodeMovedNote = Schema.decodeUnknownOption(MovedNote)
+
+export const noteMove = (path: string, note: MovedNote): void =>
+  replacePrivateFile(join(path, movedName), `${JSON.stringify(note)}\n`)
+
+export const forgetMove = (path: string): void => rmSync(join(path, movedName), { force: true })

@@ -6,11 +6,10 @@
  * Invariant: nothing of the service's layers is imported (`test/integration/start-failures.test.ts`).
  */
 import { Effect, Layer, Option, References } from "effect"
-import { ServerConfig } from "./Config.ts"
+import { ServerConfig, serviceLogger } from "./Config.ts"
 import { DataDirectory } from "./DataDirectory.ts"
 import { demandConsolidator, languageModelOf } from "./extraction/LanguageModelSettings.ts"
 import { demandFreeAddress } from "./http/ListenAddress.ts"
-import { serviceLogger } from "./serviceLogger.ts"
 
 export const checkStart = Effect.gen(function* () {
   const config = yield* ServerConfig

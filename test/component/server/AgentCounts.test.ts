@@ -9,7 +9,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StoredBytes } from "@muniment/engine/namespace/StorageMeter"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
-import { AgentCounts } from "@muniment/server/memories/AgentCounts"
+import { AgentCounts } from "@muniment/server/memories/AccountFigures"
 import { StorageUse } from "@muniment/server/memories/StorageUse"
 import {
   axisVector,

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { turnsAround } from "@muniment/server/search/TurnsAround"
+import { turnsAround } from "@muniment/server/search/SourceMessages"
 import {
   creating,
   engineOf,

@@ -1,6 +1,6 @@
 /** The cookie of a console's session: its name by the port that the browser came by, and which values are taken. */
 import { expect, it } from "vitest"
-import { sessionCookieText, sessionSecretOf } from "@muniment/server/console/ConsoleCookie"
+import { sessionCookieText, sessionSecretOf } from "@muniment/server/console/ConsoleSessions"
 
 const kept = (host: string, secret: string) => sessionCookieText({ host }, secret, 60, false).split(";")[0]!
 

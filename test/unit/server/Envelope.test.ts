@@ -3,8 +3,8 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { describe, expect, it } from "vitest"
 import { envelope } from "@muniment/server/http/Envelope"
-import { PendingRequests } from "@muniment/server/operator/requests/PendingRequests"
-import { CallTally } from "@muniment/server/operator/series/CallTally"
+import { PendingRequests } from "@muniment/server/operator/requests/RequestHistory"
+import { CallTally } from "@muniment/server/operator/series/ServiceSeries"
 
 const path = "/v1/account"
 

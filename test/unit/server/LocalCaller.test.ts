@@ -1,6 +1,6 @@
 /** Who may call `/admin` and `/metrics` (contract: Operator routes). */
 import { Option } from "effect"
-import { isLocalCaller } from "@muniment/server/identity/LocalCaller"
+import { isLocalCaller } from "@muniment/server/identity/ClientAddress"
 import { describe, expect, it } from "vitest"
 
 const isLocal = (peer: string | undefined, headers: Readonly<Record<string, string>> = {}): boolean =>

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { memoryIdOf, namespaceTagOf } from "@muniment/domain/Ids"
-import { MemoryIds } from "@muniment/server/memories/MemoryIds"
+import { MemoryIds } from "@muniment/server/memories/MemoryPreparation"
 import { it } from "../../support/it.ts"
 
 const tag = "0123456789ab"

@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "vitest"
 import { Option } from "effect"
-import { serviceAudience } from "@muniment/server/identity/ServiceAudience"
+import { serviceAudience } from "@muniment/server/identity/ClientAddress"
 
 const request = (remote: string, headers: Readonly<Record<string, string>> = {}) => ({
   remoteAddress: Option.some(remote),

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { expect, it } from "vitest"
-import { reportReady } from "@muniment/server/cluster/reportReady"
+import { reportReady } from "@muniment/server/cluster/ClusterNode"
 
 interface Report {
   readonly key: string | undefined

@@ -8,7 +8,7 @@ import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { turnWeights } from "@muniment/domain/Plans"
 import { LRUCache } from "lru-cache"
-import { sessionSecretOf } from "../console/ConsoleCookie.ts"
+import { sessionSecretOf } from "../console/ConsoleSessions.ts"
 
 export interface Asker {
   /** Account or address in whose turn the request waits. */

@@ -45,7 +45,6 @@ import { tracing } from "../http/Tracing.ts"
 import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
 import { ClusterFront } from "./ClusterFront.ts"
 import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
-import { reportReady } from "./reportReady.ts"
 
 /** Between two looks who owns `control.db` while that is in doubt, and whether this node still does. */
 const lookEachMillis = 250
@@ -401,4 +400,24 @@ class Parting {
       Effect.suspend(() => (this.#atMillis === undefined ? Effect.void : Effect.logInfo(this.#sentence, this.#parts)))
     )
   }
+}
+
+/**
+ * Report that a node is ready: at its first term or when it first hands callers to another node; later again only with
+ * what must not be lost. The operator's first key is shown once, and the node that makes it may have been ready before:
+ * the first owner of a new cluster can end before it makes the key.
+ *
+ * -> for each term its report, for each hand-over nothing.
+ */
+export const reportReady = <A>(
+  onReady: (report: A | undefined) => Effect.Effect<void>,
+  mustBeShown: (report: A) => boolean
+): ((report: A | undefined) => Effect.Effect<void>) => {
+  let isReady = false
+  return (report) =>
+    Effect.suspend(() => {
+      if (isReady && (report === undefined || !mustBeShown(report))) return Effect.void
+      isReady = true
+      return onReady(report)
+    })
 }

@@ -29,8 +29,16 @@ import { copyContent, requireOwner } from "@muniment/engine/store/sqlite/namespa
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { keyFileName } from "@muniment/trust/KeyRing"
-import { DataDirectory, demandInstallation, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
-import { forgetMove, movedFrom, type MovedNote, noteMove } from "../MovedDirectory.ts"
+import {
+  DataDirectory,
+  DirectoryUnusable,
+  type MovedNote,
+  demandInstallation,
+  forgetMove,
+  movedFrom,
+  noteMove,
+  operatorTokenName
+} from "../DataDirectory.ts"
 import { settleFiles } from "../operator/restoredDirectory.ts"
 import type { ClusterSettings } from "./ClusterSettings.ts"
 

@@ -7,10 +7,9 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
-import { requireOwnPage, sessionSecretOf } from "./ConsoleCookie.ts"
-import { type ConsoleSession, ConsoleSessions } from "./ConsoleSessions.ts"
+import { type ConsoleSession, ConsoleSessions, requireOwnPage, sessionSecretOf } from "./ConsoleSessions.ts"
 import { DataDirectory } from "../DataDirectory.ts"
-import { isLocalCaller } from "../identity/LocalCaller.ts"
+import { isLocalCaller } from "../identity/ClientAddress.ts"
 
 export interface OperatorAccessOptions {
   readonly host: string

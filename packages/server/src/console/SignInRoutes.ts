@@ -5,13 +5,18 @@
 import { Clock, Effect, Layer, Redacted, Schema } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { SignIn } from "@muniment/domain/Console"
-import { Forbidden, InvalidRequest, Unauthenticated } from "@muniment/domain/Errors"
+import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { isJson } from "../isJson.ts"
+import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
-import { sessionCookieText, sessionSecretOf } from "./ConsoleCookie.ts"
-import { ConsoleSessions, type SessionHolder } from "./ConsoleSessions.ts"
+import {
+  ConsoleLinks,
+  ConsoleSessions,
+  type SessionHolder,
+  sessionCookieText,
+  sessionSecretOf
+} from "./ConsoleSessions.ts"
 import { accountSuspended, OperatorAccess } from "./OperatorAccess.ts"
 
 export interface SignInOptions {
@@ -144,3 +149,30 @@ const currentSession = (sessions: ConsoleSessions["Service"]) =>
     const secret = sessionSecretOf(headers)
     return secret === undefined ? Effect.succeed(undefined) : sessions.find(secret)
   })
+
+const success = true as const
+
+/** The operator's view of the console's sessions, and links that open one (contract: Console). */
+export const consoleAdminHandlers = apiGroup(
+  "sessions",
+  Effect.fnUntraced(function* (handlers) {
+    const sessions = yield* ConsoleSessions
+    const links = yield* ConsoleLinks
+
+    return handlers.handleAll({
+      createConsoleLink: Effect.fnUntraced(function* () {
+        const link = yield* links.make
+        if (link === undefined) return yield* new Forbidden({ code: "console_off", error: consoleOff })
+        return { success, link }
+      }),
+      listSessions: () => Effect.map(sessions.list, (found) => ({ success, sessions: found })),
+      endSession: Effect.fnUntraced(function* ({ params }) {
+        const session = yield* sessions.end(params.id)
+        if (session === undefined) {
+          return yield* new NotFound({ code: "session_not_found", error: "no such session" })
+        }
+        return { success, session }
+      })
+    })
+  })
+)

@@ -6,9 +6,11 @@
  * of o200k_base goes on with behind a line end: the tokens of a text are those of its lines, each counted once. What a memory says stays on one line, or is indented: it cannot look like a heading.
  */
 import { Effect } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { type ContextItem, contextSections, type ContextSectionName } from "@muniment/domain/Context"
+import { speakersDay, todayIn } from "@muniment/language/calendar/SpokenDates"
+import { dateText } from "@muniment/language/calendar/ResolvedDates"
 import type { PlacedMemory } from "../search/CallerSearch.ts"
-import { countAll, type TokenCounter } from "./TokenCounter.ts"
 
 export interface LineGroup {
   readonly key: string
@@ -127,3 +129,86 @@ const byText = (left: string, right: string): number => (left < right ? -1 : lef
 
 /** Text of a person as one line, which cannot be taken for a heading or another line. */
 export const oneEntry = (text: string): string => text.trim().replace(/\s*[\r\n\u2028\u2029]+\s*/g, "\n  ")
+
+/** Days of a context: of the caller's time zone, as texts for people, and which is today. */
+export interface ContextDays {
+  readonly nowMillis: number
+  /** `YYYY-MM-DD`. */
+  readonly today: string
+  readonly of: (millis: number) => string
+  /** Day of an ISO 8601 time; without a time zone of the request the day where it was said. */
+  readonly said: (iso: string) => string
+  /** "8 January 2026". */
+  readonly shown: (day: string) => string
+  /** "Thu 8 January 2026". */
+  readonly withWeekday: (day: string) => string
+}
+
+const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+
+export const contextDays = (nowMillis: number, timeZone: string | undefined): ContextDays => {
+  // A day without a time, such as a conversation's date, is kept as midnight UTC, and is that day everywhere.
+  const of = (millis: number) => todayIn(millis % dayMillis === 0 ? undefined : timeZone, millis)
+  return {
+    nowMillis,
+    today: todayIn(timeZone, nowMillis),
+    of,
+    said: (iso) => (timeZone === undefined ? speakersDay(iso) : undefined) ?? of(Date.parse(iso)),
+    shown: dateText,
+    withWeekday: (day) => {
+      const weekday = weekdays[new Date(day).getUTCDay()]
+      return weekday === undefined ? day : `${weekday} ${dateText(day)}`
+    }
+  }
+}
+
+/**
+ * Counts tokens by the vocabulary o200k_base (OpenAI's models since GPT-4o). It takes 2.4 MB of code and 20 MB of memory,
+ * so it is loaded with its first use, which holds the loop for some 200 ms, once.
+ *
+ * Invariant: no text is read as a token with a meaning of its own, such as `<|endoftext|>`.
+ */
+export type TokenCounter = (text: string) => number
+
+/** Which vocabulary a caller's model has. */
+export type Tokenizer = "o200k_base" | "other"
+
+/** Vocabularies of other models of this size take up to a third more tokens for the same text. */
+const otherShare = 3 / 4
+
+/** How many tokens of o200k_base fit into as many of the tokenizer. */
+export const countedTokens = (tokens: number, tokenizer: Tokenizer): number =>
+  tokenizer === "other" ? Math.floor(tokens * otherShare) : tokens
+
+/** The reverse. */
+export const shownTokens = (counted: number, tokenizer: Tokenizer): number =>
+  tokenizer === "other" ? Math.ceil(counted / otherShare) : counted
+
+export const tokenCounter: Effect.Effect<TokenCounter> = Effect.map(
+  Effect.promise(() => import("gpt-tokenizer/encoding/o200k_base")),
+  ({ countTokens, setMergeCacheSize }) => {
+    setMergeCacheSize(wordsKept)
+    return (text) => countTokens(text, asText)
+  }
+)
+
+/** Words whose tokens are remembered: common ones take a quarter of the time then. */
+const wordsKept = 8_192
+
+const asText = { disallowedSpecial: new Set<string>() }
+
+/** Unusual text takes up to 20 us a character. */
+const charactersPerTurn = 4_000
+
+/** Sum of texts; gives way to others between portions. */
+export const countAll = Effect.fnUntraced(function* (count: TokenCounter, texts: ReadonlyArray<string>) {
+  let [tokens, characters] = [0, 0]
+  for (const text of texts) {
+    tokens += count(text)
+    characters += text.length
+    if (characters < charactersPerTurn) continue
+    characters = 0
+    yield* Effect.yieldNow
+  }
+  return tokens
+})

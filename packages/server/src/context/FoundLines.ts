@@ -11,8 +11,7 @@ import { speakersDay, speakersTime } from "@muniment/language/calendar/SpokenDat
 import { plainDates } from "@muniment/language/calendar/ResolvedDates"
 import { clippedText } from "@muniment/language/text/VisibleText"
 import type { FoundHits, PlacedMemory } from "../search/CallerSearch.ts"
-import type { ContextDays } from "./ContextDays.ts"
-import { type ContextLine, oneEntry } from "./ContextLines.ts"
+import { type ContextDays, type ContextLine, oneEntry } from "./ContextLines.ts"
 import { lineOf } from "./SubjectFacts.ts"
 
 /** Best hits whose neighbours are taken, each on both sides, once this many hits are. */

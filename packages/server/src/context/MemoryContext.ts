@@ -20,19 +20,23 @@ import { traced } from "@muniment/domain/traced"
 import { plainConversation } from "../extraction/PlainMessages.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { asOfIn, type SearchQuery } from "../search/SearchQuery.ts"
-import { contextDays } from "./ContextDays.ts"
 import {
   type ContextLine,
   type Fitting,
+  type LaidSection,
+  type SectionTitles,
+  type TokenCounter,
+  type Tokenizer,
+  contextDays,
+  countedTokens,
   fitting,
   laidOut,
-  type LaidSection,
-  type SectionTitles
+  shownTokens,
+  tokenCounter
 } from "./ContextLines.ts"
 import { foundLines } from "./FoundLines.ts"
 import { profileLines } from "./ProfileLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFacts } from "./SubjectFacts.ts"
-import { countedTokens, shownTokens, type TokenCounter, tokenCounter, type Tokenizer } from "./TokenCounter.ts"
 
 type ContextFailure = InvalidRequest | ChargeFailure
 

@@ -8,8 +8,7 @@ import { type ContextSectionName, profileTopics } from "@muniment/domain/Context
 import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { instructionKind } from "@muniment/schemas/BuiltinKinds"
-import type { ContextDays } from "./ContextDays.ts"
-import type { ContextLine, LineGroup } from "./ContextLines.ts"
+import type { ContextDays, ContextLine, LineGroup } from "./ContextLines.ts"
 import { lineOf, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
 
 /** Most changes, and most plans, that are listed. */

@@ -22,7 +22,7 @@ import { isUser } from "@muniment/language/people/Relations"
 import { instructionKind, isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { narrowed, sees, seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
-import { makeSaidTimes } from "../search/SaidTimes.ts"
+import { makeSaidTimes } from "../search/SourceMessages.ts"
 
 /** Owner of the memories; without a subject those that have none, and the people of the only subject. */
 export interface SubjectScope {

@@ -11,7 +11,7 @@ import { backingSources } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
 import { instructionKind } from "@muniment/schemas/BuiltinKinds"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { type ContextDays, contextDays } from "./ContextDays.ts"
+import { type ContextDays, contextDays } from "./ContextLines.ts"
 import { eventDay } from "./ProfileLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
 

@@ -13,7 +13,7 @@ import {
   type WirePayment
 } from "@muniment/payments/wire/PaymentHeader"
 import { leaveLane } from "../admission/Gate.ts"
-import { answerHeaders } from "../answerHeaders.ts"
+import { answerHeaders } from "../headers.ts"
 
 export type PaymentNews =
   | { readonly _tag: "Demanded"; readonly demand: PaymentDemand }

@@ -16,7 +16,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { Admission } from "../admission/Admission.ts"
 import { boundMet } from "../boundMet.ts"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 import type { EventReader } from "./AccountEvents.ts"
 import { AccountSignals } from "./AccountSignals.ts"
 

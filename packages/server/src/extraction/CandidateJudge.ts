@@ -22,8 +22,7 @@ import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extrac
 import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { contentHash, canonicalJson } from "@muniment/trust/CanonicalJson"
 import type { KnownKinds } from "../memories/KnownKinds.ts"
-import type { MemoryIds } from "../memories/MemoryIds.ts"
-import { eventTime, expiryOf, uniqueKey, validatorBusy } from "../memories/MemoryPreparation.ts"
+import { type MemoryIds, eventTime, expiryOf, uniqueKey, validatorBusy } from "../memories/MemoryPreparation.ts"
 import { type KeyedMessage, neighbourTexts } from "./ConversationMessages.ts"
 
 /** An accepted candidate, with its schema and its data, defaults filled in. */

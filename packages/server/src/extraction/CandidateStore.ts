@@ -18,8 +18,7 @@ import type { Extraction, Candidate, Slot } from "@muniment/insight/extraction/E
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { KnownKinds } from "../memories/KnownKinds.ts"
-import { MemoryIds } from "../memories/MemoryIds.ts"
-import { contentKey, expiryOf } from "../memories/MemoryPreparation.ts"
+import { MemoryIds, contentKey, expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import {
   extractedRecords,

@@ -39,12 +39,24 @@ import { KnownKinds, candidateKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import { keyedMessages, type KeyedMessage, type RequestMessage } from "./ConversationMessages.ts"
-import { messagesOf, SameMessages } from "./MessagesSaidAgain.ts"
-import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
+import {
+  type KeptMessages,
+  type MessageMemories,
+  SameMessages,
+  isKept,
+  makeMessageMemories,
+  messagesOf
+} from "./MessageMemories.ts"
 import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
-import { makePendingReadings, type PendingReadings, type PendingState } from "./PendingReadings.ts"
-import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
+import {
+  type PendingReadings,
+  type PendingState,
+  type RequestReadings,
+  makePendingReadings,
+  makeRequestReadings,
+  readingKey
+} from "./PendingReadings.ts"
 import { makeReadingTrial, type ReadingTrial } from "./ReadingTrial.ts"
 import { makeRereading, type Rereading } from "./Rereading.ts"
 import { makeThreadReading, ReadingFailed, type ThreadReading } from "./ThreadReading.ts"

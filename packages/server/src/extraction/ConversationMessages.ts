@@ -2,7 +2,7 @@
  * Messages of a request (contract: Conversations): the keys under which each counts as stored and as read in its thread.
  *
  * The key of a message is its id. Without one it is derived from the text, its writer and time, and the number of
- * earlier messages with the same, whatever the request's time zone; `MessagesSaidAgain.ts` tells what is said again from what is sent again. Without an
+ * earlier messages with the same, whatever the request's time zone; `MessageMemories.ts` tells what is said again from what is sent again. Without an
  * id, reading for other kinds is another reading.
  */
 import type { MessageRole } from "@muniment/domain/Conversation"

@@ -18,7 +18,7 @@ import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import type { KnownMemory } from "@muniment/insight/extraction/Extractor"
 import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
-import { saidTimes } from "../search/SaidTimes.ts"
+import { saidTimes } from "../search/SourceMessages.ts"
 
 const knownMax = 24
 /** Least number of memories looked up for each text. */

@@ -27,7 +27,7 @@ import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { turnOf, saidAt, storedMessage } from "./ConversationMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
-import type { RequestReadings } from "./RequestReadings.ts"
+import type { RequestReadings } from "./PendingReadings.ts"
 import { atOnceMark, leftOutMark } from "./ThreadReading.ts"
 
 export interface RereadQuery {

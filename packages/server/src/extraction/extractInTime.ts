@@ -11,7 +11,7 @@ import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import type { ExtractionRequest, Extractor, Candidate, Extraction } from "@muniment/insight/extraction/Extractor"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { boundMet } from "../boundMet.ts"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 import { statementOf } from "./KnownMemories.ts"
 
 const lateRetrySeconds = 1

@@ -12,7 +12,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { escapeHtml, type HandbookPage, handbookPagePath, handbookPages, handbookPath } from "./HandbookPages.ts"
 import { consolePath } from "../paths.ts"
-import type { HandbookMatch } from "./HandbookSearch.ts"
+import type { HandbookMatch } from "./MarkdownPage.ts"
 
 const style = `
 body { overflow-wrap: anywhere; margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 60rem; font: 1rem/1.55 system-ui, sans-serif; color: #1c2024; background: #fff }
@@ -97,7 +97,7 @@ const readPage = async (html: HtmlAnswer, page: HandbookPage) => {
 
 /** All sections of all pages, for the search. */
 const readSections = async () => {
-  const { sectionsOf } = await import("./HandbookSearch.ts")
+  const { sectionsOf } = await import("./MarkdownPage.ts")
   const pages = await Promise.all(handbookPages.map(async (page) => sectionsOf(page, await readText(page))))
   return pages.flat()
 }
@@ -114,7 +114,7 @@ const indexRoute = (html: HtmlAnswer, index = indexOf(html)) =>
             .get("q")
             ?.slice(0, Limits.handbookQuestionLengthMax)
           if (question === undefined || question.trim() === "") return index
-          const { searchSections } = yield* Effect.promise(() => import("./HandbookSearch.ts"))
+          const { searchSections } = yield* Effect.promise(() => import("./MarkdownPage.ts"))
           return matchesAnswer(html, question, searchSections(yield* sections, question))
         })
       )

@@ -15,10 +15,10 @@ import {
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { clientLeft } from "@muniment/domain/Operations"
-import type { CallTally } from "../operator/series/CallTally.ts"
+import type { CallTally } from "../operator/series/ServiceSeries.ts"
 import { pathOf } from "../paths.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
-import type { PendingRequests } from "../operator/requests/PendingRequests.ts"
+import type { PendingRequests } from "../operator/requests/RequestHistory.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
 import { receivedBody } from "../admission/RequestBody.ts"
 

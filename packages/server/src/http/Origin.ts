@@ -17,7 +17,7 @@ import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { docsRoutes, llmsText } from "../docs/DocsRoutes.ts"
 import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
-import { isLocalCaller } from "../identity/LocalCaller.ts"
+import { isLocalCaller } from "../identity/ClientAddress.ts"
 import { ProcessGauges } from "./Metrics.ts"
 
 const live = HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "live" }))

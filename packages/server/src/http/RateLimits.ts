@@ -10,7 +10,7 @@ import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { type RateLimit, rateLimitOf } from "@muniment/domain/Plans"
 import { boundMet } from "../boundMet.ts"
-import { setAnswerHeaders } from "../answerHeaders.ts"
+import { setAnswerHeaders } from "../headers.ts"
 
 export class RateLimits extends Context.Service<
   RateLimits,

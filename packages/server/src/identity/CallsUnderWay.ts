@@ -8,7 +8,7 @@ import type { RateLimited } from "@muniment/domain/Errors"
 import { tooManyOpen } from "@muniment/domain/Quotas"
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { boundMet } from "../boundMet.ts"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 
 const pollMillis = 20
 const retryAfterSeconds = 1

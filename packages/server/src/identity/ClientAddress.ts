@@ -3,8 +3,10 @@
  * (`MUNIMENT_TRUSTED_PROXIES`): then `X-Forwarded-For` is read from its end, and the first address that is no trusted
  * proxy is the client. What stands before it was written by the client and proves nothing.
  */
-import { BlockList, isIP, SocketAddress } from "node:net"
+import { BlockList, SocketAddress, isIP } from "node:net"
 import { Option } from "effect"
+import { networkInterfaces } from "node:os"
+import type { Audience } from "@muniment/trust/SignatureVerifier"
 
 export type TrustedProxies = BlockList
 
@@ -90,3 +92,107 @@ export const clientNetwork = (address: string): string => {
 /** An embedded IPv4 address stands for two groups; it is never among the first four. */
 const groupsOf = (part: string): ReadonlyArray<string> =>
   part === "" ? [] : part.split(":").flatMap((group) => (group.includes(".") ? ["0", "0"] : [group]))
+
+/**
+ * A proxy adds at least one of them, or a header that begins with `x-forwarded-`: standards (RFC 7239, 9110 and 8586),
+ * then what common proxies, ingresses and content delivery networks send.
+ */
+const forwardingHeaders: ReadonlySet<string> = new Set([
+  "forwarded",
+  "via",
+  "cdn-loop",
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-original-forwarded-for",
+  "x-original-host",
+  "x-envoy-external-address",
+  "true-client-ip",
+  "cf-connecting-ip",
+  "cf-ray",
+  "fastly-client-ip",
+  "fly-client-ip",
+  "x-azure-clientip"
+])
+
+const isForwarding = (name: string): boolean => forwardingHeaders.has(name) || name.startsWith("x-forwarded-")
+
+const loopback = new BlockList()
+loopback.addSubnet("127.0.0.0", 8, "ipv4")
+loopback.addAddress("::1", "ipv6")
+
+/**
+ * Decides whether a request comes from this machine, for `/admin` and `/metrics` (contract: Operator routes). The
+ * peer's address alone does not say so: behind a proxy on this machine every caller is a local peer, and a web page
+ * whose name DNS points here is one too. Hence what a proxy forwarded is not local, and the `Host` has to be a name
+ * that DNS cannot point anywhere: `localhost`, an address, or the host that the service was told to listen on.
+ *
+ * `ownHost` as in `MUNIMENT_HOST`.
+ */
+export const isLocalCaller = ({ headers, remoteAddress }: RequestOrigin, ownHost: string): boolean =>
+  isLoopback(Option.getOrElse(remoteAddress, () => "")) &&
+  !Object.keys(headers).some(isForwarding) &&
+  isOwnName(headers["host"] ?? "", ownHost)
+
+/** IPv4 in any form of IPv6 too. */
+const isLoopback = (peer: string): boolean =>
+  isIP(peer) !== 0 && loopback.check(peer, isIP(peer) === 4 ? "ipv4" : "ipv6")
+
+const isOwnName = (host: string, ownHost: string): boolean => {
+  const url = `http://${host}`
+  // A URL may have more than a name and a port, such as a user before them.
+  if (/[^\w.:[\]-]/.test(host) || !URL.canParse(url)) return false
+  const { hostname } = new URL(url)
+  return isFixedName(hostname) || hostname === ownHost.toLowerCase()
+}
+
+/** Hosts to listen on that mean every address of the machine. */
+export const anyHosts: ReadonlySet<string> = new Set(["0.0.0.0", "::"])
+
+/** Names that are not resolved by DNS. */
+export const isFixedName = (hostname: string): boolean =>
+  hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0
+
+/** Signed statements that have to name the service: none, requests, grants, or both. */
+export const audienceRules = ["off", "requests", "grants", "all"] as const
+export type AudienceRule = (typeof audienceRules)[number]
+
+/**
+ * Origins by which wallets may name this service (contract: Wallet signatures). With a public URL it is that one's, and
+ * for requests of this machine also the loopback address, by which its own commands call. Without one, it is the address
+ * that the service listens on and the names of loopback, with its port: the `Host` header proves nothing, because the
+ * sender of a copied request chooses it.
+ */
+export interface ServiceAudience {
+  readonly ofRequest: (request: RequestOrigin) => Audience
+  readonly ofGrants: Audience
+}
+
+export const serviceAudience = (options: {
+  readonly publicUrl: Option.Option<string>
+  readonly host: string
+  readonly port: number
+  readonly requireAudience: AudienceRule
+}): ServiceAudience => {
+  const { host, port, publicUrl, requireAudience } = options
+  const name = Option.getOrUndefined(Option.map(publicUrl, (url) => new URL(url).origin))
+  const local = new Set(localHosts(host).map((each) => new URL(`http://${each}:${port}`).origin))
+  const audience = (isLocal: boolean, rule: AudienceRule): Audience => ({
+    name,
+    isOwn: (origin) => origin === name || (isLocal && local.has(origin)),
+    isRequired: requireAudience === rule || requireAudience === "all"
+  })
+  return {
+    ofRequest: (request) => audience(name === undefined || isLocalCaller(request, host), "requests"),
+    ofGrants: audience(name === undefined, "grants")
+  }
+}
+
+const localHosts = (host: string): ReadonlyArray<string> => {
+  const own = anyHosts.has(host)
+    ? Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
+    : [host]
+  // An address that is only valid on one link has a suffix that no URL takes.
+  const hosts = ["localhost", "127.0.0.1", "::1", ...own.filter((each) => !each.includes("%"))]
+  return hosts.map((each) => (each.includes(":") ? `[${each}]` : each))
+}

@@ -12,7 +12,7 @@ import { RateLimited } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type ContractBudget, ContractChecks } from "@muniment/trust/ContractWallets"
 import { boundMet } from "../boundMet.ts"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 export class SignatureBudget extends Context.Service<

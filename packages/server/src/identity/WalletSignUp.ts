@@ -17,7 +17,7 @@ import type { MicroCredits } from "@muniment/domain/Money"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { boundMet } from "../boundMet.ts"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 /** `off`: only the operator opens accounts. `paid`: a deposit opens one. `open`: the first priced call does. */

@@ -6,7 +6,6 @@ import { Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/isJsonObject"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { publishedSchema } from "./PublishedSchema.ts"
-import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
 /** Description of each argument; a whole schema replaces REST's, where that also takes forms that no model writes. */
 export type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
@@ -95,4 +94,32 @@ const compact = (json: Schema.Json): Schema.Json => {
     ([name, value]) => !redundant.has(name) && !(name === "additionalProperties" && value === true)
   )
   return Object.fromEntries(entries.map(([name, value]) => [name, compact(value)]))
+}
+
+export const scopeNames = ["agentId", "subjectId", "threadId"] as const
+type ScopeName = (typeof scopeNames)[number]
+/**
+ * Defaults of a tool's scope (contract: MCP), from the headers `x-agent-id`, `x-subject-id` and `x-thread-id`.
+ * Arguments win; `null` as an argument removes a default.
+ */
+export type ScopeDefaults = Readonly<Partial<Record<ScopeName, string>>>
+
+const headerOf: Readonly<Record<ScopeName, string>> = {
+  agentId: "x-agent-id",
+  subjectId: "x-subject-id",
+  threadId: "x-thread-id"
+}
+
+export const scopeDefaults = (headers: Readonly<Record<string, string | undefined>>): ScopeDefaults =>
+  Object.fromEntries(
+    scopeNames.flatMap((name) => {
+      const value = headers[headerOf[name]]
+      return value === undefined || value === "" ? [] : [[name, value]]
+    })
+  )
+
+/** The arguments, completed with defaults. */
+export const withDefaults = (given: JsonObject, defaults: ScopeDefaults): JsonObject => {
+  const lifted = new Set<string>(scopeNames.filter((name) => given[name] === null))
+  return Object.fromEntries(Object.entries({ ...defaults, ...given }).filter(([name]) => !lifted.has(name)))
 }

@@ -16,9 +16,9 @@ import { searchQuery } from "../search/SearchQuery.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { memoryContents } from "./McpResources.ts"
 import { pricedRead } from "./PricedRead.ts"
-import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
-import { shortHit } from "./shortResult.ts"
-import { decodeArguments } from "./ToolArguments.ts"
+import { scopeDefaults, withDefaults } from "./InputSchemas.ts"
+import { shortHit } from "./ToolResult.ts"
+import { decodeArguments } from "./MemoryTool.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 

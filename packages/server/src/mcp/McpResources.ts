@@ -16,7 +16,7 @@ import { MemoryService } from "../memories/MemoryService.ts"
 import { historyView, memoryView } from "../memories/MemoryViews.ts"
 import { RpcFailure, rpcCodes } from "./JsonRpc.ts"
 import { pricedRead } from "./PricedRead.ts"
-import { scopeDefaults } from "./ScopeDefaults.ts"
+import { scopeDefaults } from "./InputSchemas.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 type Answer = Effect.Effect<JsonObject, RpcFailure, HttpServerRequest.HttpServerRequest>

@@ -30,7 +30,7 @@ import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { type MemoryTool, type ToolInput, toolListing } from "./MemoryTool.ts"
 import { memoryTools } from "./MemoryTools.ts"
 import { creditsMeta, metaCarrier } from "./PricedRead.ts"
-import { scopeDefaults, withDefaults } from "./ScopeDefaults.ts"
+import { scopeDefaults, withDefaults } from "./InputSchemas.ts"
 import { failureResult, metaNames, paymentMeta, successResult, type ToolFailure } from "./ToolResult.ts"
 import { writeTool } from "./WriteTool.ts"
 

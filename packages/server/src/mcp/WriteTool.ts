@@ -11,10 +11,9 @@ import { Prices } from "@muniment/domain/Plans"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
-import type { MemoryTool } from "./MemoryTool.ts"
+import { type MemoryTool, decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./MemoryTool.ts"
 import { publishedSchema, type PublishedSchema, requestNames } from "./PublishedSchema.ts"
-import { shortCreated } from "./shortResult.ts"
-import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
+import { shortCreated } from "./ToolResult.ts"
 
 /** A kind that has tags of its own had them before memories could be given some: there the argument is its own. */
 const requestNamesOf = (schema: JsonObject): ReadonlyArray<string> =>

@@ -3,9 +3,10 @@
  * defaults filled in, uniqueness keys, expiry, content hashes. All or nothing: the first kind of
  * failure found refuses the whole request. Nothing is written here.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Random } from "effect"
 import { durationMillis } from "@muniment/domain/GivenTimes"
 import { faultText, InvalidRequest, RateLimited, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
+import { memoryIdOf, type NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
@@ -15,9 +16,8 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import type { ValidatorBusy } from "@muniment/schemas/ValidationLane"
 import { canonicalJson, contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
-import { retryAfter } from "../answerHeaders.ts"
+import { retryAfter } from "../headers.ts"
 import { boundMet } from "../boundMet.ts"
-import type { MemoryIds } from "./MemoryIds.ts"
 import type { KnownKinds } from "./KnownKinds.ts"
 
 /** The expiry that a memory, or a request for all of its memories, asks for. */
@@ -263,4 +263,34 @@ export const eventTime = (data: JsonObject, property: string | undefined): strin
   if (typeof value !== "string") return undefined
   const millis = Date.parse(value)
   return Number.isNaN(millis) ? undefined : new Date(millis).toISOString()
+}
+
+/** The counter of a new millisecond starts in the lower half, so that it can grow. */
+const counterStartMax = 1 << 25
+const counterMax = (1 << 26) - 1
+
+/**
+ * Makes memory ids. Invariant: ids of one process never repeat and sort in the order of their creation, also within
+ * a millisecond and when the clock steps back (RFC 9562 section 6.2, method 1).
+ */
+export class MemoryIds {
+  #lastMillis = 0
+  #counter = 0
+
+  next(tag: NamespaceTag): Effect.Effect<string> {
+    return Effect.map(
+      Effect.all([Clock.currentTimeMillis, Random.nextIntBetween(0, counterStartMax)]),
+      ([now, start]) => {
+        if (now > this.#lastMillis) {
+          this.#lastMillis = now
+          this.#counter = start
+        } else if (this.#counter < counterMax) this.#counter++
+        else {
+          this.#lastMillis++
+          this.#counter = start
+        }
+        return memoryIdOf(this.#lastMillis, this.#counter, tag)
+      }
+    )
+  }
 }

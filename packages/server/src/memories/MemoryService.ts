@@ -52,8 +52,8 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { changeable, isBound, narrowed, requireChange, requirePlace, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "./KnownKinds.ts"
-import { MemoryIds } from "./MemoryIds.ts"
 import {
+  MemoryIds,
   prepareMemories,
   replacedId,
   requireFewTags,

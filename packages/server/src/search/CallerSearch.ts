@@ -33,8 +33,7 @@ import { searchHit, type Turns } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
 import { makeReranking, type ToldOrder } from "./rerankedHits.ts"
-import { makeSaidTimes, type SaidTimes } from "./SaidTimes.ts"
-import { turnsAround } from "./TurnsAround.ts"
+import { type SaidTimes, makeSaidTimes, turnsAround } from "./SourceMessages.ts"
 import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
 
 type SearchFailure = InvalidRequest | ChargeFailure

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { join } from "node:path"
 import { StoreFault } from "@muniment/engine/store/StoreError"
-import { type ScrubbedFile, ScrubRounds } from "@muniment/server/jobs/ScrubRounds"
+import { type ScrubbedFile, ScrubRounds } from "@muniment/server/jobs/Scrubber"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it } from "../../../support/it.ts"
 

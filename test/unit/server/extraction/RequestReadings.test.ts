@@ -1,7 +1,7 @@
 /** What waits for the background after requests have left their readings. */
 import { Effect, Fiber } from "effect"
 import { expect } from "vitest"
-import { makeRequestReadings } from "@muniment/server/extraction/RequestReadings"
+import { makeRequestReadings } from "@muniment/server/extraction/PendingReadings"
 import { namespaceKey } from "../../../support/EngineFixtures.ts"
 import { it } from "../../../support/it.ts"
 

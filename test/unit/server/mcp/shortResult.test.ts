@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest"
 import type { SearchHit } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
-import { shortHit, shortMemory } from "@muniment/server/mcp/shortResult"
+import { shortHit, shortMemory } from "@muniment/server/mcp/ToolResult"
 
 const id = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
 const system = { agentId: "a", tags: ["home"], confidence: 1, createdAt: 1, updatedAt: 1, contentHash: "0x1" }

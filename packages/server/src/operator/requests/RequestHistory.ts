@@ -7,14 +7,14 @@
  */
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { join } from "node:path"
+import { chmodSync, existsSync, rmSync } from "node:fs"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
-import { attempt, type SqliteError } from "@muniment/sqlite/Database"
+import { type DeletionRecord, clientLeft } from "@muniment/domain/Operations"
+import { Database, SqliteError, attempt } from "@muniment/sqlite/Database"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../../DataDirectory.ts"
-import type { PendingRequests } from "./PendingRequests.ts"
-import { type KeptRequest, RequestFile, type RequestFilter } from "./RequestFile.ts"
 
 export class RequestHistory extends Context.Service<
   RequestHistory,
@@ -104,3 +104,223 @@ export const makeRequestHistory = Effect.fnUntraced(function* (
     )
   return { list, forget, keepOnly }
 })
+
+export interface KeptRequest extends RequestEntry {
+  readonly id: number
+}
+
+export interface RequestFilter {
+  /** Only entries with a smaller id. */
+  readonly before?: number | undefined
+  /** Id. */
+  readonly account?: string | undefined
+  readonly caller?: string | undefined
+  /** An operation, or the group before its dot. */
+  readonly operation?: string | undefined
+  readonly isRefused?: boolean | undefined
+  /** A call of an operator in place of an account. */
+  readonly isByOperator?: boolean | undefined
+  /** Milliseconds, `until` excluded. */
+  readonly from?: number | undefined
+  readonly until?: number | undefined
+  readonly limit: number
+}
+
+const memory = ":memory:"
+
+const schema = `
+  PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;
+  CREATE TABLE IF NOT EXISTS request (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    method TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    millis REAL NOT NULL,
+    account TEXT,
+    caller TEXT,
+    deleted TEXT,
+    agent TEXT,
+    code TEXT
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
+`
+
+/** A call whose client left is not refused. */
+const refused = `status >= 400 and status <> ${clientLeft}`
+
+/**
+ * The store of calls: `requests.db` in the data directory, or memory. Synchronous; each step is short.
+ *
+ * Invariants: at most `rowsMax` rows, the newest; ids count up and are not used again; what is removed is overwritten. It
+ * promises no durability: a power cut takes the newest rows, and a file that cannot be read is begun anew.
+ */
+export class RequestFile {
+  readonly #database: Database
+  readonly #rowsMax: number
+
+  /** `path` undefined: in memory. */
+  constructor(path: string | undefined, rowsMax: number) {
+    this.#database = path === undefined ? opened(memory) : openedAnew(path)
+    this.#rowsMax = rowsMax
+  }
+
+  add(entries: ReadonlyArray<RequestEntry>): void {
+    const insert = this.#database.prepare(
+      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted, agent, code)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    )
+    this.#database.transaction(() => {
+      for (const { account = null, agentId = null, at, caller = null, code = null, deleted, ...entry } of entries) {
+        const scope = deleted === undefined ? null : JSON.stringify(deleted)
+        const { method, millis, operation, status } = entry
+        const rounded = Math.round(millis * 10) / 10
+        insert.run(at, method, operation, status, rounded, account, caller, scope, agentId, code)
+      }
+    })
+  }
+
+  /** Removes what is older, or beyond the bound; a slice of the oldest rows, so that it has to be repeated. */
+  prune(olderThanMillis: number): void {
+    this.#database
+      .prepare(
+        `DELETE FROM request WHERE (at < ? OR id <= ?)
+          AND id IN (SELECT id FROM request ORDER BY id LIMIT ${2 * Limits.requestsSliceMax})`
+      )
+      .run(olderThanMillis, this.newest - this.#rowsMax)
+  }
+
+  /** Id; 0: none yet. */
+  get newest(): number {
+    return Number(this.#database.value("SELECT coalesce(max(id), 0) FROM request"))
+  }
+
+  get oldest(): number {
+    return Number(this.#database.value("SELECT coalesce(min(id), 0) FROM request"))
+  }
+
+  /** Newest first, of the ids from `from` on and below `until`. */
+  list(filter: RequestFilter, from: number, until: number): ReadonlyArray<KeptRequest> {
+    const conditions = ["id >= ?", "id < ?"]
+    const values: Array<string | number> = [from, until]
+    const add = (condition: string, ...given: ReadonlyArray<string | number | undefined>): void => {
+      const known = given.filter((value) => value !== undefined)
+      if (known.length === 0) return
+      conditions.push(condition)
+      values.push(...known)
+    }
+    const { account, caller, isByOperator, isRefused, operation } = filter
+    add("account = ?", account)
+    add("caller = ?", caller)
+    add("(operation = ? OR substr(operation, 1, length(?)) = ?)", ...namesOf(operation))
+    add("at >= ?", filter.from)
+    add("at < ?", filter.until)
+    if (isRefused !== undefined) conditions.push(isRefused ? refused : `not (${refused})`)
+    if (isByOperator !== undefined) conditions.push(`caller IS ${isByOperator ? "" : "NOT"} 'operator'`)
+    const rows = this.#database
+      .prepare(`SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`)
+      .all(...values, filter.limit)
+    return rows.map((row): KeptRequest => ({
+      id: Number(row["id"]),
+      at: Number(row["at"]),
+      method: String(row["method"]),
+      operation: String(row["operation"]),
+      status: Number(row["status"]),
+      millis: Number(row["millis"]),
+      account: row["account"] === null ? undefined : String(row["account"]),
+      caller: row["caller"] === null ? undefined : String(row["caller"]),
+      ...(row["agent"] !== null && { agentId: String(row["agent"]) }),
+      ...(row["code"] !== null && { code: String(row["code"]) }),
+      ...(row["deleted"] !== null && { deleted: JSON.parse(String(row["deleted"])) as DeletionRecord })
+    }))
+  }
+
+  accounts(): ReadonlyArray<string> {
+    const rows = this.#database.prepare("SELECT DISTINCT account FROM request WHERE account IS NOT NULL").all()
+    return rows.map((row) => String(row["account"]))
+  }
+
+  forget(account: string): void {
+    this.#database.prepare("DELETE FROM request WHERE account = ?").run(account)
+    this.#database.checkpoint("TRUNCATE")
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+/** An operation, and what the names of its group begin with. */
+const namesOf = (operation: string | undefined): ReadonlyArray<string> =>
+  operation === undefined ? [] : [operation, `${operation}.`, `${operation}.`]
+
+const opened = (filename: string): Database => {
+  const database = new Database({ filename, isScratch: true })
+  try {
+    database.exec(schema)
+    // A file of an earlier release.
+    const columns = database.prepare("SELECT name FROM pragma_table_info('request')").all()
+    for (const added of ["deleted", "agent", "code"]) {
+      if (!columns.some(({ name }) => name === added)) database.exec(`ALTER TABLE request ADD COLUMN ${added} TEXT`)
+    }
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Only its owner reads it. A file that is none of ours, or damaged, is removed. */
+const openedAnew = (path: string): Database => {
+  try {
+    return ownersOnly(path, opened(path))
+  } catch (error) {
+    if (!(error instanceof SqliteError) || error.reason !== "corrupt") throw error
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) rmSync(name)
+    return ownersOnly(path, opened(path))
+  }
+}
+
+const ownersOnly = (path: string, database: Database): Database => {
+  chmodSync(path, 0o600)
+  return database
+}
+
+export interface RequestEntry {
+  readonly at: number
+  readonly method: string
+  /** Operation, such as `memories.create`. */
+  readonly operation: string
+  readonly status: number
+  readonly millis: number
+  /** Id; undefined: the credentials were refused. */
+  readonly account: string | undefined
+  /** Id of the key, address of the wallet, or `operator`. */
+  readonly caller: string | undefined
+  /** The one that the call reads or changes. */
+  readonly agentId?: string | undefined
+  /** Code of a refusal or a failure, as in its answer. */
+  readonly code?: string | undefined
+  readonly deleted?: DeletionRecord | undefined
+}
+
+/**
+ * Calls of accounts that are to be written down: who called which operation when, and how it ended. A call costs one
+ * entry of a list; what the store does not take in time is dropped, the oldest first.
+ *
+ * Invariant: names of operations and agents, ids of keys, addresses of wallets, codes of errors; of a deletion, whom and
+ * how many memories it concerned; never content, never a query.
+ */
+export class PendingRequests {
+  #entries: Array<RequestEntry> = []
+
+  add(entry: RequestEntry): void {
+    if (this.#entries.length >= Limits.requestsPendingMax) this.#entries.splice(0, Limits.requestsSliceMax)
+    this.#entries.push(entry)
+  }
+
+  /** Up to `Limits.requestsSliceMax` of the oldest, which the list no longer has. */
+  take(): ReadonlyArray<RequestEntry> {
+    return this.#entries.splice(0, Limits.requestsSliceMax)
+  }
+}

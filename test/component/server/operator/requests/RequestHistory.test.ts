@@ -5,9 +5,12 @@ import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
-import { PendingRequests } from "@muniment/server/operator/requests/PendingRequests"
-import { RequestFile, type RequestFilter } from "@muniment/server/operator/requests/RequestFile"
-import { makeRequestHistory } from "@muniment/server/operator/requests/RequestHistory"
+import {
+  PendingRequests,
+  RequestFile,
+  type RequestFilter,
+  makeRequestHistory
+} from "@muniment/server/operator/requests/RequestHistory"
 import { Database } from "@muniment/sqlite/Database"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 import { it } from "../../../../support/it.ts"

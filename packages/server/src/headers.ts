@@ -1,4 +1,4 @@
-/** Headers of the answer to the current request, whether it succeeds or fails. */
+/** Headers of the answer to the current request, whether it succeeds or fails; and whether a request brings JSON. */
 import { type Context, Effect, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 
@@ -23,3 +23,7 @@ export const retryAfter = Effect.fnUntraced(function* (seconds: number) {
 /** As `answerHeaders`, for callers that have the context of the request at hand. */
 export const setAnswerHeaders = (context: Context.Context<never>, headers: Headers): void =>
   HttpEffect.appendPreResponseHandlerUnsafe(context, setting(headers))
+
+/** Whether a request says that its body is JSON, whatever the parameters of its media type. */
+export const isJson = (headers: Headers): boolean =>
+  (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase() === "application/json"

@@ -3,12 +3,18 @@
  * agent, and reads each file at most once between two of its changes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Quotas } from "@muniment/control/accounts/Quotas"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import type { Account } from "@muniment/domain/Account"
 import type { Identity, KeyScope } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
+import { QuotaName, type QuotaUse } from "@muniment/domain/Quotas"
 import { traced } from "@muniment/domain/traced"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import { narrowed, seesAgent } from "../identity/KeyScopes.ts"
 import { StorageUse } from "./StorageUse.ts"
 
@@ -68,6 +74,42 @@ export class AgentCounts extends Context.Service<
           // Whose agents are not chosen for it, a key learns none by name in which it sees nothing.
           const isNamed = caller.scope?.subjects === undefined || caller.scope.agents !== undefined
           return isNamed ? agents : agents.filter(({ memories }) => memories !== null && memories > 0)
+        })
+      })
+    })
+  )
+}
+
+/** Use of accounts beside their quotas (contract: Quotas). */
+export class AccountQuotas extends Context.Service<
+  AccountQuotas,
+  {
+    readonly of: (account: Account) => Effect.Effect<ReadonlyArray<QuotaUse>>
+  }
+>()("muniment/server/AccountQuotas") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const quotas = yield* Quotas
+      const registry = yield* SchemaRegistry
+      const keys = yield* ApiKeyStore
+      const directory = yield* NamespaceDirectory
+      const calls = yield* CallsUnderWay
+      const storage = yield* StorageUse
+      return AccountQuotas.of({
+        of: traced("AccountQuotas.of")(function* (account) {
+          const { id } = account
+          const { bytes: schemaBytes, schemas } = yield* registry.totals(id)
+          const used: Record<QuotaName, number> = {
+            bytes: yield* storage.usedBy(id),
+            schemas,
+            schemaBytes,
+            agents: directory.list(id).length,
+            keys: yield* keys.working(id),
+            openRequests: calls.count(id)
+          }
+          const limits = quotas.of(account)
+          return QuotaName.literals.map((name) => ({ name, used: used[name], limit: limits[name] ?? null }))
         })
       })
     })
