@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { firstKeyName } from "@muniment/cli/StartSecrets"
+import { firstKeyName } from "@muniment/cli/commands/serve"
 import { ClusterProcesses, type NodeProcess } from "./cluster/ClusterProcesses.ts"
 import { postgresPlace } from "./cluster/postgresPlace.ts"
 

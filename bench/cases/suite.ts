@@ -6,9 +6,17 @@ import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { join } from "node:path"
 import { Muniment } from "@muniment/client/Muniment"
 import { readCases } from "@muniment/cli/evaluation/CaseFiles"
-import { evaluate } from "@muniment/cli/evaluation/evaluate"
-import { cellsOf, columns, totalsTable } from "@muniment/cli/evaluation/EvalReport"
-import { type Evaluated, factsOf, figuresOf, groupsOf, questionsOf } from "@muniment/cli/evaluation/Figures"
+import { evaluate } from "@muniment/cli/evaluation/CasePlay"
+import {
+  type Evaluated,
+  cellsOf,
+  columns,
+  factsOf,
+  figuresOf,
+  groupsOf,
+  questionsOf,
+  totalsTable
+} from "@muniment/cli/evaluation/EvalReport"
 import { Effect } from "effect"
 import { openService } from "../answers/Service.ts"
 import { barChart } from "../kit/Chart.ts"

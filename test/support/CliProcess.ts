@@ -5,7 +5,7 @@
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
-import { LocalModelPorts } from "@muniment/cli/modelTrial/LocalModelServers"
+import { LocalModelPorts } from "@muniment/cli/modelTrial/TrialReport"
 import { Cause, ConfigProvider, Console, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { spawn, type ChildProcess } from "node:child_process"

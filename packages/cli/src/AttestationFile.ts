@@ -16,7 +16,7 @@ import {
 } from "@muniment/trust/Attestation"
 import { contentHash, NotCanonical } from "@muniment/trust/CanonicalJson"
 import { inspectJson } from "@muniment/trust/JsonText"
-import { timeText, shownText } from "./ShownText.ts"
+import { timeText, shownText } from "./Terminal.ts"
 
 const Signed = Schema.Struct({ attestation: Schema.Unknown, signature: Schema.String })
 

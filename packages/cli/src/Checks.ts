@@ -3,7 +3,7 @@
  * so that every finding can be tested.
  */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
-import { timeText } from "./ShownText.ts"
+import { timeText } from "./Terminal.ts"
 
 export type Verdict = "ok" | "warn" | "fail"
 

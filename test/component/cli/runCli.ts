@@ -2,7 +2,7 @@
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
-import { LocalModelPorts } from "@muniment/cli/modelTrial/LocalModelServers"
+import { LocalModelPorts } from "@muniment/cli/modelTrial/TrialReport"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { Console, Context, Effect, Exit, Layer, Stdio, Terminal } from "effect"
 import { Command } from "effect/cli"

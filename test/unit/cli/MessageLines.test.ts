@@ -1,7 +1,7 @@
 /** Lines out of chunks, however the bytes are cut. */
 import { expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { MessageLines } from "@muniment/cli/MessageLines"
+import { MessageLines } from "@muniment/cli/InputFile"
 
 const bytesMax = 16
 

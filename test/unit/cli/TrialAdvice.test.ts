@@ -1,7 +1,7 @@
 /** What follows from a trial: whether to configure the model, with which settings; how results are counted. */
 import { adviceOf, type TriedModel, type TrialResult, trialResult } from "@muniment/cli/modelTrial/TrialAdvice"
 import { trialConversations } from "@muniment/cli/modelTrial/TrialConversations"
-import { settingLine } from "@muniment/cli/modelTrial/LocalModelServers"
+import { settingLine } from "@muniment/cli/modelTrial/TrialReport"
 import { describe, expect, it } from "vitest"
 
 const result = (more: Partial<TrialResult> = {}): TrialResult => ({

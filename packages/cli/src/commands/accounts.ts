@@ -8,9 +8,9 @@ import { Plan } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { QuotaTier } from "@muniment/domain/Quotas"
-import { table, timeText } from "../ShownText.ts"
+import { table, timeText } from "../Terminal.ts"
 import { flags, whereGiven } from "./flags.ts"
-import { withOperator } from "./operator.ts"
+import { withOperator } from "./clients.ts"
 
 const limitFlag = (name: string, what: string) =>
   Flag.String(name).pipe(

@@ -8,9 +8,9 @@ import { type VerificationKey, verificationKeys } from "@muniment/trust/Attestat
 import type { Statement } from "../AttestationFile.ts"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput, textOf, readUrl, pathArgument, pathFlag } from "../InputFile.ts"
-import { table, timeText } from "../ShownText.ts"
+import { table, timeText } from "../Terminal.ts"
 import { flags } from "./flags.ts"
-import { withOperator } from "./operator.ts"
+import { withOperator } from "./clients.ts"
 
 const verify = Command.make(
   "verify",

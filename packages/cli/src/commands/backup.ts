@@ -16,12 +16,11 @@ import { openRestoredLog } from "@muniment/server/operator/openRestoredLog"
 import { Rounds } from "@muniment/worker/Rounds"
 import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { serviceIsRunning } from "../ServiceUrl.ts"
-import { table, timeText } from "../ShownText.ts"
+import { makeProgress, table, timeText, updateBytes } from "../Terminal.ts"
 import { flags } from "./flags.ts"
-import { withOperator, type Operator } from "./operator.ts"
+import { withOperator, type Operator } from "./clients.ts"
 
 const { backup: chosen, from, keyFile, passphraseFile, to, unsealed } = backupFlags
 

@@ -2,9 +2,9 @@
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { demandService } from "../ServiceUrl.ts"
-import { shownText, table, timeText } from "../ShownText.ts"
+import { shownText, table, timeText } from "../Terminal.ts"
 import { flags } from "./flags.ts"
-import { withOperator } from "./operator.ts"
+import { withOperator } from "./clients.ts"
 
 const heading = ["ID", "WHO", "SINCE", "LAST USED", "ADDRESS", "BROWSER"]
 

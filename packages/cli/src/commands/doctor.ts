@@ -10,11 +10,11 @@ import { type ModelFailureReason, remedies } from "@muniment/models/llm/ModelFai
 import { type Check, statusChecks } from "../Checks.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
-import { localModelServers, turningOn } from "../modelTrial/LocalModelServers.ts"
+import { localModelServers, turningOn } from "../modelTrial/TrialReport.ts"
 import { demandService } from "../ServiceUrl.ts"
-import { table } from "../ShownText.ts"
+import { table } from "../Terminal.ts"
 import { flags } from "./flags.ts"
-import { type Operator, settledStatus, withOperator } from "./operator.ts"
+import { type Operator, settledStatus, withOperator } from "./clients.ts"
 
 /** Account and agent of the trial memory; where there is an account of this name already, it stays. */
 const trialAccount = "doctor"

@@ -7,9 +7,9 @@ import { Command, Flag } from "effect/cli"
 import type { PlatformError } from "effect/PlatformError"
 import { formatVersion, lineOf } from "../ExportFile.ts"
 import { pathFlag } from "../InputFile.ts"
-import { makeProgress } from "../Progress.ts"
+import { makeProgress } from "../Terminal.ts"
 import { flags } from "./flags.ts"
-import { type Operator, withOperator } from "./operator.ts"
+import { type Operator, withOperator } from "./clients.ts"
 
 const ownerOnly = 0o600
 

@@ -10,18 +10,18 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { type Columns, columnsOf } from "../importers/csvItems.ts"
 import { foreignFormats, type ForeignFormat } from "../importers/foreignFormats.ts"
 import type { ImportOwner } from "../importers/ForeignItems.ts"
-import { importFiles } from "../importers/ImportFiles.ts"
 import {
   type ForeignReading,
+  type RecognisedFiles,
   readForeign,
   readingText,
-  type RecognisedFiles,
   recogniseFormat
 } from "../importers/readForeign.ts"
+import { importFiles } from "../importers/foreignElements.ts"
 import { pathFlag } from "../InputFile.ts"
-import { makeProgress } from "../Progress.ts"
+import { makeProgress } from "../Terminal.ts"
 import { flags, optionalText } from "./flags.ts"
-import { type Operator, withOperator } from "./operator.ts"
+import { type Operator, withOperator } from "./clients.ts"
 import { type ExportRecord, parseLine } from "../ExportFile.ts"
 
 type DuplicateRule = "return" | "store"

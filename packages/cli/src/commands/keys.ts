@@ -1,14 +1,17 @@
 /**
- * `muniment keys`: create, list and revoke API keys, of any account by the operator, with `own` of the account that a key
- * or a wallet opens. A secret is printed once and stored as a hash.
+ * What opens an account: `muniment keys` (of any account by the operator, `own` of the caller's), `wallets` and `wallet`;
+ * `muniment profile` keeps keys on this machine. A secret is printed once and stored as a hash.
  */
-import { Console, Effect, Array, type Option } from "effect"
+import { Array, Console, Effect, type Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
-import { flags, callerFlags, whereGiven } from "./flags.ts"
-import { withOperator } from "./operator.ts"
-import { ask, callerHere } from "./caller.ts"
-import { table, timeText } from "../ShownText.ts"
+import { CommandFailed } from "../CommandFailed.ts"
+import { createKeyFile, pathFlag } from "../InputFile.ts"
+import { readProfiles, setting, writeProfiles } from "../Profiles.ts"
+import { originOf } from "../ServiceUrl.ts"
+import { callerFlags, flags, whereGiven } from "./flags.ts"
+import { ask, callerHere, withOperator } from "./clients.ts"
+import { shownText, table, timeText } from "../Terminal.ts"
 
 /** Restrict a new key. */
 const restrictionFlags = {
@@ -191,4 +194,118 @@ const revoke = Command.make(
 export const keys = Command.make("keys").pipe(
   Command.withDescription("API keys"),
   Command.withSubcommands([create, list, revoke, ownKeys])
+)
+
+const link = Command.make(
+  "link",
+  {
+    account: flags.account,
+    address: Flag.String("address").pipe(Flag.withDescription("EVM or Solana address of the wallet")),
+    json: flags.json
+  },
+  Effect.fn("wallets.link")(function* ({ account, address, json }) {
+    const payload = { account, address }
+    const { wallet } = yield* withOperator(({ admin }) => admin.linkWallet({ payload }))
+    return yield* Console.log(
+      json ? JSON.stringify({ wallet }) : `Wallet ${wallet.address} opens the account ${wallet.account} from now on.`
+    )
+  })
+).pipe(
+  Command.withDescription("Let a wallet open an account; only while it has none of its own"),
+  Command.withExamples([
+    { command: "muniment wallets link --account alice --address 0x...", description: "Alice may sign instead of a key" }
+  ])
+)
+
+/** `muniment wallets`: which wallets open which account; `muniment wallet`: makes a wallet for trials. */
+export const wallets = Command.make("wallets").pipe(
+  Command.withDescription("Wallets and the accounts they open"),
+  Command.withSubcommands([link])
+)
+
+const createWallet = Command.make(
+  "new",
+  {
+    out: pathFlag("out", "New file for the key, mode 600").pipe(Flag.withAlias("o")),
+    json: flags.json
+  },
+  Effect.fn("wallet.new")(function* ({ out, json }) {
+    const { address, family } = yield* createKeyFile(out)
+    if (json) return yield* Console.log(JSON.stringify({ wallet: { address, family } }))
+    yield* Console.log(address)
+    return yield* Console.error(`The key of this wallet is in ${out}; everyone who has the file can act as the wallet.`)
+  })
+).pipe(
+  Command.withDescription("Make an EVM wallet: its key goes to a file, its address is printed"),
+  Command.withExamples([{ command: "muniment wallet new --out alice.key", description: "A wallet to try with" }])
+)
+
+/** `muniment wallet`: makes a wallet for trials. Its key is never printed, only its address. */
+export const wallet = Command.make("wallet").pipe(
+  Command.withDescription("A wallet's key on this machine"),
+  Command.withSubcommands([createWallet])
+)
+
+const name = Argument.String("name")
+
+const save = Command.make(
+  "save",
+  {
+    name,
+    url: Flag.String("url").pipe(Flag.withDescription("Where the service is")),
+    json: flags.json
+  },
+  Effect.fn("profile.save")(function* ({ json, name: saved, url }) {
+    yield* originOf(url)
+    const apiKey = yield* setting("MUNIMENT_API_KEY")
+    const profile = { url: url.replace(/\/+$/, ""), ...(apiKey !== undefined && { apiKey }) }
+    const path = yield* writeProfiles({ ...(yield* readProfiles), [saved]: profile })
+    if (json)
+      return yield* Console.log(JSON.stringify({ profile: saved, url: profile.url, hasKey: apiKey !== undefined }))
+    return yield* Console.log(
+      `Saved in ${path}${apiKey === undefined ? ", without a key: set MUNIMENT_API_KEY to keep one" : ""}.`
+    )
+  })
+).pipe(
+  Command.withDescription("Keep a service under a name, with the key in MUNIMENT_API_KEY; default is used by itself"),
+  Command.withExamples([
+    {
+      command: "MUNIMENT_API_KEY=mun_... muniment profile save default --url https://memory.example.com",
+      description: "What commands use where nothing else names a service"
+    }
+  ])
+)
+
+const listProfiles = Command.make(
+  "list",
+  { json: flags.json },
+  Effect.fn("profile.list")(function* ({ json }) {
+    const profiles = Object.entries(yield* readProfiles).map(([of, { apiKey, url }]) => ({
+      name: of,
+      url,
+      hasKey: apiKey !== undefined
+    }))
+    if (json) return yield* Console.log(JSON.stringify({ profiles }))
+    const rows = profiles.map(({ hasKey, name: of, url }) => [shownText(of), hasKey ? "yes" : "no", shownText(url)])
+    return yield* Console.log(rows.length === 0 ? "No profiles." : table([["NAME", "KEY", "URL"], ...rows]))
+  })
+).pipe(Command.withDescription("The profiles, without their keys"))
+
+const removeProfile = Command.make(
+  "remove",
+  { name, json: flags.json },
+  Effect.fn("profile.remove")(function* ({ json, name: removed }) {
+    const { [removed]: found, ...others } = yield* readProfiles
+    if (found === undefined) return yield* new CommandFailed({ reason: `There is no profile ${removed}.` })
+    yield* writeProfiles(others)
+    return yield* Console.log(
+      json ? JSON.stringify({ removed }) : "Removed; the key itself stays valid until it is revoked."
+    )
+  })
+).pipe(Command.withDescription("Forget a profile and its key on this machine"))
+
+/** `muniment profile`: services by name, so that commands find them from anywhere. */
+export const profile = Command.make("profile").pipe(
+  Command.withDescription("Services by name; MUNIMENT_PROFILE chooses one"),
+  Command.withSubcommands([save, listProfiles, removeProfile])
 )

@@ -7,7 +7,7 @@ import { Command, Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { CommandFailed } from "../CommandFailed.ts"
-import { table } from "../ShownText.ts"
+import { table } from "../Terminal.ts"
 import { flags, optionalText } from "./flags.ts"
 import { servicePlace } from "../ServiceUrl.ts"
 

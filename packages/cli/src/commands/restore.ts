@@ -7,10 +7,9 @@ import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestore
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { pathFlag } from "../InputFile.ts"
-import { makeProgress, updateBytes } from "../Progress.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
-import { timeText } from "../ShownText.ts"
+import { makeProgress, timeText, updateBytes } from "../Terminal.ts"
 
 const { backup, from, keyFile, passphraseFile } = backupFlags
 

@@ -4,8 +4,10 @@
  */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
+import { join } from "node:path"
+import type { BootReport } from "@muniment/server/App"
+import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { fetchMissingModel } from "../DefaultModel.ts"
-import { withoutSecrets, type ShownStart } from "../StartSecrets.ts"
 import { withStartFailure } from "../StartFailure.ts"
 import { flags } from "./flags.ts"
 
@@ -102,4 +104,32 @@ const callToTry = ({ operatorKey, operatorKeyFile, url }: ShownStart): ReadonlyA
     `  curl ${url}/v1/memories ${authorization} -H "content-type: application/json" -d '${JSON.stringify(body)}'`,
     `  curl "${url}/v1/memories/search?query=where+does+Alice+live" ${authorization}`
   ]
+}
+
+/**
+ * Secrets of a start whose output is no terminal: what is printed there stays in journals and in logs of containers. The
+ * first key goes to a file that only its owner can read; a link to the console is made when it is asked for.
+ */
+export interface ShownStart extends BootReport {
+  /** Holds the first key, where that is not shown. */
+  readonly operatorKeyFile?: string | undefined
+  /** The console takes sign-ins, and no link is shown. */
+  readonly isLinkAsked?: boolean
+}
+
+/** In the data directory. */
+export const firstKeyName = "first-key"
+
+export const withoutSecrets = (report: BootReport): Effect.Effect<ShownStart> => {
+  const { consoleUrl, dataDirectory, operatorKey, warnings } = report
+  const shown = { ...report, operatorKey: undefined, consoleUrl: undefined, isLinkAsked: consoleUrl !== undefined }
+  if (operatorKey === undefined) return Effect.succeed(shown)
+  const path = join(dataDirectory, firstKeyName)
+  return Effect.try(() => replacePrivateFile(path, `${operatorKey}\n`)).pipe(
+    Effect.as({ ...shown, operatorKeyFile: path }),
+    Effect.catch(({ cause }) => {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      return Effect.succeed({ ...shown, warnings: [...warnings, `the first key could not be kept: ${reason}`] })
+    })
+  )
 }

@@ -11,8 +11,7 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
 import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
 import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialAdvice.ts"
-import { ask } from "./caller.ts"
-import { type Operator, settledStatus, withOperator } from "./operator.ts"
+import { type Operator, ask, settledStatus, withOperator } from "./clients.ts"
 
 export interface Trial {
   readonly byModel: ReadonlyArray<TrialResult>

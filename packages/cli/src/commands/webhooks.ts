@@ -7,10 +7,9 @@ import { Argument, Command, Flag } from "effect/cli"
 import { type WebhookRecord, WebhookState, type WebhookTrial } from "@muniment/domain/Webhooks"
 import { AccountEventType, type HookDelivery, type HookRecord, HookState } from "@muniment/domain/Events"
 import { CommandFailed } from "../CommandFailed.ts"
-import { shownText, table, timeText } from "../ShownText.ts"
+import { shownText, table, timeText } from "../Terminal.ts"
 import { flags, callerFlags, whereGiven } from "./flags.ts"
-import { withOperator } from "./operator.ts"
-import { ask, callerHere } from "./caller.ts"
+import { ask, callerHere, withOperator } from "./clients.ts"
 
 const id = Argument.String("id").pipe(Argument.withDescription("Of a webhook, as `webhooks own list` shows it"))
 const types = Flag.Literals("type", AccountEventType.literals).pipe(

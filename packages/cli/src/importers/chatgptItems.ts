@@ -3,14 +3,19 @@
  * regenerated or edited away is left out. The user's custom instructions, which stand in every conversation, are kept
  * once.
  */
-import { type Fields, fieldsOf, isGiven, listOf, partsText, textOf } from "./ForeignFields.ts"
 import {
-  digestOf,
-  factItems,
+  type Fields,
   type ForeignItem,
   type ImportOwner,
+  digestOf,
+  factItems,
+  fieldsOf,
   instructionItems,
+  isGiven,
+  listOf,
   messageItems,
+  partsText,
+  textOf,
   unknownItem
 } from "./ForeignItems.ts"
 

@@ -3,11 +3,9 @@
  * JSON file, a row of a table, or a page of Markdown (`{path, text}`).
  */
 import { chatgptItems, isChatgpt } from "./chatgptItems.ts"
-import { claudeCodeItems, isClaudeCode } from "./claudeCodeItems.ts"
-import { claudeItems, isClaude } from "./claudeItems.ts"
+import { claudeCodeItems, claudeItems, isClaude, isClaudeCode } from "./claudeItems.ts"
 import { rowItems } from "./csvItems.ts"
-import type { Fields } from "./ForeignFields.ts"
-import type { ForeignItem, ImportOwner } from "./ForeignItems.ts"
+import type { Fields, ForeignItem, ImportOwner } from "./ForeignItems.ts"
 import { isLanggraph, langgraphItems } from "./langgraphItems.ts"
 import { isLetta, isLettaList, lettaItems } from "./lettaItems.ts"
 import { agentFileItems, isAgentFile, noteItems } from "./markdownNotes.ts"

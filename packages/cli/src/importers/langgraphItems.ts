@@ -2,8 +2,19 @@
  * Items of LangGraph's store, as its SDKs answer them and as its PostgreSQL table holds them: a fact for each, with the
  * namespace as subject (labels joined by dots, as the store of this service has it) and the item's key beside it.
  */
-import { type Fields, fieldOf, fieldsOf, isGiven, listOf, textOf, unreadFields } from "./ForeignFields.ts"
-import { factItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  factItems,
+  fieldOf,
+  fieldsOf,
+  isGiven,
+  listOf,
+  textOf,
+  unknownItem,
+  unreadFields
+} from "./ForeignItems.ts"
 
 const known = ["namespace", "prefix", "key", "value", "created_at", "updated_at", "score"]
 

@@ -3,8 +3,18 @@
  * 2026 agents spoke by calling the tool `send_message`, and what stood beside it was thought; users' messages were
  * wrapped in JSON.
  */
-import { type Fields, fieldsOf, isGiven, listOf, textOf } from "./ForeignFields.ts"
-import { factItems, type ForeignItem, type ImportOwner, messageItems, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  factItems,
+  fieldsOf,
+  isGiven,
+  listOf,
+  messageItems,
+  textOf,
+  unknownItem
+} from "./ForeignItems.ts"
 import { plainItems } from "./messageRecords.ts"
 import { noteTexts } from "./noteTexts.ts"
 

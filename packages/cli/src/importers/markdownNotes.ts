@@ -4,12 +4,12 @@
  * each item of a list. An id depends on the place and the text, so that a changed note adds what is new in it.
  */
 import { Limits } from "@muniment/domain/Limits"
-import type { Fields } from "./ForeignFields.ts"
 import {
-  factItems,
+  type Fields,
   type ForeignFact,
   type ForeignItem,
   type ImportOwner,
+  factItems,
   instructionItems,
   unknownItem
 } from "./ForeignItems.ts"

@@ -2,8 +2,19 @@
  * Memories as mem0 has them: of its platform and its library, in either spelling, as rows of the vector store below it
  * (`payload`), as OpenMemory exports them, and as the plugin for coding agents writes them (Markdown).
  */
-import { type Fields, fieldOf, fieldsOf, isGiven, listOf, textOf, unreadFields } from "./ForeignFields.ts"
-import { factItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  factItems,
+  fieldOf,
+  fieldsOf,
+  isGiven,
+  listOf,
+  textOf,
+  unknownItem,
+  unreadFields
+} from "./ForeignItems.ts"
 
 /** Read, or of no use to a reader: vectors, hashes, scores, who owns the account at mem0. */
 const known = [

@@ -2,8 +2,17 @@
  * Drawers of MemPalace as its two exports write them: a line of JSON each (`--format jsonl`), or a section of a room's
  * page (Markdown). The wing is the memory's subject, the room its thread; both are tags.
  */
-import { type Fields, fieldsOf, isGiven, textOf, unreadFields } from "./ForeignFields.ts"
-import { factItems, type ForeignItem, type ImportOwner, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  factItems,
+  fieldsOf,
+  isGiven,
+  textOf,
+  unknownItem,
+  unreadFields
+} from "./ForeignItems.ts"
 import { noteLengthMax, pieces } from "./noteTexts.ts"
 
 const known = ["wing", "room", "filed_at", "added_by", "chunk_index", "source_mtime", "content_hash", "hall"]

@@ -4,8 +4,16 @@
  */
 import { type GivenMessage, messageRoles } from "@muniment/domain/Conversation"
 import { plainConversation } from "@muniment/server/extraction/PlainMessages"
-import { type Fields, fieldOf, isGiven, textOf } from "./ForeignFields.ts"
-import { type ForeignItem, type ImportOwner, messageItems, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  fieldOf,
+  isGiven,
+  messageItems,
+  textOf,
+  unknownItem
+} from "./ForeignItems.ts"
 
 export interface MessagePlace {
   readonly id: string

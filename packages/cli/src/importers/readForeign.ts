@@ -4,12 +4,11 @@
  */
 import { Effect, Stream } from "effect"
 import { CommandFailed } from "../CommandFailed.ts"
-import { makeProgress } from "../Progress.ts"
+import { makeProgress } from "../Terminal.ts"
 import type { Columns } from "./csvItems.ts"
-import { foreignElements } from "./foreignElements.ts"
+import { type ImportFile, type ImportFiles, foreignElements } from "./foreignElements.ts"
 import { foreignExports, foreignFormats, type ForeignFormat } from "./foreignFormats.ts"
 import type { ForeignItem, ImportOwner } from "./ForeignItems.ts"
-import type { ImportFile, ImportFiles } from "./ImportFiles.ts"
 
 export interface ForeignReading {
   elements: number

@@ -3,8 +3,18 @@
  * which they hold; summaries of nodes are facts about the node; episodes and messages are messages. The group, which
  * is a user's graph, is the subject.
  */
-import { type Fields, fieldOf, isGiven, textOf, unreadFields } from "./ForeignFields.ts"
-import { factItems, type ForeignItem, type ImportOwner, messageItems, unknownItem } from "./ForeignItems.ts"
+import {
+  type Fields,
+  type ForeignItem,
+  type ImportOwner,
+  factItems,
+  fieldOf,
+  isGiven,
+  messageItems,
+  textOf,
+  unknownItem,
+  unreadFields
+} from "./ForeignItems.ts"
 
 const uuidOf = (element: Fields): string | undefined => textOf(fieldOf(element, "uuid", "id"))
 const groupOf = (element: Fields): unknown => fieldOf(element, "group_id", "user_id", "graph_id", "graph_uuid")

@@ -1,12 +1,96 @@
-/** `muniment jobs`: the daily job (expiry, retention, storage charges): what it did, and doing it now. */
+/**
+ * What the service has written down, newest first: `muniment audit` (what operators did), `requests` (calls of accounts)
+ * and `jobs` (runs in the background). The logs cannot be changed.
+ */
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { toCredits } from "@muniment/domain/Money"
 import type { JobReport, JobRun } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
-import { shownText, table, timeText } from "../ShownText.ts"
-import { flags } from "./flags.ts"
-import { withOperator } from "./operator.ts"
+import { shownText, table, timeText } from "../Terminal.ts"
+import { flags, logFlags, whereGiven } from "./flags.ts"
+import { withOperator } from "./clients.ts"
+
+/** `muniment audit`: what operators did, newest first. Changes only; the log cannot be changed. */
+export const audit = Command.make(
+  "audit",
+  {
+    action: Flag.optional(
+      Flag.String("action").pipe(Flag.withDescription("As accounts.suspend, or accounts for all of them"))
+    ),
+    subject: Flag.optional(Flag.String("subject").pipe(Flag.withDescription("Account, key or wallet"))),
+    ...logFlags,
+    json: flags.json
+  },
+  Effect.fn("audit")(function* ({ action, from, json, limit, subject, to }) {
+    const query = {
+      limit,
+      ...whereGiven({ action, subject, from, to })
+    }
+    const { events } = yield* withOperator(({ accounts }) => accounts.audit({ query }))
+    if (json) return yield* Console.log(JSON.stringify({ events }))
+    const rows = events.map(({ action: name, at, detail, subject: whom }) => [
+      timeText(at),
+      name,
+      whom ?? "",
+      JSON.stringify(detail)
+    ])
+    return yield* Console.log(
+      rows.length === 0 ? "No events." : table([["WHEN", "ACTION", "SUBJECT", "DETAIL"], ...rows])
+    )
+  })
+).pipe(
+  Command.withDescription("What operators did: accounts, keys, wallets, money; newest first"),
+  Command.withExamples([
+    { command: "muniment audit --subject alice --from 2026-11-01", description: "All that concerned one account" }
+  ])
+)
+
+/** `muniment requests`: calls of accounts, newest first: who, which operation, how it ended; never what was said. */
+export const requests = Command.make(
+  "requests",
+  {
+    account: Flag.optional(flags.account),
+    caller: Flag.optional(
+      Flag.String("caller").pipe(Flag.withDescription("Id of a key, address of a wallet, or operator"))
+    ),
+    operation: Flag.optional(
+      Flag.String("operation").pipe(Flag.withDescription("As memories.search, or memories for all of them"))
+    ),
+    refused: Flag.Boolean("refused").pipe(
+      Flag.withDescription("Only those with a status from 400 on, but 499: the client left"),
+      Flag.withDefault(false)
+    ),
+    ...logFlags,
+    json: flags.json
+  },
+  Effect.fn("requests")(function* ({ account: name, caller: by, from, json, limit, operation: which, refused, to }) {
+    const query = {
+      limit,
+      ...(refused && { refused }),
+      ...whereGiven({ account: name, caller: by, operation: which, from, to })
+    }
+    const { requests: found } = yield* withOperator(({ accounts }) => accounts.requests({ query }))
+    if (json) return yield* Console.log(JSON.stringify({ requests: found }))
+    const rows = found.map(({ account, at, caller, millis, operation, status }) => [
+      timeText(at),
+      account ?? "-",
+      operation,
+      String(status),
+      String(Math.round(millis)),
+      caller ?? "-"
+    ])
+    return yield* Console.log(
+      rows.length === 0 ? "No calls." : table([["WHEN", "ACCOUNT", "OPERATION", "STATUS", "MS", "CALLER"], ...rows])
+    )
+  })
+).pipe(
+  Command.withDescription("Calls of accounts: who, which operation, how it ended; newest first"),
+  Command.withExamples([
+    { command: "muniment requests --account alice --refused", description: "What one account was refused" },
+    { command: "muniment requests --operation memories.batchDelete", description: "Who deleted many memories" }
+  ])
+)
 
 const list = Command.make(
   "list",
@@ -52,6 +136,7 @@ const run = Command.make(
   Command.withExamples([{ command: "muniment jobs run --dry-run", description: "Who would lose or pay what" }])
 )
 
+/** `muniment jobs`: the daily job (expiry, retention, storage charges): what it did, and doing it now. */
 export const jobs = Command.make("jobs").pipe(
   Command.withDescription("The daily job: expiry, retention, storage"),
   Command.withSubcommands([list, run])
