@@ -6,11 +6,11 @@ import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { join } from "node:path"
 import { Muniment } from "@muniment/client/Muniment"
 import { readCases } from "@muniment/cli/evaluation/CaseFiles"
-import { evaluate } from "@muniment/cli/evaluation/CasePlay"
 import {
   type Evaluated,
   cellsOf,
   columns,
+  evaluate,
   factsOf,
   figuresOf,
   groupsOf,

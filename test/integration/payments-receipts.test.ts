@@ -11,8 +11,7 @@ import {
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, expect, it } from "vitest"
-import { ed25519PublicKey } from "@muniment/trust/Ed25519"
-import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
+import { didKeyOf, ed25519PublicKey, signJws } from "@muniment/trust/Ed25519"
 import {
   decodeHeader,
   depositPath,

@@ -18,8 +18,7 @@ import type {
   Query,
   SearchAnswers
 } from "./Contract.ts"
-import { serverSentMessages } from "./EventStream.ts"
-import { asked, type Call, Transport, type TransportOptions } from "./Transport.ts"
+import { type Call, Transport, type TransportOptions, asked, serverSentMessages } from "./Transport.ts"
 
 export { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
 export type { Answer, Body, Memory, Query } from "./Contract.ts"

@@ -2,14 +2,14 @@
 import type { JSX } from "preact"
 import { signal } from "@preact/signals"
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { call } from "./service/api.ts"
-import { useLoad } from "./service/load.ts"
+import { type ApiError, call } from "./service/api.ts"
+import { asApiError, useLoad } from "./service/load.ts"
 import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
 import { accountChanges, accountCount, endedBecause, session } from "./service/session.ts"
-import { switchTheme, theme } from "./service/theme.ts"
+import { switchTheme, theme } from "./service/browser.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
-import { Empty, Waiting } from "./ui/Notice.tsx"
+import { Empty, Notice, Refused, Said, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
 import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
@@ -23,7 +23,6 @@ import { People } from "./pages/People.tsx"
 import { Search } from "./pages/Search.tsx"
 import { Schemas } from "./pages/Schemas.tsx"
 import { Subjects } from "./pages/Subjects.tsx"
-import { SignInPage } from "./pages/SignInPage.tsx"
 import { System } from "./pages/System.tsx"
 
 interface PageEntry {
@@ -248,4 +247,53 @@ const signOut = (): void => {
     endedBecause.value = "You have signed out."
     session.value = null
   })
+}
+
+/** Sign-in: an operator by a link of the command line, an account by its key. */
+export const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
+  const [key, setKey] = useState("")
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const signIn = (event: Event): void => {
+    event.preventDefault()
+    call("POST", "/console/session", { body: { key } }).then(
+      (answer) => (session.value = answer.session),
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <main class="sign-in">
+      <form class="card" onSubmit={signIn}>
+        <div class="brand">
+          <Icon name="logo" /> Muniment
+        </div>
+        <h1>Sign in</h1>
+        {error === undefined ? (
+          reason !== undefined && (
+            <Notice tone="warn">
+              <Said message={reason} />
+            </Notice>
+          )
+        ) : (
+          <Refused error={error} />
+        )}
+        <label>
+          <span>API key of an account</span>
+          <input
+            type="password"
+            value={key}
+            required
+            autocomplete="off"
+            onInput={({ currentTarget }) => setKey(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+        <p class="small muted">
+          Operators: run <code>npm run muniment -- console</code> on the machine of the service and open the link that
+          it prints. It works once, for ten minutes.
+        </p>
+      </form>
+    </main>
+  )
 }

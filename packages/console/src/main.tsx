@@ -5,7 +5,7 @@ import { call } from "./service/api.ts"
 import { asApiError } from "./service/load.ts"
 import { clearAddress } from "./service/route.ts"
 import { endedBecause, session } from "./service/session.ts"
-import { applyTheme } from "./service/theme.ts"
+import { applyTheme } from "./service/browser.ts"
 
 const linkPattern = /^#link=([\w-]+)$/
 

@@ -6,7 +6,7 @@
  * Invariant: what `Where` lets through `conditionOf` can read; whether a memory matches is decided by `isMatch` alone.
  */
 import { Option, Schema } from "effect"
-import { isJsonObject } from "./isJsonObject.ts"
+import { isJsonObject } from "./Json.ts"
 import { Limits } from "./Limits.ts"
 import type { JsonObject } from "./Memory.ts"
 

@@ -5,7 +5,7 @@
  */
 import { Result } from "effect"
 import type { ErrorObject } from "ajv"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { checkPatterns, dialectByUri, makeAjv, type PlacedPattern } from "./SchemaDialects.ts"
 import { checkReferences, type Dialect, findPositions, type SchemaPosition } from "./SchemaPositions.ts"

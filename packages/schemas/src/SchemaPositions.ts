@@ -4,7 +4,7 @@
  * of the latter killed Node.
  */
 import { Result } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { faultAt, pointerTo, type SchemaFault } from "./SchemaText.ts"
 

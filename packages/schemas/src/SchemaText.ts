@@ -3,7 +3,7 @@
  * wins), `__proto__`, lone surrogates, unbounded depth and size. One linear pass; knows nothing of JSON Schema.
  */
 import { Result } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 

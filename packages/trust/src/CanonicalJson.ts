@@ -9,7 +9,7 @@ import canonicalize from "canonicalize"
 import { Schema } from "effect"
 import { hash } from "node:crypto"
 import { Limits } from "@muniment/domain/Limits"
-import { isUnsafeInteger } from "@muniment/domain/UnsafeInteger"
+import { isUnsafeInteger } from "@muniment/domain/Json"
 
 export class NotCanonical extends Schema.TaggedError<NotCanonical>()("NotCanonical", {
   /** JSON pointer. */

@@ -4,7 +4,9 @@
  * and no second signature can be derived from a valid one.
  */
 import { hashes, verify } from "@noble/ed25519"
+import { base58 } from "@scure/base"
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign } from "node:crypto"
+import { canonicalJson } from "./CanonicalJson.ts"
 
 export const ed25519KeyBytes = 32
 export const ed25519SignatureBytes = 64
@@ -32,3 +34,32 @@ export const ed25519Verify = (signature: Uint8Array, message: Uint8Array, public
   verify(signature, message, publicKey, { zip215: false })
 
 hashes.sha512 = (message) => new Uint8Array(hash("sha512", message, "buffer"))
+
+/**
+ * JSON Web Signatures (RFC 7515, compact form) by Ed25519 keys (RFC 8037) over canonical JSON. The key is named by the
+ * `did:key` of its public half, so a reader needs no document of ours, only the published key to compare it with.
+ *
+ * Invariant: no signature of an attestation is one of these, nor the other way about: what is signed here begins with
+ * Base64 of a header and holds a dot, an attestation is a JSON object.
+ *
+ * A key that signs; its name is made once, as it costs more than a signature.
+ */
+export interface JwsKey {
+  /** 32 bytes. */
+  readonly seed: Uint8Array
+  /** `didKeyOf` its public half. */
+  readonly kid: string
+}
+
+/** Signs a payload; equal payloads by one key give equal bytes. Throws `NotCanonical`. */
+export const signJws = (payload: unknown, { kid, seed }: JwsKey): string => {
+  const header = { alg: "EdDSA", kid }
+  const signed = [header, payload].map((part) => Buffer.from(canonicalJson(part)).toString("base64url")).join(".")
+  return `${signed}.${Buffer.from(ed25519Sign(Buffer.from(signed), seed)).toString("base64url")}`
+}
+
+/** The DID URL of an Ed25519 public key: multicodec 0xed, in base58. */
+export const didKeyOf = (publicKey: Uint8Array): string => {
+  const name = `z${base58.encode(Uint8Array.of(0xed, 0x01, ...publicKey))}`
+  return `did:key:${name}#${name}`
+}

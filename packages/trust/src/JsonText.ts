@@ -5,7 +5,7 @@
  * Invariants: one pass, no recursion, linear in the text; never throws. For malformed text any answer is correct, because
  * `JSON.parse` refuses it.
  */
-import { isUnsafeInteger } from "@muniment/domain/UnsafeInteger"
+import { isUnsafeInteger } from "@muniment/domain/Json"
 import { pointerSegment } from "./CanonicalJson.ts"
 
 export type JsonFault =

@@ -13,8 +13,7 @@ import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { Attestation } from "@muniment/domain/Attestation"
 import { attestationAlgorithm, bytesOf, hexOf, type SignedAttestation, signAttestation } from "./Attestation.ts"
-import { ed25519KeyBytes, ed25519PublicKey } from "./Ed25519.ts"
-import { didKeyOf, type JwsKey, signJws } from "./JsonWebSignature.ts"
+import { type JwsKey, didKeyOf, ed25519KeyBytes, ed25519PublicKey, signJws } from "./Ed25519.ts"
 import { createPrivateFile, replacePrivateFile } from "./PrivateFile.ts"
 
 export const keyFileName = "attestation-keys.json"
@@ -55,7 +54,7 @@ export class KeyRing extends Context.Service<
   {
     /** By the current key. */
     readonly sign: (attestation: Attestation) => SignedAttestation & { readonly publicKey: string }
-    /** JSON Web Signature of a payload by the current key (`JsonWebSignature.ts`). */
+    /** JSON Web Signature of a payload by the current key. */
     readonly signJws: (payload: Readonly<Record<string, string | number>>) => string
     readonly publicKeys: () => PublishedKeys
     /** Key that seals secrets in `control.db` (`SealedText.ts`); made at its first use, and never changed. */

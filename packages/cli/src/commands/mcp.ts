@@ -5,7 +5,7 @@
 import { Console, Effect, Option, Stdio, Stream, Clock } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"

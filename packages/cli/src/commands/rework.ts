@@ -5,7 +5,7 @@
 import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { ReembedProgress, RereadAccount } from "@muniment/domain/api/AdminApi"
-import type { Consolidation, ConsolidationRun } from "@muniment/domain/api/ConsolidationAdminApi"
+import type { Consolidation, ConsolidationRun } from "@muniment/domain/api/UpkeepAdminApi"
 import { CommandFailed } from "../CommandFailed.ts"
 import { agreement, makeProgress, shownText, table, timeText } from "../Terminal.ts"
 import { flags, optionalText, whereGiven } from "./flags.ts"

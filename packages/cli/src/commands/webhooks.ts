@@ -4,8 +4,15 @@
  */
 import { Console, Effect, Option, Array } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type WebhookRecord, WebhookState, type WebhookTrial } from "@muniment/domain/Webhooks"
-import { AccountEventType, type HookDelivery, type HookRecord, HookState } from "@muniment/domain/Events"
+import {
+  AccountEventType,
+  type HookDelivery,
+  type HookRecord,
+  HookState,
+  type WebhookRecord,
+  WebhookState,
+  type WebhookTrial
+} from "@muniment/domain/Events"
 import { CommandFailed } from "../CommandFailed.ts"
 import { shownText, table, timeText } from "../Terminal.ts"
 import { flags, callerFlags, whereGiven } from "./flags.ts"

@@ -11,16 +11,18 @@ import { join } from "node:path"
 import { Context, Deferred, Effect, Layer, Random, Schedule, type Scope, Semaphore } from "effect"
 import {
   ChangeLogUnusable,
-  emptyNumber,
+  type ControlChange,
   type NewControlChange,
-  type OpenChangeLog
+  type OpenChangeLog,
+  emptyNumber
 } from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlCopies, type ControlCopies, snapshotNumber } from "@muniment/control/database/check/ControlCopies"
 import { type BaseStoreShape, openSnapshotThread, type SnapshotThread } from "../bases/BaseStore.ts"
 import type { PostgresLog, Claim } from "../log/PostgresLog.ts"
-import { controlTag, controlChange, controlCommit } from "./controlRecords.ts"
-import type { CopyState } from "@muniment/engine/log/CommitLog"
+import type { CopyState, NewCommit } from "@muniment/engine/log/CommitLog"
+import { emptyBody, processTag } from "@muniment/engine/log/logFormat"
+import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 import { Rounds } from "@muniment/worker/Rounds"
 
 /** This node's ownership of `control.db`. */
@@ -200,3 +202,41 @@ const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
 /** Publishes bases while this node owns `control.db`, until the scope closes. */
 const publishBases = (log: SharedControlLog): Effect.Effect<void, never, Scope.Scope> =>
   Rounds.add({ name: "bases of control.db", schedule: Schedule.spaced("1 minute"), work: log.publishIfDue })
+
+/**
+ * Changes of `control.db` as records of the shared log, where it is one more tag with an owner.
+ *
+ * No namespace has it.
+ */
+export const controlTag = processTag
+
+/** Text of a record. Without bytes: earlier changes are only in a base. */
+interface Said {
+  readonly version: number
+  readonly bytes?: number
+}
+
+/** `after`: what the log has before it. Its numbers are the sequence numbers of the tag. */
+export const controlCommit = (
+  { changes, number, version }: NewControlChange,
+  after: CopyState & { readonly isClaim: boolean },
+  atMillis: number
+): NewCommit => {
+  const said: Said = changes === "base" ? { version } : { version, bytes: changes.byteLength }
+  return {
+    tag: controlTag,
+    epoch: after.epoch,
+    fromSeq: after.seq,
+    changes: number - after.seq,
+    isClaim: after.isClaim,
+    atMillis,
+    isErasure: false,
+    body: { ...emptyBody, text: JSON.stringify(said), vectors: changes === "base" ? [] : [changes] }
+  }
+}
+
+export const controlChange = ({ record: { header, text, vectors } }: ReadEntry): ControlChange => {
+  const { bytes, version } = JSON.parse(text) as Said
+  const changes = bytes === undefined ? "base" : new Uint8Array(vectors.subarray(0, bytes))
+  return { number: header.fromSeq + header.changes, version, changes }
+}

@@ -11,7 +11,7 @@ import { Clock, Effect, Schedule, type Scope } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
 import { Rounds } from "@muniment/worker/Rounds"
-import { controlTag } from "../control/controlRecords.ts"
+import { controlTag } from "../control/ReplicatedControl.ts"
 import { asked } from "../log/LogDatabase.ts"
 import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
 

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { LogFault } from "@muniment/engine/log/LogError"
-import { controlTag } from "../control/controlRecords.ts"
+import { controlTag } from "../control/ReplicatedControl.ts"
 import { asked, hasTable } from "../log/LogDatabase.ts"
 import { destination, type Destination } from "../log/MoveMarks.ts"
 

@@ -17,7 +17,7 @@ import { linkTo } from "../service/route.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { count, countOfCredits, countOfMemories } from "../service/words.ts"
 import { Show, Notice, Refused } from "../ui/Notice.tsx"
-import { SidePanel } from "../ui/SidePanel.tsx"
+import { SidePanel } from "../ui/Dialog.tsx"
 import {
   ChangePlan,
   CreateKey,

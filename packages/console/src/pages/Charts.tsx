@@ -1,13 +1,13 @@
-/** Load, latency, errors, growth and money over time, of the hour, day, week or month. */
-import type { Series, SeriesWindow } from "@muniment/domain/Operations"
+/** The service over time, as `GET /admin/series` gives it, and its charts. */
+import type { Series, SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
 import { useState } from "preact/hooks"
+import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
-import { frameOf, getSeries, perSecond, refreshOf, windowNames } from "../service/series.ts"
 import { bytes, decimal, duration, millis } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Show } from "../ui/Notice.tsx"
-import { TimeChart } from "../ui/TimeChart.tsx"
+import { type ChartFrame, TimeChart } from "../ui/TimeChart.tsx"
 
 export const Charts = (given: { readonly of: "service" | "money"; readonly first: SeriesWindow }) => {
   const [window, choose] = useState(given.first)
@@ -126,3 +126,29 @@ const Segments = <A extends string>(given: {
     ))}
   </fieldset>
 )
+
+/** The service over time, as `GET /admin/series` gives it, and as lines of charts. */
+export const getSeries = (window: SeriesWindow, signal: AbortSignal, points?: number): Promise<Series> =>
+  call("GET", "/admin/series", { query: { window, points }, signal })
+
+export const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
+  ["hour", "Hour"],
+  ["day", "Day"],
+  ["week", "Week"],
+  ["month", "Month"]
+]
+
+/** How often a chart of the window is worth asking for, milliseconds. */
+export const refreshOf = (window: SeriesWindow): number => (window === "hour" ? 10_000 : 60_000)
+
+/** The whole window, also where little of it was measured: a month is a month wide. */
+export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => ({
+  times: points.map(({ at }) => at),
+  from,
+  to,
+  stepMillis
+})
+
+/** A count of a step as one of each second. */
+export const perSecond = ({ points, stepMillis }: Series, of: (point: SeriesPoint) => number): ReadonlyArray<number> =>
+  points.map((point) => of(point) / (stepMillis / 1_000))

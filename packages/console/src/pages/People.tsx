@@ -6,8 +6,7 @@ import { change, linkTo, parameters } from "../service/route.ts"
 import { ago } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
 import { FacetField, Field } from "../ui/Field.tsx"
-import { Empty, Notice, Show } from "../ui/Notice.tsx"
-import { Stored } from "../ui/Stored.tsx"
+import { Empty, Notice, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
 
 type Person = SubjectPage["subjects"][number]

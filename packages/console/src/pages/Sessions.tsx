@@ -1,6 +1,6 @@
 /** Browsers that are signed in, which the operator may end, and what the webhook was told. */
 import type { SessionRecord } from "@muniment/domain/Console"
-import type { WebhookRecord } from "@muniment/domain/Webhooks"
+import type { WebhookRecord } from "@muniment/domain/Events"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"

@@ -1,6 +1,8 @@
 /**
- * Facts that only the browser has: the time, timers, random names. The one module of the console that asks for them.
+ * Facts that only the browser has: the time, timers, random names, light or dark. The one module of the console that asks
+ * for them.
  */
+import { signal } from "@preact/signals"
 
 export const now = (): number => Date.now()
 
@@ -37,3 +39,28 @@ export const save = (name: string, text: string): void => {
 
 /** The browser has read the text by then. */
 const saveMillis = 60_000
+
+const key = "muniment.theme"
+const chosen = localStorage.getItem(key)
+const system = matchMedia("(prefers-color-scheme: dark)")
+
+/** Light or dark: as the system says, unless this browser chose. */
+export const theme = signal<"light" | "dark">(
+  chosen === "light" || chosen === "dark" ? chosen : system.matches ? "dark" : "light"
+)
+
+export const applyTheme = (): void => {
+  document.documentElement.dataset["theme"] = theme.value
+}
+
+system.addEventListener("change", ({ matches }) => {
+  if (localStorage.getItem(key) !== null) return
+  theme.value = matches ? "dark" : "light"
+  applyTheme()
+})
+
+export const switchTheme = (): void => {
+  theme.value = theme.value === "dark" ? "light" : "dark"
+  localStorage.setItem(key, theme.value)
+  applyTheme()
+}

@@ -1,7 +1,7 @@
 /** Types of what the operator's pages request, and small sums over them. */
 import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
 import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
-import type { QuotaName } from "@muniment/domain/Quotas"
+import type { QuotaName } from "@muniment/domain/Plans"
 import { type Answer, call } from "./api.ts"
 import { now } from "./browser.ts"
 import { bytes } from "./text.ts"

@@ -1,7 +1,9 @@
 /** Notices in words: failure, success, waiting, nothing there. */
 import type { ComponentChildren } from "preact"
 import type { ApiError } from "../service/api.ts"
-import type { Loaded } from "../service/load.ts"
+import { pageOf } from "../service/knowledge.ts"
+import { type Loaded, useLoad } from "../service/load.ts"
+import { otherAccounts } from "../service/session.ts"
 import { duration } from "../service/text.ts"
 import { sentence } from "../service/words.ts"
 
@@ -85,3 +87,28 @@ export const Show = <A,>(given: { readonly of: Loaded<A>; readonly children: (va
   if (loaded.value === undefined) return <Waiting />
   return <>{given.children(loaded.value)}</>
 }
+
+/**
+ * A page that shows nothing until something is stored: until then the one way to begin.
+ *
+ * `children` while the number of memories is not known, or cannot be.
+ */
+export const Stored = ({ children }: { readonly children: ComponentChildren }) => {
+  const { loaded } = useLoad((signal) => pageOf({ limit: 1 }, signal), [])
+  return loaded.value?.total === 0 ? (
+    <section class="card">
+      <NothingStored />
+    </section>
+  ) : (
+    <>{children}</>
+  )
+}
+
+export const NothingStored = () => (
+  <Empty title="Nothing is stored yet">
+    <p>
+      This account has stored nothing yet: <code>POST /v1/memories</code> stores the first memory, and{" "}
+      <a href="/docs">API and handbook</a> show how. {otherAccounts()}
+    </p>
+  </Empty>
+)

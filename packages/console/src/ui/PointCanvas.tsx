@@ -3,8 +3,7 @@
  * click picks the nearest. Draws at most once a frame.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks"
-import { nextFrame } from "../service/browser.ts"
-import { theme } from "../service/theme.ts"
+import { nextFrame, theme } from "../service/browser.ts"
 
 export interface CanvasPoint {
   readonly x: number

@@ -14,7 +14,7 @@ import type { Identity, KeyScope } from "@muniment/domain/Identity"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
 import { Conflict, InvalidRequest, NotFound, type PayloadTooLarge, type Unauthenticated } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { type QuotaLimits, requireQuota } from "@muniment/domain/Quotas"
+import { type QuotaLimits, requireQuota } from "@muniment/domain/Plans"
 import { traced } from "@muniment/domain/traced"
 import {
   apiKeyBytes,

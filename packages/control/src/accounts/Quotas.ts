@@ -7,7 +7,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
-import { type QuotaLimits, type QuotaName, type QuotaTier, quotaDefaults } from "@muniment/domain/Quotas"
+import { type QuotaLimits, type QuotaName, type QuotaTier, quotaDefaults } from "@muniment/domain/Plans"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"

@@ -10,8 +10,14 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { SqlClient, Statement } from "effect/sql"
 import { type InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
-import type { WebhookState } from "@muniment/domain/Webhooks"
-import type { AccountEventType, HookChange, HookDelivery, HookRecord, NewHook } from "@muniment/domain/Events"
+import type {
+  AccountEventType,
+  HookChange,
+  HookDelivery,
+  HookRecord,
+  NewHook,
+  WebhookState
+} from "@muniment/domain/Events"
 import { Limits } from "@muniment/domain/Limits"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"

@@ -9,11 +9,11 @@ import {
   type HookChange,
   type HookRecord,
   type HookState,
-  type NewHook
+  type NewHook,
+  type WebhookState
 } from "@muniment/domain/Events"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { WebhookState } from "@muniment/domain/Webhooks"
 
 /** Fields of a webhook that a delivery needs. */
 export interface FollowedHook extends HookEndpoint {

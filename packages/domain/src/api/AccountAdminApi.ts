@@ -9,10 +9,9 @@ import { exactlyOneOf } from "../BodyRules.ts"
 import { CalendarDay } from "../GivenTimes.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { AuditEvent, LogName, RequestQuery, RequestRecord } from "../Operations.ts"
-import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
+import { QuotaName, QuotaTier, QuotaUse } from "../Plans.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
 import { ConsoleLink, SessionRecord } from "../Console.ts"
 
 const success = Schema.Literal(true)

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
+import { keyScopeFields } from "../Identity.ts"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import {
   Authorization,
@@ -10,14 +11,13 @@ import {
   RateLimiting,
   Validation,
   WellFormedRequest,
-  WriteHeaders
+  WriteHeaders,
+  operation
 } from "./Middleware.ts"
 import { RequestQuery, RequestRecord } from "../Operations.ts"
-import { QuotaUse } from "../Quotas.ts"
+import { QuotaUse } from "../Plans.ts"
 import { AgentCostQuery, AgentCosts, Statement, StatementQuery } from "../Statement.ts"
-import { operation } from "./Operation.ts"
 import { DurationText } from "../GivenTimes.ts"
-import { keyScopeFields } from "../Identity.ts"
 import { Limits } from "../Limits.ts"
 import { KeyRecord, RevocationQuery, RevokedKey } from "./AdminApi.ts"
 

@@ -14,8 +14,7 @@ import { ExportedMemory, Instructions, OnDuplicate, Remember } from "../Memory.t
 import { MemorySchema } from "../MemorySchema.ts"
 import { ClockStep, Series, SeriesWindow } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 /** Address of an EVM wallet, 0x and 40 hex digits, or of a Solana wallet, 32 bytes in Base58. */

@@ -11,15 +11,15 @@ import { Prices } from "../Plans.ts"
 import {
   Authorization,
   BodyLimit,
-  chargeErrors,
   Charging,
   Idempotency,
   RateLimiting,
   Validation,
   WellFormedRequest,
-  WriteHeaders
+  WriteHeaders,
+  chargeErrors,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 

@@ -15,15 +15,15 @@ import { Prices } from "../Plans.ts"
 import {
   Authorization,
   BodyLimit,
-  chargeErrors,
   Charging,
   GrantHeaders,
   Idempotency,
   RateLimiting,
   Validation,
-  WellFormedRequest
+  WellFormedRequest,
+  chargeErrors,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const

@@ -12,14 +12,14 @@ import { PaymentName, PaymentReceipt } from "../Payment.ts"
 import {
   Authorization,
   BodyLimit,
-  chargeErrors,
   Idempotency,
   RateLimiting,
   Validation,
   WellFormedRequest,
-  WriteHeaders
+  WriteHeaders,
+  chargeErrors,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 

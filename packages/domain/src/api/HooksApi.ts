@@ -4,7 +4,16 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { AccountEvent, EventsQuery, HookChange, HookDelivery, HookRecord, NewHook } from "../Events.ts"
+import {
+  AccountEvent,
+  EventsQuery,
+  HookChange,
+  HookDelivery,
+  HookRecord,
+  NewHook,
+  WebhookState,
+  WebhookTrial
+} from "../Events.ts"
 import {
   Conflict,
   Forbidden,
@@ -15,7 +24,6 @@ import {
   Unavailable
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { WebhookState, WebhookTrial } from "../Webhooks.ts"
 import {
   Authorization,
   BodyLimit,
@@ -23,9 +31,9 @@ import {
   RateLimiting,
   Validation,
   WellFormedRequest,
-  WriteHeaders
+  WriteHeaders,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 const one = {

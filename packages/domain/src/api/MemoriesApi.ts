@@ -44,17 +44,17 @@ import {
 import {
   Authorization,
   BodyLimit,
-  chargeErrors,
+  ChangeHeaders,
   Charging,
   GrantHeaders,
   Idempotency,
   RateLimiting,
   Validation,
   WellFormedRequest,
-  ChangeHeaders,
-  WriteHeaders
+  WriteHeaders,
+  chargeErrors,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 const id = Schema.String.annotate({ description: "Memory identifier.", examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })

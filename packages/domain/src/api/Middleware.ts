@@ -5,7 +5,7 @@
  * the server.
  */
 import { Context, type Effect, Schema } from "effect"
-import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { HttpApi, type HttpApiEndpoint, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 import type { Identity } from "../Identity.ts"
 import {
   Conflict,
@@ -22,7 +22,7 @@ import {
   UnsupportedMediaType
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import type { MicroCredits } from "../Money.ts"
+import { type MicroCredits, microCreditsPerCredit } from "../Money.ts"
 
 /** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Identity>()("muniment/domain/Caller") {}
@@ -166,3 +166,54 @@ export const GrantHeaders = {
     Schema.String.annotate({ description: "Base64 JSON array of at most 10 grants; needed for scope `shared`." })
   )
 }
+
+/**
+ * Documentation of one operation for the OpenAPI document: summary, price and example.
+ * `x-price-credits` is the price in whole credits; `x-safe` says of a POST that it changes nothing.
+ *
+ * Price of an endpoint, for the middleware that charges.
+ */
+export const Price = Context.Reference<MicroCredits>("muniment/domain/Price", { defaultValue: () => 0 })
+
+/** It changes nothing, whatever its method: not audited, and safe to repeat. */
+export const IsRead = Context.Reference<boolean>("muniment/domain/IsRead", { defaultValue: () => false })
+
+/** The name in books and logs of an endpoint that is another one's second way in. */
+export const KnownAs = Context.Reference<string | undefined>("muniment/domain/KnownAs", {
+  defaultValue: () => undefined
+})
+
+export const operation = (
+  summary: string,
+  options: {
+    readonly description?: string
+    readonly price?: MicroCredits
+    /** A POST that only reads. */
+    readonly isRead?: true
+    readonly knownAs?: string
+  }
+) =>
+  Context.mergeAll(
+    OpenApi.annotations({
+      summary,
+      description: options.description,
+      override: {
+        "x-price-credits": (options.price ?? 0) / microCreditsPerCredit,
+        ...(options.isRead && { "x-safe": true })
+      }
+    }),
+    Context.make(Price, options.price ?? 0),
+    Context.make(IsRead, options.isRead ?? false),
+    Context.make(KnownAs, options.knownAs)
+  )
+
+/** As `search`. */
+export const operationName = ({ annotations, identifier }: HttpApiEndpoint.Top): string =>
+  Context.get(annotations, KnownAs) ?? identifier
+
+/** Unknown names in the body are refused. */
+export const hasClosedBody = ({ annotations }: HttpApiEndpoint.Top): boolean =>
+  Context.getOrUndefined(annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
+
+export const isRead = ({ annotations, method }: HttpApiEndpoint.Top): boolean =>
+  method === "GET" || Context.get(annotations, IsRead)

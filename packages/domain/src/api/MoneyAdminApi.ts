@@ -23,9 +23,8 @@ import {
 import { PaymentName, PaymentReceipt } from "../Payment.ts"
 import { AgentCostQuery, AgentCosts, Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
-import { WebhookRecord, WebhookState, WebhookTrial } from "../Webhooks.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
+import { WebhookRecord, WebhookState, WebhookTrial } from "../Events.ts"
 
 const success = Schema.Literal(true)
 

@@ -12,7 +12,7 @@ import { Schema } from "effect"
 import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import answers from "./answerExamples.json" with { type: "json" }
 import { MunimentApi } from "./MunimentApi.ts"
-import { hasClosedBody } from "./Operation.ts"
+import { hasClosedBody } from "./Middleware.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
 type JsonSchema = { readonly [keyword: string]: unknown }

@@ -10,9 +10,9 @@ import {
   RateLimiting,
   Validation,
   WellFormedRequest,
-  WriteHeaders
+  WriteHeaders,
+  operation
 } from "./Middleware.ts"
-import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 const name = Schema.String.annotate({ description: "Schema name.", examples: ["contact"] })

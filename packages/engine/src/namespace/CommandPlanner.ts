@@ -8,7 +8,7 @@ import { Conflict, memoryNotFound, type NotFound, type PayloadTooLarge } from "@
 import { withFeedback } from "@muniment/domain/Feedback"
 import { Limits } from "@muniment/domain/Limits"
 import { correctedSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
-import { requireQuota } from "@muniment/domain/Quotas"
+import { requireQuota } from "@muniment/domain/Plans"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { GrowingCommand } from "./commandGrowth.ts"
 import type {

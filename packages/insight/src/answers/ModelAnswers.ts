@@ -6,7 +6,8 @@
  * is `nothingKnown`.
  */
 import { Effect, Layer } from "effect"
-import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { AnswerWriter } from "./AnswerWriter.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { type AnswerRequest, askedAt, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"

@@ -7,7 +7,7 @@
  */
 import { Context, type Effect, Layer } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
-import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 
 /** A latest extracted memory of a built-in kind. */
 export interface NearMemory {

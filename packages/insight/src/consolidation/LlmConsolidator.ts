@@ -5,7 +5,8 @@
  * Invariants: no memory that gives orders is shown; a memory stands in one change at most.
  */
 import { Effect, Layer } from "effect"
-import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { readStatement } from "../answers/MemoryStatement.ts"
 import { type Consolidated, type ConsolidationRequest, Consolidator, type NearMemory } from "./Consolidator.ts"
 import { clippedText, leafTexts } from "@muniment/language/text/VisibleText"

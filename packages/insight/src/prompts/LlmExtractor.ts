@@ -9,10 +9,11 @@
  */
 import { Clock, Effect, Hash, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import type { StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 import { estimatedTokens } from "@muniment/models/llm/ModelBudget"
-import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireSchema"
+import { type JsonSchema, jsonSchemaOf, sentAs } from "@muniment/models/llm/WireFormat"
 import { tokenize } from "@muniment/language/text/Tokenizer"
 import {
   type Candidate,

@@ -6,7 +6,7 @@ import { Option, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { CandidateKind } from "../extraction/Extractor.ts"
 import { clippedJson, clippedText, isJsonArray } from "@muniment/language/text/VisibleText"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 
 /** Characters of kinds in one prompt. */
 export const kindsLengthMax = 12_000

@@ -3,11 +3,12 @@
  * memory makes it reply, it can only change the order.
  */
 import { Effect, Layer, Schema } from "effect"
-import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { drawFence, type Fence, fenceExplained } from "../prompts/Fence.ts"
 import { ModelRanker, type RankRequest } from "./ModelRanker.ts"
 import { Limits } from "@muniment/domain/Limits"
-import { sentAs } from "@muniment/models/llm/WireSchema"
+import { sentAs } from "@muniment/models/llm/WireFormat"
 import { askedAt, memoryLine, toldAt } from "../answers/MemoryLine.ts"
 
 export const LlmRanker = {

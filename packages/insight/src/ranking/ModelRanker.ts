@@ -5,7 +5,7 @@
  * Invariant: every place is one of the given memories, and stands there once.
  */
 import { Context, type Effect, Layer } from "effect"
-import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import type { AnswerRequest } from "../answers/WrittenAnswer.ts"
 
 /** At most `Limits.modelRankedHitsMax` of `evidence`. */

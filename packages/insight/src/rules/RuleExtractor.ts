@@ -6,7 +6,7 @@
  */
 import { Effect, Latch, Layer, PartitionedSemaphore, type Scope } from "effect"
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
-import { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { type ExtractionRequest, Extractor, type Turn } from "../extraction/Extractor.ts"
 import { type RulesAnswer, rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 

@@ -4,7 +4,7 @@
  * takes. When a required field is not in the text there is no candidate.
  */
 import type { Schema } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
 import { ruleConfidence } from "./Finding.ts"

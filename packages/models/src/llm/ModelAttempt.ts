@@ -17,8 +17,8 @@ import {
 import { costMicroUsd, estimatedTokens, type ModelBudget, type TokenCount } from "./ModelBudget.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
 import { CurrentCall, type ModelCall, newCall } from "./ProviderModel.ts"
-import { jsonSchemaOf } from "./WireSchema.ts"
-import type { CircuitState } from "./CircuitBreaker.ts"
+import { jsonSchemaOf } from "./WireFormat.ts"
+import type { CircuitState } from "./CallSlots.ts"
 
 /** The answer does not match the schema. Both fields may be shown to the model only. */
 export class UnfitAnswer extends Data.TaggedError("UnfitAnswer")<{

@@ -9,14 +9,14 @@ import { Cause, Clock, Context, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
 import { LRUCache } from "lru-cache"
-import { makeCallSlots } from "./CallSlots.ts"
 import {
   type CircuitBreaker,
   type CircuitOptions,
   type CircuitState,
-  makeCircuitBreaker,
-  type ServerSign
-} from "./CircuitBreaker.ts"
+  type ServerSign,
+  makeCallSlots,
+  makeCircuitBreaker
+} from "./CallSlots.ts"
 import {
   callSettings,
   deadlineOf,

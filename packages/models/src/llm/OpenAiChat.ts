@@ -7,13 +7,13 @@ import { beginsWithThought } from "./ModelExchange.ts"
 import { claimedTokens } from "./ModelBudget.ts"
 import {
   type Dialect,
-  isTooLong,
-  schemaInstruction,
   type WireAnswer,
   type WireFormat,
-  type WireRequest
+  type WireRequest,
+  isStrict,
+  isTooLong,
+  schemaInstruction
 } from "./WireFormat.ts"
-import { isStrict } from "./WireSchema.ts"
 
 export const openAiChat: WireFormat = {
   urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "")}/chat/completions`,

@@ -8,8 +8,7 @@ import { Context, Effect, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
 import { answerCut, jsonIn, type ModelExchange } from "./ModelExchange.ts"
 import { estimatedTokens, type TokenCount } from "./ModelBudget.ts"
-import type { WireAnswer, WireRequest, WireTurn } from "./WireFormat.ts"
-import { jsonSchemaOf, wireCodec } from "./WireSchema.ts"
+import { type WireAnswer, type WireRequest, type WireTurn, jsonSchemaOf, wireCodec } from "./WireFormat.ts"
 
 export interface ModelCall {
   readonly outputTokensMax: number

@@ -10,9 +10,8 @@ import { exchangeFailure, truncated } from "./ModelAttempt.ts"
 import { type Exchanged, jsonIn, makeModelExchange, type ModelExchange } from "./ModelExchange.ts"
 import { ModelFailure } from "./ModelFailure.ts"
 import { estimatedTokens } from "./ModelBudget.ts"
-import type { Dialect, WireRequest } from "./WireFormat.ts"
+import { type Dialect, type WireRequest, jsonSchemaOf } from "./WireFormat.ts"
 import { wireFormats } from "./WireFormats.ts"
-import { jsonSchemaOf } from "./WireSchema.ts"
 
 export interface ServerAbilities {
   /** `prompt`: neither format; the schema is only described. */

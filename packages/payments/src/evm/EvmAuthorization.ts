@@ -18,7 +18,7 @@ import {
   size,
   slice
 } from "viem"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 

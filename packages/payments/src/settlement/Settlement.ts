@@ -23,17 +23,19 @@ import {
   submittedByOthers
 } from "./PaymentDriver.ts"
 import {
-  countPayment,
   PaymentConflict,
   type PaymentCount,
   type PaymentFailure,
   type PaymentOutcome,
   type PaymentRequest,
+  type PaymentRun,
+  type PaymentRuns,
   type PaymentSettled,
-  pending,
-  TooManyReverts
-} from "./PaymentOutcome.ts"
-import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
+  TooManyReverts,
+  countPayment,
+  openPaymentRuns,
+  pending
+} from "./PaymentRuns.ts"
 
 export interface SettlementOptions {
   /** Chains by the network they serve. */

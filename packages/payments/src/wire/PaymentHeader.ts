@@ -6,7 +6,7 @@
  */
 import { Effect, Result } from "effect"
 import type { PaymentRequired as PaymentRequiredV2 } from "@x402/core/types"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Limits } from "@muniment/domain/Limits"
 import { PaymentNetwork, paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
 import { inspectJson } from "@muniment/trust/JsonText"

@@ -7,7 +7,7 @@
  * only.
  */
 import { Context, Clock, Effect, Layer, Schedule, Semaphore } from "effect"
-import type { ConsolidationRun, ProposedConsolidation } from "@muniment/domain/api/ConsolidationAdminApi"
+import type { ConsolidationRun, ProposedConsolidation } from "@muniment/domain/api/UpkeepAdminApi"
 import { dayOf } from "@muniment/domain/CalendarDay"
 import {
   Conflict,

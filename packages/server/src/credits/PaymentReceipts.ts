@@ -7,7 +7,7 @@
 import { Context, Effect, Layer } from "effect"
 import { NotFound } from "@muniment/domain/Errors"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
-import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcome"
+import type { PaymentSettled } from "@muniment/payments/settlement/PaymentRuns"
 import { type SignedReceipt, signReceipt } from "@muniment/payments/wire/PaymentHeader"
 import { KeyRing } from "@muniment/trust/KeyRing"
 

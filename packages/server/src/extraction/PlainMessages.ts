@@ -11,7 +11,7 @@ import {
 } from "@muniment/domain/Conversation"
 import type { LeftOutMessage, MessageContent, MessageRole } from "@muniment/domain/Conversation"
 import { momentText } from "@muniment/domain/GivenTimes"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 

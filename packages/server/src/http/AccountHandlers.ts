@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
+import { QuotaName, QuotaTier } from "@muniment/domain/Plans"
 import type { RequestRecord } from "@muniment/domain/Operations"
 import { AgentCosts, Statements } from "@muniment/control/credits/Statements"
 import { NotFound } from "@muniment/domain/Errors"

@@ -3,10 +3,10 @@
  * operator's webhook, the state of the service and its series over time.
  */
 import type { Account } from "@muniment/domain/Account"
+import type { KeyScope } from "@muniment/domain/Identity"
 import { Clock, Effect } from "effect"
 import { durationMillis } from "@muniment/domain/GivenTimes"
 import { InsufficientStorage, InvalidRequest, NotFound, Conflict, Unavailable } from "@muniment/domain/Errors"
-import type { KeyScope } from "@muniment/domain/Identity"
 import type { SeriesWindow } from "@muniment/domain/Operations"
 import { Limits } from "@muniment/domain/Limits"
 import { controlFile } from "@muniment/backup/BackupFormat"

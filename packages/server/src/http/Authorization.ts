@@ -5,8 +5,14 @@
  */
 import { Context, Data, Effect, Layer, Redacted, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { Authorization, Caller, type ChargeFailure, OperatorAuthorization } from "@muniment/domain/api/Middleware"
-import { isRead, operationName } from "@muniment/domain/api/Operation"
+import {
+  Authorization,
+  Caller,
+  type ChargeFailure,
+  OperatorAuthorization,
+  isRead,
+  operationName
+} from "@muniment/domain/api/Middleware"
 import { Forbidden, type RateLimited, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { Accounts } from "@muniment/control/accounts/Accounts"

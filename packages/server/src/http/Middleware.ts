@@ -5,8 +5,17 @@
  */
 import { ByteSize, Context, Effect, Layer, type Types } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { BodyLimit, Caller, Charging, CurrentCall, Idempotency, RequestToken } from "@muniment/domain/api/Middleware"
-import { isRead, operationName, Price } from "@muniment/domain/api/Operation"
+import {
+  BodyLimit,
+  Caller,
+  Charging,
+  CurrentCall,
+  Idempotency,
+  Price,
+  RequestToken,
+  isRead,
+  operationName
+} from "@muniment/domain/api/Middleware"
 import { PayloadTooLarge, UnsupportedMediaType } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"

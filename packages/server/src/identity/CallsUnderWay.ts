@@ -5,7 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import type { RateLimited } from "@muniment/domain/Errors"
-import { tooManyOpen } from "@muniment/domain/Quotas"
+import { tooManyOpen } from "@muniment/domain/Plans"
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { boundMet } from "../boundMet.ts"
 import { retryAfter } from "../headers.ts"

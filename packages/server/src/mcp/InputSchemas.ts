@@ -3,7 +3,7 @@
  * own. All are plain object schemas, of what all model providers take.
  */
 import { Schema } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { publishedSchema } from "./PublishedSchema.ts"
 

@@ -3,7 +3,7 @@
  * parameters are an object. Reading never fails: anything else is `Malformed`, with the error that answers it.
  */
 import { Schema } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { type JsonObject, JsonObject as AnyObject } from "@muniment/domain/Memory"
 import { serviceVersion } from "../version.ts"
 

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Identity } from "@muniment/domain/Identity"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject, SearchHit } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Plans"
 import { SearchParameters } from "@muniment/domain/Search"

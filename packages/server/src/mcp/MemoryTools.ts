@@ -3,7 +3,7 @@
  * agent that chooses a tool.
  */
 import { Effect, Schema } from "effect"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Limits } from "@muniment/domain/Limits"
 import { type JsonObject, MemoryChange, CreateMemories, DirectMemory } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Plans"

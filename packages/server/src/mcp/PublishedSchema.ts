@@ -10,7 +10,7 @@
  */
 import type { Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 
 type Json = Schema.Json

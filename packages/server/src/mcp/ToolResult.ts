@@ -17,7 +17,7 @@ import type {
   RateLimited,
   Unavailable
 } from "@muniment/domain/Errors"
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, JsonObject, MemoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
 import type { SearchResult } from "@muniment/domain/SearchResult"

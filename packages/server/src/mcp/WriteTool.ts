@@ -3,7 +3,7 @@
  * of every write; a property with the name of one of those is reached through `data`, and one whose name no model takes
  * by another name (`PublishedSchema.ts`). The data is validated by the whole schema of the kind.
  */
-import { isJsonObject } from "@muniment/domain/isJsonObject"
+import { isJsonObject } from "@muniment/domain/Json"
 import { Effect } from "effect"
 import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { answerByModel } from "@muniment/insight/answers/ModelAnswers"
 import { evidenceLengthMax } from "@muniment/insight/answers/AnswerPrompt"
-import { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { sectionOf } from "../../../support/FencedPrompt.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "../prompts/ScriptedModel.ts"
 

@@ -5,7 +5,8 @@ import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { layerOfModel } from "@muniment/insight/answers/ModelAnswers"
 import { nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { groundedIn } from "@muniment/insight/answers/ModelAnswers"
-import { ModelFailure, type ModelFailureReason, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure, type ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 import { evidenceOf } from "./Worlds.ts"
 
 const seattle = evidenceOf("a", "factual_memory", { subject: "Alice", fact: "Alice lives in Seattle" })

@@ -1,7 +1,7 @@
 /** Consolidation by a language model: what it is shown, and which of its changes stand. */
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import { type ConsolidationRequest, Consolidator, type NearMemory } from "@muniment/insight/consolidation/Consolidator"
 import { consolidationSystem } from "@muniment/insight/consolidation/ConsolidationChecks"
 import { LlmConsolidator } from "@muniment/insight/consolidation/LlmConsolidator"

@@ -3,7 +3,8 @@
  * the request as a real model's are; one that does not match is the failure `malformed`.
  */
 import { Effect, Layer, Schema } from "effect"
-import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure } from "@muniment/models/llm/ModelFailure"
 import type { ModelPurpose, StructuredRequest } from "@muniment/models/llm/LanguageModelConfig"
 
 export interface SeenRequest {

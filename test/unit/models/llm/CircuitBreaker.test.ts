@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { type CircuitState, makeCircuitBreaker, type ServerSign } from "@muniment/models/llm/CircuitBreaker"
+import { type CircuitState, makeCircuitBreaker, type ServerSign } from "@muniment/models/llm/CallSlots"
 import { it } from "../../../support/it.ts"
 
 const makeBreaker = () => {

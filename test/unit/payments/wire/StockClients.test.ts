@@ -35,8 +35,7 @@ import {
   signOffers,
   signReceipt
 } from "@muniment/payments/wire/PaymentHeader"
-import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
-import { ed25519PublicKey } from "@muniment/trust/Ed25519"
+import { didKeyOf, ed25519PublicKey, signJws } from "@muniment/trust/Ed25519"
 import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../../../scripts/devchains/Wallets.ts"
 import { it } from "../../../support/it.ts"
 

@@ -1,9 +1,0 @@
-/** From here on JSON is written with an exponent, which every reader takes for a double. */
-const exponentFrom = 1e21
-
-/**
- * Whether a number is written in JSON as the digits of an integer that not every reader keeps: 2^53 and more, below
- * 1e21. It may have come with a point or an exponent.
- */
-export const isUnsafeInteger = (value: number): boolean =>
-  Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < exponentFrom
