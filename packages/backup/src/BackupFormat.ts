@@ -50,7 +50,7 @@ export const BackupFile = Schema.Struct({
 export type BackupFile = typeof BackupFile.Type
 
 /** Records of the commit log between two ordinals, both inclusive. */
-export const BackupSegment = Schema.Struct({
+const BackupSegment = Schema.Struct({
   object: Schema.String,
   parts: Schema.Int,
   bytes: Schema.Int,

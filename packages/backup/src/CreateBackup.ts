@@ -31,7 +31,7 @@ import type { CopiedRecords } from "./copies/copyOf.ts"
 import type { Marks } from "./copies/FileCopies.ts"
 import type { BackupFailure, BackupStore } from "./BackupStore.ts"
 
-export interface CreateOptions {
+interface CreateOptions {
   /** After each file: how many are done, of how many. */
   readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
 }

@@ -8,7 +8,7 @@ import type { BackupManifest } from "./BackupFormat.ts"
 import { type BackupStore, partNamesOf } from "./BackupStore.ts"
 import { draftDeadMillis } from "./CreateBackup.ts"
 
-export interface Retention {
+interface Retention {
   /** So many of the newest stay. */
   readonly keep?: number | undefined
   /** Those with a moment at this time or later stay: milliseconds. */

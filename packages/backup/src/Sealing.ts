@@ -41,7 +41,7 @@ export interface PartKey {
   readonly bytes: Uint8Array
 }
 
-export interface PartPlace {
+interface PartPlace {
   readonly name: string
   readonly part: number
   readonly parts: number

@@ -27,7 +27,7 @@ export interface VerifyFault {
   readonly reason: string
 }
 
-export interface VerifyOptions<E> extends RestoreOptions {
+interface VerifyOptions<E> extends RestoreOptions {
   /** Folder for the scratch directory, with room for the whole backup; default: the system's for temporary files. */
   readonly scratch?: string | undefined
   /** Faults of the service of the directory. */

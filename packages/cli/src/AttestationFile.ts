@@ -46,7 +46,7 @@ export interface Statement {
   readonly source?: { readonly grantor: string; readonly memories: ReadonlyArray<SharedMemory> }
 }
 
-export interface Verdict {
+interface Verdict {
   readonly valid: boolean
   /** For the terminal: what is attested, or why it is not valid. */
   readonly text: string

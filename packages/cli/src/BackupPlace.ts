@@ -30,7 +30,7 @@ export const backupFlags = {
   )
 }
 
-export interface SecretFlags {
+interface SecretFlags {
   readonly passphraseFile: Option.Option<string>
   readonly keyFile: Option.Option<string>
 }

@@ -5,7 +5,7 @@
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { timeText } from "./Terminal.ts"
 
-export type Verdict = "ok" | "warn" | "fail"
+type Verdict = "ok" | "warn" | "fail"
 
 export interface Check {
   readonly name: string

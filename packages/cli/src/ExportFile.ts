@@ -10,16 +10,16 @@ import { MemorySchema } from "@muniment/domain/MemorySchema"
 
 export const formatVersion = 1
 
-export const ExportHeader = Schema.Struct({
+const ExportHeader = Schema.Struct({
   muniment: Schema.Literal("export"),
   version: Schema.Literal(formatVersion),
   account: AccountRecord,
   schemas: Schema.Array(MemorySchema)
 })
-export type ExportHeader = typeof ExportHeader.Type
+type ExportHeader = typeof ExportHeader.Type
 export type ExportRecord = typeof ExportedMemory.Type
 
-export type ParsedLine =
+type ParsedLine =
   | { readonly _tag: "Header"; readonly header: ExportHeader }
   | { readonly _tag: "Record"; readonly record: ExportRecord }
   | { readonly _tag: "Bad"; readonly reason: string }

@@ -11,7 +11,7 @@ import { commandFailed, CommandFailed } from "./CommandFailed.ts"
 import type { WalletKey } from "./InputFile.ts"
 import { shownText } from "./Terminal.ts"
 
-export interface PaymentOrder {
+interface PaymentOrder {
   readonly network: PaymentNetwork
   /** USDC, millionths of a dollar. */
   readonly units: number
@@ -101,7 +101,7 @@ const isSameAsset = (one: string, other: string): boolean =>
  *
  * The libraries are loaded when something is signed: they cost half a second.
  */
-export interface SigningOptions {
+interface SigningOptions {
   /** Solana only; the network's public one by default. */
   readonly solanaRpcUrl: string | undefined
 }

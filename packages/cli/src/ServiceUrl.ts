@@ -62,8 +62,8 @@ const answers = (url: string) =>
  *
  * Invariants: the file is its owner's alone (mode 600), and a key goes to the service of its own profile only.
  */
-export const Profile = Schema.Struct({ url: Schema.String, apiKey: Schema.optionalKey(Schema.String) })
-export type Profile = typeof Profile.Type
+const Profile = Schema.Struct({ url: Schema.String, apiKey: Schema.optionalKey(Schema.String) })
+type Profile = typeof Profile.Type
 
 const ProfileFile = Schema.fromJsonString(Schema.Struct({ profiles: Schema.Record(Schema.String, Profile) }))
 
@@ -101,7 +101,7 @@ export const readProfiles = Effect.gen(function* () {
 }).pipe(Effect.mapError(commandFailed))
 
 /** The profile that `MUNIMENT_PROFILE` names, which has to be there; else the default one, if there is one. */
-export const currentProfile = Effect.gen(function* () {
+const currentProfile = Effect.gen(function* () {
   const name = yield* setting("MUNIMENT_PROFILE")
   const profiles: Readonly<Record<string, Profile>> = yield* readProfiles
   const profile = Object.hasOwn(profiles, name ?? defaultName) ? profiles[name ?? defaultName] : undefined

@@ -60,7 +60,7 @@ export const agreement = Effect.fn("agreement")(function* (question: string, not
  * A progress bar for what takes longer than a second. It is drawn on standard error, so that an
  * export to standard output stays clean, and only at a terminal.
  */
-export interface Progress {
+interface Progress {
   /** `step`: what is done now, where that changes. */
   readonly update: (done: number, total: number, step?: string) => Effect.Effect<void>
 }

@@ -250,7 +250,7 @@ const signOut = (): void => {
 }
 
 /** Sign-in: an operator by a link of the command line, an account by its key. */
-export const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
+const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
   const [key, setKey] = useState("")
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const signIn = (event: Event): void => {

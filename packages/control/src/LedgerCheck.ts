@@ -15,7 +15,7 @@ import { PaymentJournal } from "./payments/PaymentJournal.ts"
 import { refundsWithoutTransfers } from "./payments/RefundJournal.ts"
 import type { ControlFailure } from "./database/ControlFailure.ts"
 
-export interface LedgerReport {
+interface LedgerReport {
   readonly ok: boolean
   /** Sentences: the first `problemsMax`, then the number of further ones. */
   readonly problems: ReadonlyArray<string>

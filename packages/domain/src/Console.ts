@@ -5,8 +5,8 @@
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
 
-export const SessionRole = Schema.Literals(["operator", "account"])
-export type SessionRole = typeof SessionRole.Type
+const SessionRole = Schema.Literals(["operator", "account"])
+type SessionRole = typeof SessionRole.Type
 
 /** A session without its secrets. Times in milliseconds. */
 export const SessionRecord = Schema.Struct({

@@ -8,7 +8,7 @@ import { Limits } from "./Limits.ts"
 import { creditsPerUsd, microCreditsPerCredit, nearestMicroCredits } from "./Money.ts"
 import { DepositOffer, depositUnits, PaymentRequirement } from "./Payment.ts"
 
-export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finite })
+const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finite })
 
 /** Query parameter of a deposit: US dollars in whole cents, within `Limits.depositCentsMin` and `Limits.depositCentsMax`. */
 export const DepositAmount = Schema.Finite.check(

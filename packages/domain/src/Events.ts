@@ -26,7 +26,7 @@ export const WebhookState = Schema.Literals(["pending", "delivered", "failed"])
 export type WebhookState = typeof WebhookState.Type
 
 /** How far a message is, behind what it is of. Times in milliseconds. */
-export const deliveryFields = {
+const deliveryFields = {
   state: WebhookState,
   attempts: Schema.Int,
   createdAt: Schema.Int,
@@ -35,7 +35,7 @@ export const deliveryFields = {
   reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed." })
 }
 
-export const webhookId = Schema.String.annotate({ description: "`webhook-id`, the same in every attempt." })
+const webhookId = Schema.String.annotate({ description: "`webhook-id`, the same in every attempt." })
 
 /** A message without its body. */
 export const WebhookRecord = Schema.Struct({

@@ -9,7 +9,7 @@ import { Limits } from "./Limits.ts"
 
 /** Milliseconds of one, by the names that messages use. */
 const units = { seconds: 1_000, milliseconds: 1, microseconds: 1e-3, nanoseconds: 1e-6 } as const
-export type TimeUnit = keyof typeof units
+type TimeUnit = keyof typeof units
 
 const yearStart = (year: number): number => new Date(0).setUTCFullYear(year, 0, 1)
 const yearMillis = 31_556_952_000
@@ -29,7 +29,7 @@ const unitOf = (value: number, isMeant = isPlausible): TimeUnit | undefined =>
   (Object.keys(units) as ReadonlyArray<TimeUnit>).find((each) => isMeant(value * units[each]))
 
 /** Why a number is not the time that is wanted: how it was read, and in which unit it was probably meant. */
-export const misreadTime = (value: number, unit: TimeUnit, wanted: string, isMeant = isPlausible): string => {
+const misreadTime = (value: number, unit: TimeUnit, wanted: string, isMeant = isPlausible): string => {
   const read = `expected ${wanted}; ${value} is ${timeText(value * units[unit])}`
   const meant = unitOf(value, isMeant)
   if (meant === undefined || meant === unit) return read

@@ -42,7 +42,7 @@ export const correctedSources = (
     : sources
 
 const MemoryOrigin = Schema.Literals(["direct", "extraction", "conversation"])
-export type MemoryOrigin = typeof MemoryOrigin.Type
+type MemoryOrigin = typeof MemoryOrigin.Type
 
 /** Built-in kind of the messages of a conversation, one memory each. */
 export const conversationMessageKind = "conversation_message"
@@ -115,7 +115,7 @@ const Tag = StoredTag.check(
     expected: "a text without commas, and without blanks before or behind it: `tags` of a search could not name it"
   })
 )
-export const Tags = Schema.Array(Tag)
+const Tags = Schema.Array(Tag)
   .check(Schema.isMaxLength(Limits.tagsPerMemoryMax))
   .annotate({
     description:
@@ -170,7 +170,7 @@ const Wait = Schema.Union([ReadingWait, Schema.NonEmptyArray(ReadingWait)]).anno
   description: `${vectorWaitText} \`extraction\`: answers when the conversation is read, however many are read before it. Default: a busy reader is waited for a moment only.`,
   examples: ["extraction", ["vectors", "extraction"]]
 })
-export type Wait = typeof ReadingWait.Type
+type Wait = typeof ReadingWait.Type
 
 /** Whether the caller asked to wait for it. */
 export const waitsFor = ({ wait }: { readonly wait?: typeof Wait.Type | undefined }, what: Wait): boolean =>
@@ -472,7 +472,7 @@ export const MemoryHistory = Schema.Struct({
 export type MemoryHistory = typeof MemoryHistory.Type
 
 /** One term of a ranking score. */
-export const ExplainedTerm = Schema.Struct({
+const ExplainedTerm = Schema.Struct({
   term: Schema.Literals([
     "words",
     "meaning",
@@ -491,7 +491,7 @@ export const ExplainedTerm = Schema.Struct({
   meaning: Schema.String.annotate({ description: "What the term says, in words." })
 })
 
-export const HitExplanation = Schema.Struct({
+const HitExplanation = Schema.Struct({
   lexical: Schema.Finite.annotate({ description: "Share of the greatest possible score by words, 0 to 1." }),
   dense: Schema.NullOr(Schema.Finite).annotate({ description: "Cosine of the embeddings; null: no vector." }),
   fused: Schema.Finite.annotate({ description: "As `quality.relevance`." }),
@@ -504,7 +504,7 @@ export const HitExplanation = Schema.Struct({
     Schema.String.annotate({ description: "Why the hit stands higher or lower than its score, in words." })
   )
 })
-export type HitExplanation = typeof HitExplanation.Type
+type HitExplanation = typeof HitExplanation.Type
 
 /** A turn next to a message that was found. */
 export const TurnAround = Schema.Struct({

@@ -7,7 +7,7 @@ import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { Limits } from "./Limits.ts"
 import { JsonObject } from "./Memory.ts"
 
-export const SchemaName = Schema.String.check(
+const SchemaName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/u, {
     expected: "a letter, then up to 63 letters, digits, `_`, `.` or `-`"
   })

@@ -9,7 +9,7 @@ import { microCreditsPerUsdcUnit, type MicroCredits, usdcUnitsPerCent } from "./
 export const PaymentNetwork = Schema.Literals(["base", "solana", "base-sepolia", "solana-devnet"])
 export type PaymentNetwork = typeof PaymentNetwork.Type
 
-export interface NetworkFacts {
+interface NetworkFacts {
   readonly family: "evm" | "svm"
   /** CAIP-2 id, the network's name in protocol version 2. */
   readonly caip2: `${string}:${string}`

@@ -51,7 +51,7 @@ export type DataFilter = typeof DataFilter.Type
 const dataFilterIn = Schema.decodeUnknownOption(Schema.fromJsonString(DataFilter))
 
 /** The same in a URL. */
-export const DataFilterText = Schema.String.check(
+const DataFilterText = Schema.String.check(
   Schema.makeFilter((text: string) => Option.isSome(dataFilterIn(text)), {
     expected: `a JSON object of 1 to ${Limits.dataFieldsMax} fields whose values are texts, numbers, true, false or null`,
     toJsonSchema: () => ({ format: "data-filter" })

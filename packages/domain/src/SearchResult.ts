@@ -110,7 +110,7 @@ export const GroundedAnswer = Schema.Struct({
 })
 export type GroundedAnswer = typeof GroundedAnswer.Type
 
-export const TopicCluster = Schema.Struct({
+const TopicCluster = Schema.Struct({
   topic: Schema.String,
   terms: Schema.Array(Schema.String).annotate({ description: "What sets it apart, strongest first." }),
   count: Schema.Int,

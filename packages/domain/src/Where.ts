@@ -147,7 +147,7 @@ export const conditionOf = (where: JsonObject): Condition => {
   return read
 }
 
-export const whereText =
+const whereText =
   'Conditions on `data` and `metadata`: `{"data.city": "Oslo", "metadata.score": {"gte": 3}}` has both, where a list has each value in it. Tests of a field: `eq`, `ne`, `in`, `gt`, `gte`, `lt`, `lte`, `exists`; put together by `and`, `or` (lists of conditions) and `not` (a condition).'
 const examples = [{ "data.city": "Oslo", or: [{ "metadata.score": { gte: 3 } }, { not: { "data.friend": true } }] }]
 

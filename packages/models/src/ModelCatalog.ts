@@ -16,7 +16,7 @@ export interface ModelFile {
 }
 
 /** A file that no source has in a verified form; written from the catalogue. */
-export interface GeneratedFile {
+interface GeneratedFile {
   readonly path: string
   readonly text: string
 }

@@ -27,7 +27,7 @@ import { SourceFailed } from "./SourceFailed.ts"
 export type FetchProgress = (fetchedBytes: number, totalBytes: number, label: string) => void
 
 /** Program and arguments that leave the archive of `coordinate` in `directory`. */
-export type RegistryClient = (coordinate: string, directory: string) => readonly [string, ...Array<string>]
+type RegistryClient = (coordinate: string, directory: string) => readonly [string, ...Array<string>]
 
 export interface FetchOptions {
   /** Replaces transformers.js's own `env.remoteHost`. */

@@ -15,7 +15,7 @@ export interface ModelLoader {
   readonly thread: EmbeddingThread
 }
 
-export interface ModelLoaderOptions {
+interface ModelLoaderOptions {
   readonly modelsDir: string
   readonly catalog: ReadonlyArray<ModelSpec>
   readonly intraOpThreads: number

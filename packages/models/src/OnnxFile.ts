@@ -26,7 +26,7 @@ export interface OnnxTensor {
   readonly data: Float32Array | BigInt64Array | Uint8Array | Uint16Array
 }
 
-export interface OnnxGraph {
+interface OnnxGraph {
   readonly nodes: ReadonlyArray<OnnxNode>
   readonly tensors: ReadonlyArray<OnnxTensor>
   /** A text in a shape names a size that is not fixed. */
@@ -35,7 +35,7 @@ export interface OnnxGraph {
   readonly opsets: Readonly<Record<string, number>>
 }
 
-export interface OnnxValue {
+interface OnnxValue {
   readonly name: string
   readonly type: OnnxType
   readonly shape: ReadonlyArray<number | string>

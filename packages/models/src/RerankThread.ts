@@ -11,7 +11,7 @@ import { Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread } from "@muniment/worker/WorkerThread"
 import { Reranker } from "./Reranker.ts"
 
-export interface RerankerOptions {
+interface RerankerOptions {
   /** A folder as transformers.js has it, its `.onnx` file, or `owner/name` on the hub. */
   readonly model: string
   readonly modelsDir: string
@@ -60,7 +60,7 @@ export const rerankerLayer = ({ model, modelsDir, patienceMillis }: RerankerOpti
 const hubName = /^[\w.-]+\/[\w.-]+$/
 
 /** A file or folder where one is there; else a name of the form of the hub's. */
-export const placeOf = (model: string, modelsDir: string): RerankerPlace => {
+const placeOf = (model: string, modelsDir: string): RerankerPlace => {
   const path = resolve(model)
   if (!existsSync(path) && hubName.test(model)) return { _tag: "Hub", name: model, cache: join(modelsDir, "rerankers") }
   const network = path.endsWith(".onnx") ? path : join(path, "onnx", networkIn(path))

@@ -5,7 +5,7 @@
 
 import { conversationMessageKind } from "@muniment/domain/Memory"
 
-export interface BuiltinKind {
+interface BuiltinKind {
   readonly name: string
   readonly description: string
   /** JSON Schema text, as a registered kind would carry it. */

@@ -30,7 +30,7 @@ export const compiledLimits = {
   issueLengthMax: 256
 } as const
 
-export interface CompiledSchemas {
+interface CompiledSchemas {
   /** Validates `data` in place: defaults of missing properties are set on it. Never throws. */
   readonly validate: (schemaText: string, data: unknown) => Outcome
   readonly size: () => { readonly entries: number; readonly subschemas: number }

@@ -22,7 +22,7 @@ export const dialectByUri: ReadonlyMap<string, Dialect> = new Map([
 ])
 
 /** `meta` checks schemas against their meta-schema; `data` compiles them and fills defaults in. */
-export type Purpose = "meta" | "data"
+type Purpose = "meta" | "data"
 
 export const makeAjv = (dialect: Dialect, purpose: Purpose): Ajv | Ajv2020 => {
   const isMeta = purpose === "meta"

@@ -17,7 +17,7 @@ import { type ParsedSchema, parseSchema } from "./SchemaGate.ts"
 /** Largest request that is validated at once: a fraction of a millisecond. */
 const builtinBytesMax = 65_536
 
-export interface ValidationItem {
+interface ValidationItem {
   readonly schemaText: string
   readonly data: unknown
 }

@@ -46,7 +46,7 @@ export interface BootReport {
   readonly bootMillis: number
 }
 
-export interface LocalEndpoint {
+interface LocalEndpoint {
   readonly url: string
   /** Operator token of the data directory. */
   readonly token: string
@@ -210,14 +210,14 @@ const bootReport = (config: ServerConfig, url: string, startedNanos: bigint): Ef
   }))
 
 /** A command cannot be a node of the cluster for a moment. */
-export class NodeAbsent extends Data.TaggedError("NodeAbsent")<{ readonly path: string }> {
+class NodeAbsent extends Data.TaggedError("NodeAbsent")<{ readonly path: string }> {
   override get message(): string {
     return `no node of the cluster runs on ${this.path} (MUNIMENT_DATA_DIR), and MUNIMENT_DATABASE_URL is set: start one, or name a running one with MUNIMENT_URL`
   }
 }
 
 /** `MUNIMENT_BOOTSTRAP_KEY` cannot be the operator's key. */
-export class BootstrapKeyRefused extends Data.TaggedError("BootstrapKeyRefused")<{ readonly reason: string }> {
+class BootstrapKeyRefused extends Data.TaggedError("BootstrapKeyRefused")<{ readonly reason: string }> {
   override get message(): string {
     return `MUNIMENT_BOOTSTRAP_KEY: ${this.reason}`
   }

@@ -125,7 +125,7 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
 const hasTls = ({ publicUrl }: ServerConfig): boolean => Option.exists(publicUrl, (url) => url.startsWith("https:"))
 
 /** Operators would send their sessions in the clear. */
-export class ConsoleExposed extends Data.TaggedError("ConsoleExposed") {
+class ConsoleExposed extends Data.TaggedError("ConsoleExposed") {
   override readonly message =
     "MUNIMENT_CONSOLE: remote needs TLS: set MUNIMENT_PUBLIC_URL to the https URL of the service"
 }

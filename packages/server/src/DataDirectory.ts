@@ -18,7 +18,7 @@ import { isUsableSecret } from "@muniment/trust/ApiKeys"
 import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
 
 /** Another process serves this directory. */
-export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
+class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
   readonly path: string
   readonly holder: LockNote | undefined
 }> {
@@ -40,14 +40,14 @@ export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
 }
 
 /** A command came to a directory that no start has made one of a service. */
-export class InstallationAbsent extends Data.TaggedError("InstallationAbsent")<{ readonly path: string }> {
+class InstallationAbsent extends Data.TaggedError("InstallationAbsent")<{ readonly path: string }> {
   override get message(): string {
     return `${this.path} (MUNIMENT_DATA_DIR) holds no installation, and this command makes none: name the directory of one, or start one with "npm run muniment -- serve"`
   }
 }
 
 /** A restore into the directory, or a move out of a cluster, was interrupted. */
-export class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly path: string }> {
+class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly path: string }> {
   override get message(): string {
     return `the restore into ${this.path} was interrupted; repeat it: npm run muniment -- restore --from ... --to ${this.path}, or npm run muniment -- migrate if it came out of a cluster`
   }
@@ -230,7 +230,7 @@ const MovedNote = Schema.fromJsonString(
 export type MovedNote = typeof MovedNote.Type
 
 /** The data is in a cluster. */
-export class DirectoryMoved extends Data.TaggedError("DirectoryMoved")<{
+class DirectoryMoved extends Data.TaggedError("DirectoryMoved")<{
   readonly path: string
   readonly note: MovedNote | undefined
 }> {

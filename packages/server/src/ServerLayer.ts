@@ -309,7 +309,7 @@ const trustLayer = (
   )
 
 /** Contract wallets are checked by a node of their chain, and none is configured. */
-export class ContractWalletsMisconfigured extends Data.TaggedError("ContractWalletsMisconfigured") {
+class ContractWalletsMisconfigured extends Data.TaggedError("ContractWalletsMisconfigured") {
   override readonly message = "MUNIMENT_ERC1271: on needs a node: set MUNIMENT_EVM_RPC_URL"
 }
 

@@ -14,7 +14,7 @@ import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
  * map_time: the map took too long. reverts: payments that their chain reverted. Those of the language model,
  * or of the rules in its place, have its reason.
  */
-export type InnerBound =
+type InnerBound =
   | keyof RateLimit
   | "open_requests"
   | "signatures"

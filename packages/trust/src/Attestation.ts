@@ -17,7 +17,7 @@ export const attestationValidDaysMax = Limits.attestationDaysMax
 /** Claim of attestations that accompany shared memories; not available on request. */
 export const sharedMemoriesClaim = "shared_memories_from"
 
-export interface AttestationContent {
+interface AttestationContent {
   readonly claim: string
   readonly params: Attestation["params"]
   readonly result: Attestation["result"]
@@ -50,7 +50,7 @@ export interface VerificationKey {
   readonly revokedAt?: number | undefined
 }
 
-export type Verification = { readonly valid: true } | { readonly valid: false; readonly reason: VerificationFault }
+type Verification = { readonly valid: true } | { readonly valid: false; readonly reason: VerificationFault }
 
 /** Times are whole seconds, rounded down: rounding up would exceed the requested duration. */
 export const makeAttestation = (content: AttestationContent): Attestation => {

@@ -22,7 +22,7 @@ export class NotCanonical extends Schema.TaggedError<NotCanonical>()("NotCanonic
 }
 
 /** The three inputs of `contentHash`; tags, expiry, subject and thread are not covered. */
-export interface HashedContent {
+interface HashedContent {
   readonly agentId: string
   readonly data: unknown
   readonly kind: string

@@ -24,7 +24,7 @@ export type CheckedGrant =
   /** `why` says more than the reason where there is more to say. */
   | { readonly _tag: "Unusable"; readonly reason: UnusableReason; readonly why?: string | undefined }
 
-export interface GrantCheck {
+interface GrantCheck {
   /** Every name of the caller: wallet address; key id, account id, linked addresses. */
   readonly identities: ReadonlyArray<string>
   /** Message prefixes by `grantPrefix`; the usual one first, because each further one may cost a verification. */

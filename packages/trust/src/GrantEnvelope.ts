@@ -17,7 +17,7 @@ export const grantsTextLengthMax = 16_384
 const shareCodePrefix = "mshare_"
 
 /** 400. `code` and `error` are those of the answer. */
-export class InvalidGrants extends Schema.TaggedError<InvalidGrants>()("InvalidGrants", {
+class InvalidGrants extends Schema.TaggedError<InvalidGrants>()("InvalidGrants", {
   code: Schema.Literals(["invalid_grants_header", "too_many_grants"]),
   error: Schema.String
 }) {

@@ -18,13 +18,13 @@ export type JsonFault =
   | "unsafe_integer"
   | "infinite_number"
 
-export interface JsonFinding {
+interface JsonFinding {
   readonly reason: JsonFault
   /** JSON pointer to the place. */
   readonly path: string
 }
 
-export interface JsonTextLimits {
+interface JsonTextLimits {
   /** Nested containers; `[[1]]` has depth 2. */
   readonly depthMax: number
   /** Keys of one object; default: any number. */

@@ -21,7 +21,7 @@ export const keyFileName = "attestation-keys.json"
 export const previousKeysMax = 128
 
 /** The published key file (contract: Attestations); `issuedAt` in milliseconds. */
-export interface PublishedKeys {
+interface PublishedKeys {
   readonly attestationPublicKey: string
   readonly algorithm: typeof attestationAlgorithm
   readonly issuedAt: number
@@ -35,7 +35,7 @@ const PreviousKey = Schema.Struct({
   retiredAt: Schema.Int,
   revokedAt: Schema.optionalKey(Schema.Int)
 })
-export type PreviousKey = typeof PreviousKey.Type
+type PreviousKey = typeof PreviousKey.Type
 
 /** Failure of the key file: `io` if the system refuses, `damaged` if its content is inconsistent. */
 export class KeyFileFault extends Schema.TaggedError<KeyFileFault>()("KeyFileFault", {

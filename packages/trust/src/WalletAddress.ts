@@ -7,7 +7,7 @@ import { base58 } from "@scure/base"
 import { ed25519KeyBytes } from "./Ed25519.ts"
 
 const walletFamilies = ["evm", "sol"] as const
-export type WalletFamily = (typeof walletFamilies)[number]
+type WalletFamily = (typeof walletFamilies)[number]
 
 export interface WalletAddress {
   readonly family: WalletFamily

@@ -17,7 +17,7 @@ import { type Audience, SignatureVerifier } from "./SignatureVerifier.ts"
 import { parseWalletAddress, type WalletAddress } from "./WalletAddress.ts"
 import type { WalletSigner } from "./WalletSigner.ts"
 
-export const walletHeaders = {
+const walletHeaders = {
   address: "x-wallet-address",
   timestamp: "x-wallet-timestamp",
   signature: "x-wallet-signature"
@@ -46,7 +46,7 @@ export interface SignedRequest {
 
 type RefusalCode = "invalid_signature" | "timestamp_out_of_range" | "audience_required" | "wrong_audience"
 
-export type WalletOutcome =
+type WalletOutcome =
   | { readonly _tag: "Verified"; readonly wallet: WalletAddress }
   | {
       readonly _tag: "Refused"

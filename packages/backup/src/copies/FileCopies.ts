@@ -20,12 +20,12 @@ export class CopyFailed extends Data.TaggedError("CopyFailed")<{
   readonly message: string
 }> {}
 
-export type CopyState =
+type CopyState =
   | { readonly _tag: "Copying" }
   | { readonly _tag: "Absent" }
   | { readonly _tag: "Ready"; readonly path: string; readonly copied: Copied }
 
-export interface FileMark {
+interface FileMark {
   readonly file: string
   readonly mark: string | null
 }
@@ -61,7 +61,7 @@ export interface CopiesOptions {
   readonly log: LogSource
 }
 
-export interface LogSource {
+interface LogSource {
   /** Everything up to this ordinal is acknowledged; undefined: there is no log. */
   readonly synced: Effect.Effect<number | undefined>
   /** Writes the records behind an ordinal into a file; undefined: there are none. */

@@ -10,7 +10,7 @@ import { AwsClient } from "aws4fetch"
 import { Effect, Schedule } from "effect"
 import { type BackupTarget, TargetFailed } from "./BackupTarget.ts"
 
-export interface S3Settings {
+interface S3Settings {
   readonly bucket: string
   /** Without slashes at its ends; may be empty. */
   readonly prefix: string

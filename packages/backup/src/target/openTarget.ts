@@ -6,7 +6,7 @@ import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/Privat
 import { type BackupTarget, TargetFailed } from "./BackupTarget.ts"
 
 /** A target that cannot be used as it is named. */
-export class BadTarget extends Data.TaggedError("BadTarget")<{ readonly message: string }> {}
+class BadTarget extends Data.TaggedError("BadTarget")<{ readonly message: string }> {}
 
 const s3Pattern = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 const prefixPattern = /^[\w.\-/]*$/

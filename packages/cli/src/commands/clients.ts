@@ -10,7 +10,7 @@ import { readWalletKey, type WalletKey } from "../InputFile.ts"
 import { LocalServer, type ModelNeed, type ServerEndpoint } from "../LocalServer.ts"
 import { servicePlace, setting } from "../ServiceUrl.ts"
 
-export type CallerCredentials =
+type CallerCredentials =
   | { readonly apiKey: string; readonly key?: undefined }
   | { readonly key: WalletKey; readonly apiKey?: undefined }
 

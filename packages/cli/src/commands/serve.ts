@@ -110,7 +110,7 @@ const callToTry = ({ operatorKey, operatorKeyFile, url }: ShownStart): ReadonlyA
  * Secrets of a start whose output is no terminal: what is printed there stays in journals and in logs of containers. The
  * first key goes to a file that only its owner can read; a link to the console is made when it is asked for.
  */
-export interface ShownStart extends BootReport {
+interface ShownStart extends BootReport {
   /** Holds the first key, where that is not shown. */
   readonly operatorKeyFile?: string | undefined
   /** The console takes sign-ins, and no link is shown. */
@@ -120,7 +120,7 @@ export interface ShownStart extends BootReport {
 /** In the data directory. */
 export const firstKeyName = "first-key"
 
-export const withoutSecrets = (report: BootReport): Effect.Effect<ShownStart> => {
+const withoutSecrets = (report: BootReport): Effect.Effect<ShownStart> => {
   const { consoleUrl, dataDirectory, operatorKey, warnings } = report
   const shown = { ...report, operatorKey: undefined, consoleUrl: undefined, isLinkAsked: consoleUrl !== undefined }
   if (operatorKey === undefined) return Effect.succeed(shown)

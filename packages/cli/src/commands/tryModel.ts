@@ -13,7 +13,7 @@ import { type TrialConversation, trialConversations } from "../modelTrial/TrialC
 import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialAdvice.ts"
 import { type Operator, ask, settledStatus, withOperator } from "./clients.ts"
 
-export interface Trial {
+interface Trial {
   readonly byModel: ReadonlyArray<TrialResult>
   readonly byRules: ReadonlyArray<TrialResult>
 }

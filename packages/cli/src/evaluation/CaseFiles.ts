@@ -98,7 +98,7 @@ const filesIn = Effect.fnUntraced(function* (folder: string) {
 })
 
 /** The cases of a text; or what is wrong with it. */
-export const casesOf = (text: string, source: string): Result.Result<CaseSet, string> => {
+const casesOf = (text: string, source: string): Result.Result<CaseSet, string> => {
   const conversations: Array<Case> = []
   const queries: Array<QueryCase> = []
   for (const { at, json } of elementsOf(text, source)) {

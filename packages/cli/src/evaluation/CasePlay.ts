@@ -67,7 +67,7 @@ export interface PlayedCase {
   readonly storeMillis: number
 }
 
-export const hitsAsked = 10
+const hitsAsked = 10
 
 /** One call of the client, and how long it took. */
 const timed = <A>(call: (signal: AbortSignal) => Promise<A>) =>

@@ -13,7 +13,7 @@ import {
   playQuery
 } from "./CasePlay.ts"
 
-export interface Report {
+interface Report {
   readonly markdown: string
   /** File name -> SVG. */
   readonly pictures: Readonly<Record<string, string>>
@@ -278,7 +278,7 @@ export const groupsOf = (
 ): ReadonlyArray<readonly [string, Figures]> =>
   [...Map.groupBy(questions, of)].map(([name, group]) => [name, figuresOf(group)] as const)
 
-export interface Difference {
+interface Difference {
   readonly question: string
   readonly case: string
   /** Result of the configuration before and of the other: places of the evidence, or verdicts. */
@@ -288,7 +288,7 @@ export interface Difference {
 }
 
 /** Questions whose first evidence moved into or out of the first three hits, or whose verdict changed. */
-export const differencesOf = (one: Evaluated, other: Evaluated): ReadonlyArray<Difference> => {
+const differencesOf = (one: Evaluated, other: Evaluated): ReadonlyArray<Difference> => {
   const others = new Map(questionsOf(other).map((question) => [keyOf(question), question]))
   return questionsOf(one).flatMap((before) => {
     const after = others.get(keyOf(before))

@@ -21,7 +21,7 @@ export interface ImportOwner {
   readonly nowMillis: number
 }
 
-export interface ForeignMessage {
+interface ForeignMessage {
   readonly id: string
   readonly role: unknown
   readonly text: unknown

@@ -12,7 +12,7 @@ import { type Columns, csvLines } from "./csvItems.ts"
 import { type Fields, fieldsOf } from "./ForeignItems.ts"
 import { foreignExports, type ForeignFormat } from "./foreignFormats.ts"
 
-export interface ForeignElement {
+interface ForeignElement {
   /** A text: why it cannot be read. */
   readonly fields: Fields | string
   /** Name of the array that it stands in. */

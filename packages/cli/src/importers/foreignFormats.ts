@@ -30,7 +30,7 @@ export const foreignFormats = [
 ] as const
 export type ForeignFormat = (typeof foreignFormats)[number]
 
-export interface ForeignReader {
+interface ForeignReader {
   /** Called with every element before the first one is read. */
   readonly note?: (element: Fields) => void
   /** `key`: the name of the array that it stands in. */

@@ -15,7 +15,7 @@ import {
   unknownItem
 } from "./ForeignItems.ts"
 
-export interface MessagePlace {
+interface MessagePlace {
   readonly id: string
   readonly at: unknown
   readonly threadId: string

@@ -73,7 +73,7 @@ const leavesOf = (value: unknown): ReadonlyArray<string> => {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(leavesOf) : []
 }
 
-export interface TrialTotals {
+interface TrialTotals {
   readonly held: number
   readonly told: number
   readonly falsehoods: number

@@ -134,7 +134,7 @@ const failureTexts: Readonly<Record<string, string>> = {
  * Language models that run on this machine: the usual ports are asked for their models, and what answers says what it is.
  * Another program on such a port lists none.
  */
-export interface LocalModelServer {
+interface LocalModelServer {
   readonly name: string
   readonly baseUrl: string
   /** At least one. */

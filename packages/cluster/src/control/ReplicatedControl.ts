@@ -217,7 +217,7 @@ interface Said {
 }
 
 /** `after`: what the log has before it. Its numbers are the sequence numbers of the tag. */
-export const controlCommit = (
+const controlCommit = (
   { changes, number, version }: NewControlChange,
   after: CopyState & { readonly isClaim: boolean },
   atMillis: number
@@ -235,7 +235,7 @@ export const controlCommit = (
   }
 }
 
-export const controlChange = ({ record: { header, text, vectors } }: ReadEntry): ControlChange => {
+const controlChange = ({ record: { header, text, vectors } }: ReadEntry): ControlChange => {
   const { bytes, version } = JSON.parse(text) as Said
   const changes = bytes === undefined ? "base" : new Uint8Array(vectors.subarray(0, bytes))
   return { number: header.fromSeq + header.changes, version, changes }

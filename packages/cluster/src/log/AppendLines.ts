@@ -11,7 +11,7 @@ import type { LogFault } from "@muniment/engine/log/LogError"
 import { Rounds } from "@muniment/worker/Rounds"
 import { asked } from "./LogDatabase.ts"
 
-export interface Waiting {
+interface Waiting {
   readonly tag: NamespaceTag
   readonly bytes: number
 }
@@ -68,7 +68,7 @@ const againMillis = 500
 /** Texts of one answer. */
 const pageMax = 16
 
-export interface LeftText {
+interface LeftText {
   readonly id: string
   readonly text: string
 }

@@ -74,7 +74,7 @@ export const reopen: Effect.Effect<boolean, LogFault, SqlClient> = Effect.gen(fu
 export const hasArrived = (id: string): Effect.Effect<boolean, LogFault, SqlClient> =>
   Effect.map(said(arrived), (by) => by === id)
 
-export const markArrived = (id: string): Effect.Effect<void, LogFault, SqlClient> =>
+const markArrived = (id: string): Effect.Effect<void, LogFault, SqlClient> =>
   SqlClient.use((sql) =>
     Effect.asVoid(asked(sql`INSERT INTO muniment_log.move (name, said) VALUES (${arrived}, ${id})`))
   )

@@ -24,7 +24,7 @@ import { NodeLease, NodeSignals } from "./NodeSignals.ts"
 import { Releases } from "./Releases.ts"
 import { SharedSecrets } from "./SharedSecrets.ts"
 
-export interface PostgresLogOptions {
+interface PostgresLogOptions {
   /** `postgres://user:password@host:port/database?sslmode=...` */
   readonly url: Redacted.Redacted
   /** Name of this node; no two that run have the same. */

@@ -15,7 +15,7 @@ import { controlTag } from "../control/ReplicatedControl.ts"
 import { asked } from "../log/LogDatabase.ts"
 import type { BaseFault, BaseStoreShape } from "../bases/BaseStore.ts"
 
-export interface Swept {
+interface Swept {
   /** Bases that were looked at. */
   readonly looked: number
   readonly removed: number

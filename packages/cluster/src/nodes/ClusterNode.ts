@@ -11,7 +11,7 @@ import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
 import { shardCount, shardSessions } from "./clusterStatus.ts"
 import { shardLocksLayer } from "./ShardLocks.ts"
 
-export interface ClusterNodeOptions {
+interface ClusterNodeOptions {
   readonly databaseUrl: Redacted.Redacted
   /** All nodes have the same; random, 32 bytes of entropy at least. */
   readonly secret: Redacted.Redacted

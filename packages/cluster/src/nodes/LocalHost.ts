@@ -15,7 +15,7 @@ import type { LogFault } from "@muniment/engine/log/LogError"
 import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 
-export interface LocalHostOptions extends HostOptions {
+interface LocalHostOptions extends HostOptions {
   /** Whether this node may still answer for the namespace (`PostgresLog.isCurrent`). */
   readonly isCurrent: (tag: NamespaceTag) => boolean
   /** Tells all nodes that the agent is erased. */

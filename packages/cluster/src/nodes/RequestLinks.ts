@@ -55,7 +55,7 @@ export const requestLinkServer = (
   return server
 }
 
-export interface ForwardOptions {
+interface ForwardOptions {
   readonly to: { readonly host: string; readonly port: number }
   /** Options of `nodeConnection`. */
   readonly connection: ConnectionOptions

@@ -18,7 +18,7 @@ import type { SqlError } from "effect/sql/SqlError"
 const tables = "muniment_cluster"
 
 /** Between two looks at the members that no signal has asked for: heartbeats that have ended are found so. */
-export const lookEachMillis = 1_000
+const lookEachMillis = 1_000
 /** For shards that others are about to give back; Effect asks for those that are still missing a second later. */
 const awaitedMillis = 1_000
 /** From the first shard that is to be given back until the statement: entities of others end meanwhile. */

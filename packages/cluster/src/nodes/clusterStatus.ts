@@ -9,7 +9,7 @@ import { controlTag } from "../control/ReplicatedControl.ts"
 import { asked, hasTable } from "../log/LogDatabase.ts"
 import { destination, type Destination } from "../log/MoveMarks.ts"
 
-export interface Tail {
+interface Tail {
   readonly tag: string
   readonly records: number
   readonly bytes: number

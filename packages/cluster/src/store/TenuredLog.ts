@@ -24,7 +24,7 @@ const bytesAtCloseMax = 262_144
 const recordsMax = 2_000
 const bytesMax = 16_777_216
 
-export interface TenuredLogOptions {
+interface TenuredLogOptions {
   readonly log: PostgresLog
   readonly bases: BaseStoreShape
   readonly snapshots: SnapshotThread

@@ -31,7 +31,7 @@ export const MaybeText = Schema.UndefinedOr(Schema.String)
 export const MaybeNumber = Schema.UndefinedOr(Schema.Number)
 
 /** Four bytes a value, in the order of this machine; all that run this are little-endian. */
-export const Floats: Wire<Float32Array> = Schema.Uint8Array.pipe(
+const Floats: Wire<Float32Array> = Schema.Uint8Array.pipe(
   Schema.decodeTo(
     Schema.instanceOf(Float32Array),
     SchemaTransformation.transform({

@@ -131,7 +131,7 @@ const Segments = <A extends string>(given: {
 export const getSeries = (window: SeriesWindow, signal: AbortSignal, points?: number): Promise<Series> =>
   call("GET", "/admin/series", { query: { window, points }, signal })
 
-export const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
+const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
   ["hour", "Hour"],
   ["day", "Day"],
   ["week", "Week"],
@@ -139,10 +139,10 @@ export const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
 ]
 
 /** How often a chart of the window is worth asking for, milliseconds. */
-export const refreshOf = (window: SeriesWindow): number => (window === "hour" ? 10_000 : 60_000)
+const refreshOf = (window: SeriesWindow): number => (window === "hour" ? 10_000 : 60_000)
 
 /** The whole window, also where little of it was measured: a month is a month wide. */
-export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => ({
+const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => ({
   times: points.map(({ at }) => at),
   from,
   to,
@@ -150,5 +150,5 @@ export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame =>
 })
 
 /** A count of a step as one of each second. */
-export const perSecond = ({ points, stepMillis }: Series, of: (point: SeriesPoint) => number): ReadonlyArray<number> =>
+const perSecond = ({ points, stepMillis }: Series, of: (point: SeriesPoint) => number): ReadonlyArray<number> =>
   points.map((point) => of(point) / (stepMillis / 1_000))

@@ -8,7 +8,7 @@ import { newKey } from "./browser.ts"
 import { account } from "./route.ts"
 import { endSession, session } from "./session.ts"
 
-export interface Failure {
+interface Failure {
   readonly success: false
   readonly error: string
   readonly code: string
@@ -39,7 +39,7 @@ export class ApiError extends Error {
 
 export type QueryValue = string | number | boolean | undefined
 
-export interface CallOptions {
+interface CallOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
   readonly body?: unknown
   readonly signal?: AbortSignal

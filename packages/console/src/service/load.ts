@@ -8,7 +8,7 @@ export type Loaded<A> =
   | { readonly state: "ready"; readonly value: A }
   | { readonly state: "failed"; readonly error: ApiError; readonly value?: A }
 
-export interface Loader<A> {
+interface Loader<A> {
   readonly loaded: Loaded<A>
   readonly reload: () => void
 }

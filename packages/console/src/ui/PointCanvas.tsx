@@ -5,7 +5,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import { nextFrame, theme } from "../service/browser.ts"
 
-export interface CanvasPoint {
+interface CanvasPoint {
   readonly x: number
   readonly y: number
 }

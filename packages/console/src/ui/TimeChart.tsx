@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks"
 import { moment, shownIf, timeMarks } from "../service/text.ts"
 import { Table } from "./Table.tsx"
 
-export interface ChartLine {
+interface ChartLine {
   readonly name: string
   /** One of `a`, `b`, `c`: colour and dashes by the style sheet. */
   readonly tone: "a" | "b" | "c"

@@ -25,7 +25,7 @@ export interface OpenErasure {
 }
 
 /** Rows of an account that an erasure removes. */
-export type AccountRows = Pick<ErasedCounts, "keys" | "wallets" | "schemas" | "answers">
+type AccountRows = Pick<ErasedCounts, "keys" | "wallets" | "schemas" | "answers">
 
 export class AccountErasures extends Context.Service<
   AccountErasures,

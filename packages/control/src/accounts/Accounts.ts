@@ -12,7 +12,7 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
-export interface AccountOptions {
+interface AccountOptions {
   /** Default: `free`. */
   readonly plan?: Plan | undefined
   /** Default: `acc_` and a ULID. */

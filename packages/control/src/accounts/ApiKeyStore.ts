@@ -36,7 +36,7 @@ import { accountOf, type AccountRow } from "./Accounts.ts"
 /** Has no meaning; lets secret scanners and people recognise a key. */
 const defaultKeyPrefix = "mun_"
 
-export interface CreatedKey {
+interface CreatedKey {
   readonly record: KeyRecord
   /** The secret is not stored: it can be shown only now. */
   readonly secret: string
@@ -51,7 +51,7 @@ export interface KeyBounds {
   readonly expiresAt?: number | undefined
 }
 
-export interface Revocation {
+interface Revocation {
   readonly record: KeyRecord
   /** Ids of the keys that were revoked with it: those that it made, and those that these made. */
   readonly alsoRevoked: ReadonlyArray<string>

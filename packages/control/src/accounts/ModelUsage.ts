@@ -19,7 +19,7 @@ import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
-export interface UsageQuery {
+interface UsageQuery {
   /** Default: all accounts. */
   readonly account?: string | undefined
   /** `YYYY-MM-DD`, UTC; both ends are included. */

@@ -13,9 +13,9 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** `null`: no limit; `"default"`: as if nothing were set here. */
-export type QuotaChanges = Readonly<Partial<Record<QuotaName, number | null | "default">>>
+type QuotaChanges = Readonly<Partial<Record<QuotaName, number | null | "default">>>
 
-export type QuotaSubject = { readonly tier: QuotaTier } | { readonly account: string }
+type QuotaSubject = { readonly tier: QuotaTier } | { readonly account: string }
 
 export class Quotas extends Context.Service<
   Quotas,

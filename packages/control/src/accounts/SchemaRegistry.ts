@@ -17,7 +17,7 @@ import { makeKnownRows } from "../database/KnownRows.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
-export interface SchemaTotals {
+interface SchemaTotals {
   readonly schemas: number
   /** UTF-8 bytes of names, descriptions and texts. */
   readonly bytes: number

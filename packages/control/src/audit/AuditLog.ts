@@ -7,7 +7,7 @@ import type { AuditDetail, AuditEvent } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
-export interface AuditFilter {
+interface AuditFilter {
   /** Only events with a smaller id. */
   readonly before?: number | undefined
   /** An action, or the group before its dot. */

@@ -62,13 +62,13 @@ export interface BooksOptions {
   readonly walletAllowance?: { readonly monthly: MicroCredits | undefined }
 }
 
-export interface Debited<A> {
+interface Debited<A> {
   readonly result: A
   /** False if the work was already done: nothing is taken. */
   readonly isTaken: boolean
 }
 
-export interface Credited<A> {
+interface Credited<A> {
   readonly result: A
   readonly amount: MicroCredits
 }

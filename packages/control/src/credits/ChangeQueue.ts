@@ -25,7 +25,7 @@ export interface Change {
 }
 
 /** Pause after a failed commit. */
-export const retryMillis = 1_000
+const retryMillis = 1_000
 
 interface Item {
   readonly change: Change

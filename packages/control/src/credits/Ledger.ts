@@ -37,7 +37,7 @@ export type { Purses } from "./Purses.ts"
 export type { ActualCost, Reservation, ReserveOptions } from "./Reservation.ts"
 export { InsufficientCredits } from "./Reservations.ts"
 
-export interface TransactionsPage {
+interface TransactionsPage {
   /** Only entries older than this one. */
   readonly before?: number | undefined
   readonly limit: number

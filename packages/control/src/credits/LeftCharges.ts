@@ -12,7 +12,7 @@ import type { ControlFailure } from "../database/ControlFailure.ts"
 import { hold, type Purse, release, spend, spendable, type Split } from "./Purses.ts"
 import { accountName, type NewTransfer, postedKeys, postTransfers, purseOfName, uncollected } from "./Transfers.ts"
 
-export interface LeftCharges {
+interface LeftCharges {
   readonly id: string
   readonly charges: ReadonlyArray<NewTransfer>
 }

@@ -63,7 +63,7 @@ export const makeReservations = Effect.fnUntraced(function* (
   return new Reservations(books, database, idPrefix, leftOver)
 })
 
-export class Reservations {
+class Reservations {
   readonly #books: Books["Service"]
   readonly #database: ControlDatabase["Service"]
   readonly #idPrefix: string

@@ -31,7 +31,7 @@ export interface StatementTotals {
   readonly receivable: MicroCredits
 }
 
-export interface StatementPage {
+interface StatementPage {
   readonly opening: StatementTotals
   readonly closing: StatementTotals
   readonly entries: ReadonlyArray<LedgerEntry>

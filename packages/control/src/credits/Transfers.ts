@@ -11,7 +11,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MicroCredits } from "@muniment/domain/Money"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 
-export type TransferKind =
+type TransferKind =
   | "deposit"
   | "charge"
   | "storage"

@@ -12,7 +12,7 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** A memory with the unique key that it had. */
-export interface KeyedMemory {
+interface KeyedMemory {
   readonly id: string
   readonly key: string
 }

@@ -13,7 +13,7 @@ import { creditsOfUnits } from "@muniment/domain/Payment"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { JournalledPayment } from "./JournalledPayment.ts"
 
-export interface MoneyEvent {
+interface MoneyEvent {
   readonly number: number
   readonly type: WebhookEventType
   /** Milliseconds. */

@@ -23,7 +23,7 @@ import {
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** `payer` is who sends the refund; `account` and `network` are those of the payment. */
-export interface NewRefund extends NewPayment {
+interface NewRefund extends NewPayment {
   /** Id of the payment. */
   readonly payment: string
 }

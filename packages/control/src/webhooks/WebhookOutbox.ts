@@ -21,7 +21,7 @@ export interface DueWebhook {
   readonly attempts: number
 }
 
-export interface WebhookCounts {
+interface WebhookCounts {
   readonly pending: number
   readonly failed: number
   /** Time of the oldest pending message. */

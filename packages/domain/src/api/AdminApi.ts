@@ -250,7 +250,7 @@ export const LinkedWallet = Schema.Struct({
 })
 
 /** The key file as it is published from now on; times in milliseconds. */
-export const AttestationKeys = Schema.Struct({
+const AttestationKeys = Schema.Struct({
   attestationPublicKey: Schema.String,
   algorithm: Schema.Literal("Ed25519"),
   issuedAt: Schema.Int,

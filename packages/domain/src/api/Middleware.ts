@@ -176,10 +176,10 @@ export const GrantHeaders = {
 export const Price = Context.Reference<MicroCredits>("muniment/domain/Price", { defaultValue: () => 0 })
 
 /** It changes nothing, whatever its method: not audited, and safe to repeat. */
-export const IsRead = Context.Reference<boolean>("muniment/domain/IsRead", { defaultValue: () => false })
+const IsRead = Context.Reference<boolean>("muniment/domain/IsRead", { defaultValue: () => false })
 
 /** The name in books and logs of an endpoint that is another one's second way in. */
-export const KnownAs = Context.Reference<string | undefined>("muniment/domain/KnownAs", {
+const KnownAs = Context.Reference<string | undefined>("muniment/domain/KnownAs", {
   defaultValue: () => undefined
 })
 

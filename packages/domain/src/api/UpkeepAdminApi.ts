@@ -24,7 +24,7 @@ const FilePath = Schema.String.check(
   })
 ).annotate({ examples: ["control.db"] })
 
-export const BackupCopy = Schema.Struct({
+const BackupCopy = Schema.Struct({
   state: Schema.Literals(["copying", "ready", "absent", "damaged"]).annotate({
     description: "`copying`: ask again. `absent`: there is no such file (any more)."
   }),

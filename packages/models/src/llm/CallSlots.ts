@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Exit, PartitionedSemaphore } from "effect"
 
-export interface SlotOptions<E> {
+interface SlotOptions<E> {
   readonly concurrency: number
   readonly waitingMax: number
   /** No place to wait, or no turn before the deadline. */
@@ -13,13 +13,13 @@ export interface SlotOptions<E> {
   readonly show?: (calls: number) => Effect.Effect<void>
 }
 
-export interface Turn {
+interface Turn {
   readonly account: string
   /** Milliseconds since the epoch. */
   readonly deadlineMillis: number
 }
 
-export interface CallSlots<E> {
+interface CallSlots<E> {
   readonly withTurn: <A>(turn: Turn, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** Until no call is under way or waiting. */
   readonly untilIdle: Effect.Effect<void>

@@ -37,7 +37,7 @@ export interface AttemptRequest<A> {
 
 export type ModelAttempt = <A>(attempt: AttemptRequest<A>) => Effect.Effect<A, ModelFailure | UnfitAnswer>
 
-export interface ModelAttempts {
+interface ModelAttempts {
   readonly attempt: ModelAttempt
   /**
    * Fails where an account's credits do not cover these requests together; asks nothing, takes nothing. Of the budget of

@@ -10,7 +10,7 @@ import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
 import { claimedTokens } from "./ModelBudget.ts"
 import { wireFormats } from "./WireFormats.ts"
 
-export type ServerPlace = Pick<LanguageModelConfig, "provider" | "baseUrl" | "apiKey">
+type ServerPlace = Pick<LanguageModelConfig, "provider" | "baseUrl" | "apiKey">
 
 export interface ServerListing {
   /** Undefined: one of many that speak the same format. */

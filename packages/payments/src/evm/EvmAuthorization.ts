@@ -104,7 +104,7 @@ export const payloadOf = ({ signature, ...signed }: EvmAuthorization): Readonly<
 })
 
 /** `evm:<chain id>:<asset>:<from>:<nonce>`, lower case. */
-export const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAuthorization): string =>
+const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAuthorization): string =>
   `evm:${domain.chainId}:${address}:${from}:${nonce}`.toLowerCase()
 
 /** The payment's own claims. */

@@ -14,7 +14,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { ChainUnavailable } from "../chain/PaymentChain.ts"
 import { type EvmToken, usdcAbi } from "./EvmAuthorization.ts"
 
-export interface EvmCall {
+interface EvmCall {
   readonly to: Address
   readonly data: Hex
   readonly from?: Address | undefined

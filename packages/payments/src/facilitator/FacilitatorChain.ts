@@ -22,7 +22,7 @@ import {
 import type { SignedTransaction } from "../chain/PaymentChain.ts"
 import { requirementV2 } from "../wire/PaymentHeader.ts"
 
-export interface FacilitatorOptions {
+interface FacilitatorOptions {
   readonly url: string
   /** True if `inner` can read the chain. */
   readonly hasRpc: boolean

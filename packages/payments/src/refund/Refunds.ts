@@ -21,7 +21,7 @@ import type { WirePayment } from "../wire/PaymentHeader.ts"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
 /** Why a payment cannot be refunded; a text for the operator. */
-export class NotRefundable extends Data.TaggedError("NotRefundable")<{ readonly reason: string }> {}
+class NotRefundable extends Data.TaggedError("NotRefundable")<{ readonly reason: string }> {}
 
 export interface RefundOffer {
   readonly payment: JournalledPayment
@@ -31,7 +31,7 @@ export interface RefundOffer {
   readonly requirement: PaymentRequirement | undefined
 }
 
-export interface RefundsOptions {
+interface RefundsOptions {
   readonly chains: ReadonlyMap<PaymentNetwork, PaymentChain>
   readonly confirmations: number
   readonly lanes: SendingLanes

@@ -50,7 +50,7 @@ export interface DrivenJournal {
 /** One for all that send with the operator's key: transactions of a network are numbered. */
 export type SendingLanes = Map<PaymentNetwork, Semaphore.Semaphore>
 
-export interface DriverOptions {
+interface DriverOptions {
   /** Required before a payment is credited. */
   readonly confirmations: number
   readonly lanes: SendingLanes

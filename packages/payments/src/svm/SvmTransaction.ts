@@ -34,7 +34,7 @@ export interface SvmInstruction {
 }
 
 /** A TransferChecked of the Token program. */
-export interface SvmTransfer {
+interface SvmTransfer {
   readonly source: Address
   readonly mint: Address
   readonly destination: Address

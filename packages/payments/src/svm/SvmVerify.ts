@@ -38,7 +38,7 @@ import {
   transferOf
 } from "./SvmTransaction.ts"
 
-export interface SvmVerified {
+interface SvmVerified {
   readonly id: string
   readonly transaction: SvmTransaction
   readonly terms: SvmTerms

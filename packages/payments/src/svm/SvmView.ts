@@ -16,7 +16,7 @@ import { decodeSvmPayload, type SvmTransaction } from "./SvmTransaction.ts"
 
 export type SvmConfirmations = "confirmed" | "finalized"
 
-export interface SvmViewed {
+interface SvmViewed {
   readonly id: string
   /** Names what is to be moved to which token account. */
   readonly transaction: SvmTransaction

@@ -93,7 +93,7 @@ type SignPayload = (payload: Readonly<Record<string, string | number>>) => strin
  * The x402 extension `offer-receipt`, version 1: what a 402 asks for and what a settlement confirms, each signed by the
  * service as a JSON Web Signature, so that a payer can prove both to others. Only version 2 of x402 has extensions.
  */
-export interface SignedOffer {
+interface SignedOffer {
   readonly format: "jws"
   /** Place in `accepts`. */
   readonly acceptIndex: number

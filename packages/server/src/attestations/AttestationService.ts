@@ -32,7 +32,7 @@ export interface SharedSource {
   readonly contentHashes: ReadonlyArray<string>
 }
 
-export interface IssuedAttestation extends SignedAttestation {
+interface IssuedAttestation extends SignedAttestation {
   readonly publicKey: string
   readonly algorithm: typeof attestationAlgorithm
 }

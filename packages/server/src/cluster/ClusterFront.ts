@@ -69,7 +69,7 @@ const readinessStart = "GET /health/ready "
 /** A node that waits for its turn is alive. */
 const live = JSON.stringify({ status: "live" })
 
-export interface FrontOptions {
+interface FrontOptions {
   readonly secret: Redacted.Redacted
   /** Address for callers. */
   readonly address: Address

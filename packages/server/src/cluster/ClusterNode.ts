@@ -57,7 +57,7 @@ const lateMillis = 60_000
 const againMillis = 1_000
 
 /** The service of an owner, built in the scope that it is given, over `ground`. */
-export type BuildService<A, E> = (ground: NodeGround, hooks: ServiceHooks) => Effect.Effect<A, E, Scope.Scope>
+type BuildService<A, E> = (ground: NodeGround, hooks: ServiceHooks) => Effect.Effect<A, E, Scope.Scope>
 
 export interface ServiceHooks {
   /** Gets its server. */
@@ -66,9 +66,9 @@ export interface ServiceHooks {
   readonly drained: Effect.Effect<void>
 }
 
-export type NodeGround = Ground<unknown, unknown, never, never>
+type NodeGround = Ground<unknown, unknown, never, never>
 
-export interface NodeOptions<A, E> {
+interface NodeOptions<A, E> {
   readonly config: ServerConfig
   readonly settings: ClusterSettings
   readonly hnswlib: HnswlibModule | undefined

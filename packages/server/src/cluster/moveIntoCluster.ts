@@ -45,7 +45,7 @@ import type { ClusterSettings } from "./ClusterSettings.ts"
 /** The data to be moved is not whole, or the moved data differs. */
 export class MoveFailed extends Data.TaggedError("MoveFailed")<{ readonly message: string }> {}
 
-export type MoveStep = "Copying" | "Checking"
+type MoveStep = "Copying" | "Checking"
 
 export interface MoveOptions {
   readonly settings: ClusterSettings

@@ -28,7 +28,7 @@ export interface ConsoleSession {
   readonly own: OwnSession
 }
 
-export interface SignInPlace {
+interface SignInPlace {
   readonly address: string
   readonly browser: string
 }

@@ -11,7 +11,7 @@ import { type ConsoleSession, ConsoleSessions, requireOwnPage, sessionSecretOf }
 import { DataDirectory } from "../DataDirectory.ts"
 import { isLocalCaller } from "../identity/ClientAddress.ts"
 
-export interface OperatorAccessOptions {
+interface OperatorAccessOptions {
   readonly host: string
   /** Sessions may come from other machines. */
   readonly isRemote: boolean

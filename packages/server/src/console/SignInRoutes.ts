@@ -19,7 +19,7 @@ import {
 } from "./ConsoleSessions.ts"
 import { accountSuspended, OperatorAccess } from "./OperatorAccess.ts"
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly isOn: boolean
   readonly proxies: TrustedProxies
   /** The service is reached by TLS alone. */
@@ -28,7 +28,7 @@ export interface SignInOptions {
 }
 
 const path = `${consolePath}/session` as const
-export const consoleOff = "the console is switched off (MUNIMENT_CONSOLE)"
+const consoleOff = "the console is switched off (MUNIMENT_CONSOLE)"
 
 export const signInRoutes = (options: SignInOptions) =>
   Layer.unwrap(

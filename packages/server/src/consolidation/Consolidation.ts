@@ -50,7 +50,7 @@ const runMillisMax = 120_000
 /** Memories in one call of the model. */
 const shownMax = 24
 
-export interface ConsolidationOptions {
+interface ConsolidationOptions {
   readonly dryRun: boolean
   /** Default: all. */
   readonly account?: string | undefined
@@ -74,7 +74,7 @@ export class Consolidation extends Context.Service<
 }
 
 /** With ids of accounts. */
-export interface RunReport extends Omit<ConsolidationRun, "done"> {
+interface RunReport extends Omit<ConsolidationRun, "done"> {
   readonly done: ReadonlyArray<ConsolidationEntry>
 }
 

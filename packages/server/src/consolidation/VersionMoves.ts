@@ -26,7 +26,7 @@ const undoAttemptsMax = 3
 
 type Host = NamespaceHost["Service"]
 
-export interface PreparedChange {
+interface PreparedChange {
   readonly record: MemoryRecord
   readonly moves: ReadonlyArray<MovedMemory>
   readonly entry: ConsolidationEntry

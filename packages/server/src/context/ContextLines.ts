@@ -201,7 +201,7 @@ const asText = { disallowedSpecial: new Set<string>() }
 const charactersPerTurn = 4_000
 
 /** Sum of texts; gives way to others between portions. */
-export const countAll = Effect.fnUntraced(function* (count: TokenCounter, texts: ReadonlyArray<string>) {
+const countAll = Effect.fnUntraced(function* (count: TokenCounter, texts: ReadonlyArray<string>) {
   let [tokens, characters] = [0, 0]
   for (const text of texts) {
     tokens += count(text)

@@ -18,7 +18,7 @@ import { lineOf } from "./SubjectFacts.ts"
 const aroundHits = 5
 const eachSide = 2
 
-export interface FoundOptions {
+interface FoundOptions {
   readonly days: ContextDays
   readonly timeZone: string | undefined
   /** Name of the user in the subject's conversations. */

@@ -54,7 +54,7 @@ const groupOf = ({ topic }: SubjectFact): LineGroup =>
   topic === undefined ? alone : { key: topic, title: topicTitles[topic], order: profileTopics.indexOf(topic) }
 
 /** Oldest first, so that what is learned is added behind what stands there. */
-export const factLine = (
+const factLine = (
   { memory, sinceMillis, text, topic }: SubjectFact,
   days: ContextDays,
   section: ContextSectionName,

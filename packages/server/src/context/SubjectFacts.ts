@@ -44,7 +44,7 @@ export interface SubjectFact {
   readonly sinceMillis: number
 }
 
-export interface KnownFacts {
+interface KnownFacts {
   /** Newest first, each text once. */
   readonly facts: ReadonlyArray<SubjectFact>
   readonly names: ReadonlyArray<string>

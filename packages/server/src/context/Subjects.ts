@@ -15,7 +15,7 @@ import { type ContextDays, contextDays } from "./ContextLines.ts"
 import { eventDay } from "./ProfileLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
 
-export interface SubjectsAsked {
+interface SubjectsAsked {
   readonly agentId: string | undefined
   readonly contains: string | undefined
   readonly limit: number
@@ -23,7 +23,7 @@ export interface SubjectsAsked {
   readonly after: string | undefined
 }
 
-export interface ProfileAsked {
+interface ProfileAsked {
   readonly subjectId: string
   readonly agentId: string | undefined
   readonly timeZone: string | undefined

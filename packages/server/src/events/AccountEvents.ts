@@ -19,7 +19,7 @@ import { isBound, seesAgent } from "../identity/KeyScopes.ts"
 import { AccountSignals } from "./AccountSignals.ts"
 import { decodePositions, encodePositions, type EventPosition, type EventPositions } from "./EventPositions.ts"
 
-export interface EventBatch {
+interface EventBatch {
   readonly events: ReadonlyArray<AccountEvent>
   readonly hasMore: boolean
 }

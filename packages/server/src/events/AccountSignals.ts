@@ -6,7 +6,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { CommitSignal } from "@muniment/engine/namespace/Namespace"
 
-export type Listener = (tag: NamespaceTag) => void
+type Listener = (tag: NamespaceTag) => void
 
 export class AccountSignals extends Context.Service<
   AccountSignals,

@@ -41,7 +41,7 @@ export interface VersionPlace {
   readonly endsAt: number | undefined
 }
 
-export interface Judgement<A> {
+interface Judgement<A> {
   readonly accepted: ReadonlyArray<A>
   readonly rejected: ReadonlyArray<RejectedCandidate>
 }

@@ -62,7 +62,7 @@ import { makeRereading, type Rereading } from "./Rereading.ts"
 import { makeThreadReading, ReadingFailed, type ThreadReading } from "./ThreadReading.ts"
 
 /** A request with a conversation. */
-export type ConversationRequest = CreateMemories & Required<Pick<CreateMemories, "conversation">>
+type ConversationRequest = CreateMemories & Required<Pick<CreateMemories, "conversation">>
 
 export class ConversationExtraction extends Context.Service<
   ConversationExtraction,
@@ -88,7 +88,7 @@ export class ConversationExtraction extends Context.Service<
     )
 }
 
-export interface ConversationOptions {
+interface ConversationOptions {
   /** For one conversation; default `Limits.extractionDeadlineMillis`. */
   readonly deadlineMillis?: number | undefined
   /** How long a request waits for rules that read nothing else; default `Limits.extractionPatienceMillis`. */

@@ -30,7 +30,7 @@ import type { LlmSettings } from "./LanguageModelSettings.ts"
 import type { RequestReadings } from "./PendingReadings.ts"
 import { atOnceMark, leftOutMark } from "./ThreadReading.ts"
 
-export interface RereadQuery {
+interface RereadQuery {
   readonly accounts: ReadonlyArray<Account>
   readonly agentId: string | undefined
   /** Messages that were said from then on, milliseconds. */

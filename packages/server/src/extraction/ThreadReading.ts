@@ -30,7 +30,7 @@ import { isOfTool, type KeyedMessage, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused, readBoth } from "./extractInTime.ts"
 import { type KnownMemories, makeKnownMemories } from "./KnownMemories.ts"
 
-export interface Reading<E> {
+interface Reading<E> {
   readonly account: string
   readonly request: ExtractionScope["request"]
   readonly messages: ReadonlyArray<KeyedMessage>
@@ -48,7 +48,7 @@ export interface Reading<E> {
   readonly saidMillis?: number | undefined
 }
 
-export interface Begun {
+interface Begun {
   /** How long the extraction may wait until others are read, milliseconds; undefined: as long as the extractor allows. */
   readonly waitMillis: number | undefined
   /** Keys of messages that are stored and will be read in any case: then what rules find is stored at once. */
@@ -195,7 +195,7 @@ export const leftOutMark = (model: string, readKey: string): string => sha256Hex
 const withoutTurns = (before: ConversationContext | undefined): ConversationContext | undefined =>
   before && { ...before, turns: [] }
 
-export type ReadMemories = ReturnType<typeof joined>
+type ReadMemories = ReturnType<typeof joined>
 
 type StoredReading = NonNullable<Effect.Success<ReturnType<CandidateStore>>>
 

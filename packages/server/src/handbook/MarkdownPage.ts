@@ -65,7 +65,7 @@ const pathHint = (href: string, file: string, text: string): string => {
 }
 
 /** As GitHub makes them, so that an anchor works in both places. */
-export const headingId = (text: string): string =>
+const headingId = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
@@ -77,7 +77,7 @@ export const headingId = (text: string): string =>
  *
  * A heading of a page with what stands below it, up to the next one.
  */
-export interface HandbookSection {
+interface HandbookSection {
   readonly page: string
   readonly heading: string
   /** Path with anchor. */

@@ -155,7 +155,7 @@ export const isFixedName = (hostname: string): boolean =>
 
 /** Signed statements that have to name the service: none, requests, grants, or both. */
 export const audienceRules = ["off", "requests", "grants", "all"] as const
-export type AudienceRule = (typeof audienceRules)[number]
+type AudienceRule = (typeof audienceRules)[number]
 
 /**
  * Origins by which wallets may name this service (contract: Wallet signatures). With a public URL it is that one's, and

@@ -24,7 +24,7 @@ import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 export const signUpModes = ["off", "paid", "open"] as const
 export type SignUpMode = (typeof signUpModes)[number]
 
-export interface SignUpOptions {
+interface SignUpOptions {
   readonly mode: SignUpMode
   readonly plan: Plan
   /** Free credits of the new account a month; undefined: without bound. */

@@ -21,7 +21,7 @@ const recountedMax = 32
 /** For all of them: who asks is often a probe, and an agent may be busy. */
 const recountMillisMax = 250
 
-export interface PendingTotal {
+interface PendingTotal {
   readonly count: number
   /** Age of the oldest, milliseconds; 0 if there is none. */
   readonly ageMillis: number

@@ -17,7 +17,7 @@ import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../DataDirectory.ts"
 
-export interface ScrubSettings {
+interface ScrubSettings {
   /** From the end of one round to the start of the next; 0: no rounds. */
   readonly days: number
   readonly mebibytesPerSecond: number
@@ -112,7 +112,7 @@ export interface ScrubbedFile {
   readonly isDamaged: Effect.Effect<boolean>
 }
 
-export interface ScrubOptions {
+interface ScrubOptions {
   /** From the end of one round to the start of the next, in milliseconds. */
   readonly intervalMillis: number
   readonly bytesPerSecond: number
@@ -246,7 +246,7 @@ const ScrubNote = Schema.Struct({
   bytes: Schema.Finite,
   damaged: Schema.Array(DamagedFile)
 })
-export type ScrubNote = typeof ScrubNote.Type
+type ScrubNote = typeof ScrubNote.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ScrubNote))
 

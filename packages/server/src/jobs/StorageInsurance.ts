@@ -34,7 +34,7 @@ const lastMillis = 8.64e15
 /** Interval of progress messages of a long catch-up. */
 const progressMillis = 1_000
 
-export interface RunOptions {
+interface RunOptions {
   readonly dryRun?: boolean
   readonly acceptClock?: boolean
 }

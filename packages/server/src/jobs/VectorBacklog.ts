@@ -17,7 +17,7 @@ import { Embedder } from "@muniment/models/Embedder"
 import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { TextEmbedding, vectorsOf } from "../memories/TextEmbedding.ts"
 
-export interface BacklogState {
+interface BacklogState {
   readonly model: string | null
   /** Memories without a vector of the model. */
   readonly pending: number

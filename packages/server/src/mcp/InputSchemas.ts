@@ -8,7 +8,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import { publishedSchema } from "./PublishedSchema.ts"
 
 /** Description of each argument; a whole schema replaces REST's, where that also takes forms that no model writes. */
-export type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
+type Told<Name extends string = string> = Readonly<Partial<Record<Name, string | JsonObject>>>
 
 /** Schema of arguments by REST's names and types, without its descriptions: an agent pays for every token. */
 export const inputSchemaOf = <Fields extends Schema.Struct.Fields>(

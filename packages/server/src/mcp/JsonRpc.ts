@@ -7,7 +7,7 @@ import { isJsonObject } from "@muniment/domain/Json"
 import { type JsonObject, JsonObject as AnyObject } from "@muniment/domain/Memory"
 import { serviceVersion } from "../version.ts"
 
-export type RpcId = string | number
+type RpcId = string | number
 
 export type RpcMessage =
   | { readonly _tag: "Request"; readonly id: RpcId; readonly method: string; readonly params: JsonObject }
@@ -16,7 +16,7 @@ export type RpcMessage =
   | { readonly _tag: "Response" }
   | { readonly _tag: "Malformed"; readonly answer: RpcAnswer }
 
-export interface RpcError {
+interface RpcError {
   readonly code: number
   readonly message: string
   readonly data?: JsonObject
@@ -96,7 +96,7 @@ const malformed = (id: RpcId | null, reason: string): RpcMessage => ({
 export const handshakeVersions: ReadonlyArray<string> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 export const latestHandshakeVersion = handshakeVersions.at(-1)!
 
-export const statelessVersion = "2026-07-28"
+const statelessVersion = "2026-07-28"
 
 /** Newest first, as a client would choose. */
 export const supportedVersions: ReadonlyArray<string> = [statelessVersion, ...handshakeVersions.toReversed()]

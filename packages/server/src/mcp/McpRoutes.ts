@@ -51,7 +51,7 @@ class McpGroup extends HttpApiGroup.make("mcp")
 
 class McpApi extends HttpApi.make("mcp").add(McpGroup) {}
 
-export interface McpPages {
+interface McpPages {
   /** `*` for pages of every origin. */
   readonly corsOrigins: ReadonlyArray<string>
   /** Public address of this service. */
@@ -168,7 +168,7 @@ const unknownVersion = refusal(400, rpcCodes.refused, `mcp-protocol-version is o
  *
  * Caller, headers and services for the answer to a request.
  */
-export interface McpContext {
+interface McpContext {
   readonly caller: Identity
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly tools: McpTools["Service"]
@@ -177,7 +177,7 @@ export interface McpContext {
 }
 
 /** Undefined where the protocol wants no answer. */
-export const answerMessage = (
+const answerMessage = (
   message: RpcMessage,
   context: McpContext
 ): Effect.Effect<RpcAnswer | undefined, never, HttpServerRequest.HttpServerRequest> => {
@@ -197,7 +197,7 @@ export const answerMessage = (
 }
 
 /** A request that says its version itself (MCP 2026-07-28). */
-export const answerStateless = (
+const answerStateless = (
   request: Extract<RpcMessage, { readonly _tag: "Request" }>,
   context: McpContext
 ): Effect.Effect<StatelessAnswer, never, HttpServerRequest.HttpServerRequest> => {
@@ -217,7 +217,7 @@ export const answerStateless = (
   })
 }
 
-export interface StatelessAnswer {
+interface StatelessAnswer {
   readonly answer: RpcAnswer
   readonly status: number
 }

@@ -95,7 +95,7 @@ const contextTool = (contexts: MemoryContext["Service"]): MemoryTool => ({
   })
 })
 
-export interface ToolServices {
+interface ToolServices {
   readonly memories: MemoryService["Service"]
   readonly extraction: ConversationExtraction["Service"]
   readonly searches: CallerSearch["Service"]

@@ -52,7 +52,7 @@ export const creditsMeta = ({
   }
 })
 
-export interface PricedRead {
+interface PricedRead {
   readonly caller: Identity
   readonly params: JsonObject
   /** Name of the same operation of REST in the ledger, and its price. */

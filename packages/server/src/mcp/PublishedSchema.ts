@@ -331,4 +331,4 @@ const publishedNames = (names: ReadonlyArray<string>): ReadonlyMap<string, strin
 
 /** Arguments of every write: no property is published under their names. */
 export const requestNames = ["agentId", "subjectId", "threadId", "tags", "ttl", "expiresAt"] as const
-export const reservedNames: ReadonlySet<string> = new Set([...requestNames, "data"])
+const reservedNames: ReadonlySet<string> = new Set([...requestNames, "data"])

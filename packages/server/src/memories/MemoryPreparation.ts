@@ -21,13 +21,13 @@ import { boundMet } from "../boundMet.ts"
 import type { KnownKinds } from "./KnownKinds.ts"
 
 /** The expiry that a memory, or a request for all of its memories, asks for. */
-export interface Expiry {
+interface Expiry {
   readonly ttl?: string
   readonly expiresAt?: number
 }
 
 /** Schemas by kind. */
-export type Schemas = ReadonlyMap<string, MemorySchema>
+type Schemas = ReadonlyMap<string, MemorySchema>
 
 /** The id of the stored memory to replace; kinds with `uniqueOn` ignore ids. */
 export const replacedId = ({ id, kind }: DirectMemory, schemas: Schemas): string | undefined =>

@@ -53,7 +53,7 @@ const historyEntry = (memory: MemoryVersion): HistoryEntry => {
   }
 }
 
-export interface ShownHit {
+interface ShownHit {
   /** From 1. */
   readonly rank: number
   readonly explain: boolean

@@ -22,10 +22,10 @@ import { Embedder } from "@muniment/models/Embedder"
 export type VectorWait = "vectors" | "briefly" | "never"
 
 /** One entry per record; undefined where there is no vector yet. */
-export type PassageVectors = ReadonlyArray<MemoryVector | undefined>
+type PassageVectors = ReadonlyArray<MemoryVector | undefined>
 
 /** Memories of a namespace that were stored without a vector. */
-export interface MissingVectors {
+interface MissingVectors {
   readonly key: NamespaceKey
   readonly count: number
 }

@@ -11,7 +11,7 @@ import { NamespaceDirectory, type NamespaceEntry } from "@muniment/control/accou
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { StorageUse } from "../memories/StorageUse.ts"
 
-export interface AgentIndexPage {
+interface AgentIndexPage {
   readonly agents: ReadonlyArray<AgentIndex>
   /** Tag of the last agent, if there are more. */
   readonly last: NamespaceTag | undefined

@@ -46,7 +46,7 @@ import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { LastBackup } from "./LastBackup.ts"
 import { serviceVersion } from "../version.ts"
 
-export interface ExportPage {
+interface ExportPage {
   readonly account: Account
   readonly schemas: ReadonlyArray<MemorySchema>
   readonly memories: ReadonlyArray<MemoryVersion>
@@ -55,7 +55,7 @@ export interface ExportPage {
 }
 
 /** The namespace to continue with, and its last exported insertion. */
-export interface ExportPosition {
+interface ExportPosition {
   readonly namespace: string
   readonly afterSeq: number
 }

@@ -38,7 +38,7 @@ import { type OpenedGrants, SharedAccess, type SharedNamespace } from "./SharedA
 
 type SearchFailure = InvalidRequest | ChargeFailure
 
-export interface BatchResult {
+interface BatchResult {
   /** In the order of the queries. */
   readonly results: ReadonlyArray<{ readonly memories: ReadonlyArray<SearchHit> }>
   readonly searchedAt: string

@@ -47,7 +47,7 @@ export interface OpenedGrants {
   readonly unusable: ReadonlyArray<UnusableGrant>
 }
 
-export interface SharedAccessOptions {
+interface SharedAccessOptions {
   readonly grantPrefixes: ReadonlyArray<string>
   readonly audience: Audience
 }

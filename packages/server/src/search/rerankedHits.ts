@@ -14,7 +14,7 @@ import { TokenCosts } from "../credits/TokenCosts.ts"
 
 type Hits = ReadonlyArray<MemoryHit>
 
-export interface AskedOrder {
+interface AskedOrder {
   readonly text: string
   /** Request to the language model about these hits; undefined: it is not asked. */
   readonly request: ((hits: Hits) => Effect.Effect<RankRequest>) | undefined

@@ -42,7 +42,7 @@ import { retryDelayMillis } from "./WebhookDeliveries.ts"
 import { sendTest, sendWebhook } from "./WebhookSender.ts"
 import { type HookReach, webhookSecrets } from "./WebhookSettings.ts"
 
-export type HookHealth = ServiceStatus["hooks"]
+type HookHealth = ServiceStatus["hooks"]
 
 export class HookDeliveries extends Context.Service<
   HookDeliveries,

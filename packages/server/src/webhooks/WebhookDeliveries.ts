@@ -15,7 +15,7 @@ import { Rounds } from "@muniment/worker/Rounds"
 import { sendTest, sendWebhook } from "./WebhookSender.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
-export type WebhookHealth = ServiceStatus["webhooks"]
+type WebhookHealth = ServiceStatus["webhooks"]
 
 export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,

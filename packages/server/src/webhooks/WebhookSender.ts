@@ -16,7 +16,7 @@ import { serviceVersion } from "../version.ts"
 import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly id: string
   /** JSON. */
   readonly body: string

@@ -67,7 +67,7 @@ const keyOf = (item: string): Uint8Array | undefined => {
 }
 
 /** One of the two settings without the other. */
-export class WebhookMisconfigured extends Data.TaggedError("WebhookMisconfigured")<{ readonly message: string }> {}
+class WebhookMisconfigured extends Data.TaggedError("WebhookMisconfigured")<{ readonly message: string }> {}
 
 export const webhookEndpoint = ({
   secrets,

@@ -286,7 +286,7 @@ const ownersOnly = (path: string, database: Database): Database => {
   return database
 }
 
-export interface RequestEntry {
+interface RequestEntry {
   readonly at: number
   readonly method: string
   /** Operation, such as `memories.create`. */

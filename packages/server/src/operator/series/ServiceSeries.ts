@@ -29,7 +29,7 @@ export interface SeriesGauges {
   readonly chargedMicro: number
 }
 
-export interface SeriesLevels {
+interface SeriesLevels {
   readonly residentBytes: number
   readonly memories: number | null
   readonly bytes: number
