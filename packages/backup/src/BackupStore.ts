@@ -42,7 +42,7 @@ const attemptsMax = 4
 export type BackupFailure = TargetFailed | DamagedBackup | WrongSecret
 
 /** Parts of a stored file, and their digest. */
-export type StoredFile = Pick<BackupFile, "object" | "parts" | "bytes" | "sha256">
+type StoredFile = Pick<BackupFile, "object" | "parts" | "bytes" | "sha256">
 
 /** Bytes of a file; the last ones are fewer than asked for, and none after the end. */
 export type ReadChunk<E> = (at: number, bytes: number) => Effect.Effect<Uint8Array, E>

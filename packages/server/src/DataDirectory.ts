@@ -54,8 +54,8 @@ class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly
 }
 
 /** Holder of the lock, as the lock file names it; `startedAt` in milliseconds. */
-export const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
-export type LockNote = typeof LockNote.Type
+const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
+type LockNote = typeof LockNote.Type
 
 export class DataDirectory extends Context.Service<
   DataDirectory,

@@ -139,7 +139,7 @@ export const deposit = Command.make(
 
 const amountRange = `${(Limits.depositCentsMin / 100).toFixed(2)} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`
 
-/** What the service asks for, as it answers a deposit that carries no payment. */
+/** Demand of the service, as its answer to a deposit without payment has it. */
 const demandFor = (muniment: Muniment, amountUsd: number): Effect.Effect<PaymentDemand, CommandFailed> =>
   Effect.tryPromise((signal) => muniment.deposit(amountUsd, { signal })).pipe(
     Effect.matchEffect({

@@ -134,7 +134,7 @@ const embedAll = Effect.fnUntraced(function* (operator: Operator["admin"]) {
   return reached
 }, Effect.scoped)
 
-/** Of a message that was only read, nothing is kept that tells it from a system message: there is no count. */
+/** A message that was only read leaves nothing that tells it from a system message: there is no count. */
 const neverStored =
   "Messages that were never stored, of conversations of which only extracted memories are kept, are not among them; how many is not known. To store them, send these conversations again."
 

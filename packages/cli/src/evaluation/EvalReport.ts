@@ -210,7 +210,7 @@ export interface Evaluated {
 }
 
 /** Figures of played cases: evidence among the first hits, answers, facts, latency; and two configurations compared. */
-export interface Figures {
+interface Figures {
   readonly questions: number
   /** Means over the questions with something to find; undefined without any. */
   readonly hit1: number | undefined

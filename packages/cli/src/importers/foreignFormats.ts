@@ -37,7 +37,7 @@ interface ForeignReader {
   readonly items: (owner: ImportOwner, element: Fields, key: string) => ReadonlyArray<ForeignItem>
 }
 
-export interface ForeignExport {
+interface ForeignExport {
   /** Description of `--in`. */
   readonly expects: string
   readonly isFile: (path: string) => boolean

@@ -38,7 +38,7 @@ export class ControlTenure extends Context.Service<
   }
 >()("muniment/cluster/ControlTenure") {}
 
-export interface ReplicatedControlOptions {
+interface ReplicatedControlOptions {
   /** Folder of this node; an earlier ownership's files in its folder `control` are removed. */
   readonly directory: string
   readonly log: PostgresLog

@@ -15,7 +15,7 @@ const sumBytes = 16
 const keyBytes = 32
 
 /** A secret in the database was sealed with another secret, or is damaged. */
-export class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{ readonly name: string }> {
+class SecretUnreadable extends Data.TaggedError("SecretUnreadable")<{ readonly name: string }> {
   override get message(): string {
     return `MUNIMENT_CLUSTER_SECRET is not the one of this cluster: "${this.name}" in its database cannot be opened`
   }

@@ -47,7 +47,7 @@ const publishEachMillis = 60_000
 /** Bases that a node which leaves publishes at the same time: one is copied while others are put. */
 const handedOverTogether = 4
 
-export interface ReplicatedStoreOptions {
+interface ReplicatedStoreOptions {
   /** Folder of this node; an earlier process's files in its folder of namespaces are removed. */
   readonly directory: string
   readonly log: PostgresLog

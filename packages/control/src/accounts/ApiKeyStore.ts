@@ -43,7 +43,7 @@ interface CreatedKey {
 }
 
 /** Restrictions and end of a new key. */
-export interface KeyBounds {
+interface KeyBounds {
   readonly scope?: KeyScope | undefined
   /** Id of the key, or address of the wallet, that makes it; undefined: the operator. */
   readonly madeBy?: string | undefined

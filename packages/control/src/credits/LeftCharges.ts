@@ -37,7 +37,7 @@ const leftBehind = (unwritten: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTra
   unwritten.filter(({ isShared }) => isShared === true)
 
 /** Parts of this owner's books that its successor needs. */
-export interface OwnersBooks {
+interface OwnersBooks {
   readonly purseAt: (accountId: string, atMillis: number) => Purse
   readonly flush: Effect.Effect<void, ControlFailure>
 }

@@ -20,7 +20,7 @@ export interface Period {
 }
 
 /** Position of an entry in the order of statements. */
-export interface StatementPosition {
+interface StatementPosition {
   readonly at: number
   readonly id: number
 }

@@ -38,7 +38,7 @@ export interface StepOptions {
 }
 
 /** Journal that a step writes: of payments, or of refunds. */
-export interface DrivenJournal {
+interface DrivenJournal {
   readonly broadcasting: PaymentJournal["Service"]["broadcasting"]
   readonly settled: (id: string, hash: string) => Effect.Effect<unknown, ControlFailure>
   readonly resettled: PaymentJournal["Service"]["resettled"]

@@ -31,7 +31,7 @@ const nearShareMin = 0.5
 /** Plans whose day has passed. */
 const passedMax = 12
 
-export interface NearGroups {
+interface NearGroups {
   /** Memories of one subject each, oldest first. */
   readonly groups: ReadonlyArray<ReadonlyArray<MemoryVersion>>
   /** The last new memory that was looked at; undefined: there is none. */

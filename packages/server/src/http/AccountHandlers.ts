@@ -22,7 +22,6 @@ import { AccountQuotas, AgentCounts } from "../memories/AccountFigures.ts"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress, boundsOf } from "./AdminHandlers.ts"
-import type { KeptRequest, RequestFilter } from "../operator/requests/RequestFile.ts"
 import { apiGroup } from "../apiGroup.ts"
 
 export const accountHandlers = apiGroup(

@@ -38,7 +38,7 @@ const rangeOf = (text: string) => {
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 4 ? "ipv4" : "ipv6")
 
 /** The way a request came; headers by lower-case name. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly remoteAddress: Option.Option<string>
   readonly headers: Readonly<Record<string, string | undefined>>
 }

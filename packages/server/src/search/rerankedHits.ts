@@ -27,7 +27,7 @@ export interface ToldOrder extends Pick<FoundMemories, "reranked" | "rerankProbl
   readonly explain?: RerankExplanation
 }
 
-export interface Reranking extends Reordering {
+interface Reranking extends Reordering {
   /** Says what became of the hits. */
   readonly told: () => ToldOrder
 }

@@ -21,7 +21,7 @@ import { StorageUse } from "../../memories/StorageUse.ts"
 import { minuteMillis, SeriesFile, inSteps } from "./SeriesFile.ts"
 
 /** Gauges beside the calls. */
-export interface SeriesGauges {
+interface SeriesGauges {
   /** Seconds of processor time, and refusals before any work, since the start of the process. */
   readonly processorSeconds: number
   readonly refused: number
