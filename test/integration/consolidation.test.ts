@@ -11,6 +11,7 @@ import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer, type ModelReply } from "../support/ModelServerReplies.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 interface Line {
@@ -273,27 +274,28 @@ describe("an own server", () => {
       ])
     }))
 
-  it("does nothing unless it is configured, and then by itself what it had left", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-test-"))
-    const off = await startServer({ dataDirectory, environment: environment({}) })
-    const calls = await accountCalls(off, "carol")
-    await learn("scheduled", peanuts, { calls })
-    const refused = await off.asOperator("POST", "/admin/consolidations", {})
-    expect([refused.status, refused.body.code]).toEqual([409, "consolidation_off"])
-    const { rounds } = (await off.asOperator("GET", "/admin/status")).body
-    expect(rounds.map(({ name }: { readonly name: string }) => name)).not.toContain("consolidation")
-    expect(consolidations()).toEqual([])
-    await off.stop()
+  if (isLongRun)
+    it("does nothing unless it is configured, and then by itself what it had left", async () => {
+      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-test-"))
+      const off = await startServer({ dataDirectory, environment: environment({}) })
+      const calls = await accountCalls(off, "carol")
+      await learn("scheduled", peanuts, { calls })
+      const refused = await off.asOperator("POST", "/admin/consolidations", {})
+      expect([refused.status, refused.body.code]).toEqual([409, "consolidation_off"])
+      const { rounds } = (await off.asOperator("GET", "/admin/status")).body
+      expect(rounds.map(({ name }: { readonly name: string }) => name)).not.toContain("consolidation")
+      expect(consolidations()).toEqual([])
+      await off.stop()
 
-    changesOf = (lines) => [{ op: "merge", ids: idsIn(lines), text: both }]
-    const on = await startServer({ dataDirectory, environment: environment() })
-    const same: MemoryCalls = {
-      ...calls,
-      call: (method, path, options) => on.call(method, path, { key: calls.key, ...options })
-    }
-    await vi.waitFor(async () => expect(await held("scheduled", "", same)).toEqual([both]), patienceMillis)
-    expect(consolidations()).toHaveLength(1)
-    await on.stop()
-    rmSync(dataDirectory, { recursive: true, force: true })
-  })
+      changesOf = (lines) => [{ op: "merge", ids: idsIn(lines), text: both }]
+      const on = await startServer({ dataDirectory, environment: environment() })
+      const same: MemoryCalls = {
+        ...calls,
+        call: (method, path, options) => on.call(method, path, { key: calls.key, ...options })
+      }
+      await vi.waitFor(async () => expect(await held("scheduled", "", same)).toEqual([both]), patienceMillis)
+      expect(consolidations()).toHaveLength(1)
+      await on.stop()
+      rmSync(dataDirectory, { recursive: true, force: true })
+    })
 })

@@ -6,12 +6,12 @@ import { readdirSync, rmSync, statSync, writeFileSync, mkdtempSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { makeFaultyDisk } from "../support/FaultyDisk.ts"
 import { accountCalls, fact, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { sharedServer, useSharedServer } from "../support/SharedServer.ts"
-import { startServer, type Answer, type ServerCalls, type TestServer } from "../support/TestServer.ts"
+import { startServer, type Answer, type ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
@@ -89,10 +89,9 @@ const consoleOff = async () => (await closed()).call("POST", "/console/session",
 
 const signUpClosed = async () => asNewcomer(await closed(), "newcomer")
 
-/** One sign-up is that of `tooOften`. */
 const signUpLimited = async () => {
   const own = await limited()
-  for (let made = 1; made < Limits.signUpsPerClientHour; made++) {
+  for (let made = 0; made < Limits.signUpsPerClientHour; made++) {
     expect((await asNewcomer(own, `newcomer ${made}`)).status).toBe(200)
   }
   return asNewcomer(own, "one more")
@@ -246,12 +245,12 @@ const rows: Readonly<Record<string, Row>> = {
     status: 415,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })
   },
-  internal_error: { status: 500, provoke: () => unreadableSchema() },
+  internal_error: { status: 500, provoke: async () => (await afterDamage()).row },
   unknown_schema: { status: 400, provoke: () => extract({ schemas: ["unheard_of"] }) },
   // Nobody listens there.
   extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
   model_budget_exhausted: { status: 429, provoke: () => withModel({ MUNIMENT_LLM_TOKENS_PER_DAY: "1" }) },
-  namespace_unavailable: { status: 503, provoke: () => damagedFile() },
+  namespace_unavailable: { status: 503, provoke: async () => (await afterDamage()).file },
   control_unavailable: { status: 503, provoke: () => failingControl() },
   overloaded: { status: 503, provoke: () => overload() }
 }
@@ -359,23 +358,23 @@ const importUnderAnotherAgent = async () => {
   return server.asOperator("POST", "/admin/import", { account: server.nameOf("carol"), records })
 }
 
-/** While no server runs, the file of a namespace is overwritten, and a row of the control database holds nonsense. */
-const damaged = (): Promise<TestServer> => (damagedServer ??= startDamaged())
-let damagedServer: Promise<TestServer> | undefined
-const damagedDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
-afterAll(async () => {
-  await (await damagedServer)?.stop()
-  rmSync(damagedDirectory, { recursive: true, force: true })
-})
+/** Answers after the file of a namespace was overwritten, and a row of the control database, while no server ran. */
+interface Damaged {
+  readonly file: Answer
+  readonly row: Answer
+}
+let damaged: Promise<Damaged> | undefined
+const afterDamage = (): Promise<Damaged> => (damaged ??= damage())
 
-const startDamaged = async (): Promise<TestServer> => {
-  const options = { dataDirectory: damagedDirectory, environment, oneBox: "directoryFiles" } as const
+const damage = async (): Promise<Damaged> => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
+  const options = { dataDirectory, environment, oneBox: "directoryFiles" } as const
   const first = await startServer(options)
   const write = (agentId: string) =>
     first.call("POST", "/v1/memories", { body: { agentId, memories: [fact("a", "b")] } })
   await write("a")
-  const files = readdirSync(damagedDirectory, { recursive: true, encoding: "utf8" })
-  const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(damagedDirectory, file))
+  const files = readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })
+  const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(dataDirectory, file))
   expect(own).toHaveLength(1)
   // A service with most of its agents set aside is not ready.
   for (const sound of ["b", "c", "d"]) await write(sound)
@@ -383,18 +382,15 @@ const startDamaged = async (): Promise<TestServer> => {
   expect((await first.call("POST", "/v1/schemas", { key, body: contact })).status).toBe(200)
   await first.stop()
   for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
-  const control = new DatabaseSync(join(damagedDirectory, "control.db"))
+  const control = new DatabaseSync(join(dataDirectory, "control.db"))
   control.exec("UPDATE memory_schema SET unique_on = '{'")
   control.close()
-  return startServer(options)
-}
-
-const damagedFile = async () => (await damaged()).call("GET", "/v1/memories?agentId=a")
-
-const unreadableSchema = async () => {
-  const own = await damaged()
-  const { body } = await own.asOperator("POST", "/admin/keys", { account: "keeper" })
-  return own.call("GET", "/v1/schemas", { key: body.secret })
+  const second = await startServer(options)
+  const file = await second.call("GET", "/v1/memories?agentId=a")
+  const row = await second.call("GET", "/v1/schemas", { key })
+  await second.stop()
+  rmSync(dataDirectory, { recursive: true, force: true })
+  return { file, row }
 }
 
 /** The disk refuses what is written to the control database. */
