@@ -384,13 +384,13 @@ const failures: ReadonlyArray<readonly [string, ReadonlyArray<ModelReply>]> = [
   ["is refused by the server", [status(401)]],
   ["fails again and again", times(8, status(500))],
   ["takes no more requests", times(8, status(429))],
-  ["hangs", times(8, { kind: "hang" })],
-  ["drips", times(8, { kind: "drip", value: {}, everyMillis: 400 })],
   ["is cut off", times(8, { kind: "cut", value: {} })],
-  ["is reset", times(8, { kind: "reset" })],
-  ["is refused by the model", times(8, { kind: "refusal" })],
   ["is no JSON", times(8, text("I would rather not."))],
   ["has the wrong shape", times(8, answer({ memories: "none" }))],
+  ["hangs", times(8, { kind: "hang" })],
+  ["drips", times(8, { kind: "drip", value: {}, everyMillis: 400 })],
+  ["is reset", times(8, { kind: "reset" })],
+  ["is refused by the model", times(8, { kind: "refusal" })],
   ["is empty", times(8, { kind: "empty" })],
   ["is too large", times(8, { kind: "huge", bytes: 3_000_000 })]
 ]
@@ -405,7 +405,7 @@ describe("no memory, no mark and no charge is left when the answer of a model", 
     expect(server.output()).not.toMatch(/Quimper|sk-a-key/)
   })
 
-  it.each(failures)("%s", async (name, replies) => {
+  it.each(everyDay(6, failures))("%s", async (name, replies) => {
     const caller = await accountCalls(server, name)
     const spent = async () => (await caller.call("GET", "/v1/credits")).body.allowance.credits
     const before = await spent()

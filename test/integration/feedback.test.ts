@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { done, environmentOf, restored, scratch } from "../support/BackupRun.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { filesWith } from "../support/filesWith.ts"
 import {
   accountCalls,
@@ -234,26 +235,27 @@ describe("who may give feedback", () => {
 describe("feedback on disk", () => {
   const query = "Where is the xylotheque?"
 
-  it("outlives a kill, and its key gives the first answer again", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-feedback-"))
-    const first = await startServer({ environment: withoutModel, dataDirectory })
-    const own = await accountCalls(first, "kept")
-    const id = await stored("Ann grows figs", own)
-    const headers = { "idempotency-key": "before the kill" }
-    const { body } = await give(id, { useful: true, query }, own, headers)
-    await first.kill()
-    const second = await startServer({ environment: withoutModel, dataDirectory })
-    const as = { key: own.key }
-    expect((await second.call("GET", `/v1/memories/${id}`, as)).body.memory).toEqual(body.memory)
-    expect((await second.call("GET", "/v1/memories?feedback=useful", as)).body.total).toBe(1)
-    const repeat = { ...as, body: { useful: true, query }, headers }
-    const again = await second.call("POST", `/v1/memories/${id}/feedback`, repeat)
-    expect([again.status, again.body.memory.feedback]).toEqual([200, body.memory.feedback])
-    expect(second.output()).not.toContain("xylotheque")
-    expect((await second.call("GET", "/metrics", { key: null })).body).not.toContain("xylotheque")
-    await second.stop()
-    rmSync(dataDirectory, { recursive: true })
-  })
+  if (isLongRun)
+    it("outlives a kill, and its key gives the first answer again", async () => {
+      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-feedback-"))
+      const first = await startServer({ environment: withoutModel, dataDirectory })
+      const own = await accountCalls(first, "kept")
+      const id = await stored("Ann grows figs", own)
+      const headers = { "idempotency-key": "before the kill" }
+      const { body } = await give(id, { useful: true, query }, own, headers)
+      await first.kill()
+      const second = await startServer({ environment: withoutModel, dataDirectory })
+      const as = { key: own.key }
+      expect((await second.call("GET", `/v1/memories/${id}`, as)).body.memory).toEqual(body.memory)
+      expect((await second.call("GET", "/v1/memories?feedback=useful", as)).body.total).toBe(1)
+      const repeat = { ...as, body: { useful: true, query }, headers }
+      const again = await second.call("POST", `/v1/memories/${id}/feedback`, repeat)
+      expect([again.status, again.body.memory.feedback]).toEqual([200, body.memory.feedback])
+      expect(second.output()).not.toContain("xylotheque")
+      expect((await second.call("GET", "/metrics", { key: null })).body).not.toContain("xylotheque")
+      await second.stop()
+      rmSync(dataDirectory, { recursive: true })
+    })
 
   it("moves with backups and exports, and leaves no byte when its memory is forgotten", async () => {
     const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-feedback-"))

@@ -1,5 +1,5 @@
 /**
- * A directory of the first build, grown to the 20,000 memories of the promise, moves into a cluster and back: every row of
+ * A directory of the first build, grown to thousands of memories, moves into a cluster and back: every row of
  * every table is the same, and what the first build wrote is there as it wrote it.
  */
 import { join } from "node:path"
@@ -7,10 +7,12 @@ import { expect, it } from "vitest"
 import { runMuniment } from "../support/CliProcess.ts"
 import { ClusterMoves } from "../support/ClusterMoves.ts"
 import { growFirstBuild, unpackFirstBuild } from "../support/FirstBuild.ts"
+import { isLongRun } from "../support/Repetitions.ts"
 import { columnsKeptSince, migratedCopy, tablesOf } from "../support/movedRows.ts"
 import { patienceMillis } from "../support/TestServer.ts"
 
-const memories = 20_000
+/** In the long run those of the promise. */
+const memories = isLongRun ? 20_000 : 2_000
 const agents = 8
 /** Each of the moves, and each of the four comparisons of all rows, takes up to a minute of a busy machine. */
 const steps = 6

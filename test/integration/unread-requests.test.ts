@@ -73,14 +73,14 @@ describe("a request that is none, or too large, is answered in the contract's sh
   }
 })
 
-it("headers that do not come in time are answered 408", { timeout: 60_000 }, async () => {
+it.concurrent("headers that do not come in time are answered 408", { timeout: 60_000 }, async () => {
   const { status, text } = await sendRaw(server.url, ["GET /health/live HTTP/1.1\r\nhost: localhost\r\n"])
   expect(status).toBe(408)
   expect(text).toMatch(/\r\nretry-after: 1\r\n/i)
   expect(JSON.parse(text.split("\r\n\r\n")[1] ?? "")).toMatchObject({ success: false, code: "request_timeout" })
 })
 
-it("a body that does not come in time is answered 408", { timeout: 60_000 }, async () => {
+it.concurrent("a body that does not come in time is answered 408", { timeout: 60_000 }, async () => {
   const { status, text } = await sendRaw(server.url, [post("content-length: 100") + "{"])
   expect(status).toBe(408)
   expect(JSON.parse(text.split("\r\n\r\n")[1] ?? "")).toMatchObject({ success: false, code: "request_timeout" })
