@@ -1,14 +1,13 @@
 /**
  * Facts about the machine that a figure depends on, without host names and paths, since a report may be published.
  */
-import { cpus, loadavg, release, totalmem } from "node:os"
+import { cpus, loadavg, totalmem } from "node:os"
 
 export interface MachineFacts {
   readonly cpu: string
   readonly cores: number
   readonly memoryGibibytes: number
   readonly platform: string
-  readonly kernel: string
   readonly node: string
   readonly sqlite: string
   /** Runnable processes over the last minute, before the suite began: above 0 others were at work. */
@@ -25,7 +24,6 @@ export const machineFacts = (): MachineFacts => {
     cores: processors.length,
     memoryGibibytes: Math.round(totalmem() / bytesPerGibibyte),
     platform: `${process.platform}-${process.arch}`,
-    kernel: release(),
     node: process.version,
     sqlite: process.versions["sqlite"] ?? "unknown",
     loadAtStart: Number((loadavg()[0] ?? 0).toFixed(2))
@@ -37,7 +35,7 @@ export const machineText = (facts: MachineFacts): string =>
     facts.cpu,
     `${facts.cores} cores`,
     `${facts.memoryGibibytes} GiB`,
-    `${facts.platform}, kernel ${facts.kernel}`,
+    facts.platform,
     `Node ${facts.node}`,
     `SQLite ${facts.sqlite}`,
     `load at start ${facts.loadAtStart}`

@@ -132,7 +132,7 @@ class HeldSessions {
     if (this.#byDigest.size > Limits.consoleSessionsMax) this.#dropOfLargest()
   }
 
-  /** Drops one of the holder with most sessions, so that it cannot sign out others. */
+  /** Drops the oldest session of the account that has most, so that it cannot sign out others. */
   #dropOfLargest(): void {
     const ofAccounts = [...this.#byDigest].filter(([, { holder }]) => holder.role === "account")
     const byAccount = Map.groupBy(ofAccounts, ([, { record }]) => record.account)

@@ -39,7 +39,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/** Whether a name can be public, without a look-up: by its form, and names of this machine. */
+/** Whether an address is public, or a name may be, without a look-up. */
 export const namesPublicHost = (hostname: string): boolean => {
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
   if (isIP(host) !== 0) return isPublicAddress(host)
