@@ -153,14 +153,12 @@ describe("labelled conversations", () => {
   })
 })
 
-describe("an extractor that knows the labels", () => {
-  it("is right about every one of them, each for itself", () => {
-    const results = new Map(all.map(({ id, expected }) => [id, expected.map(candidateFor)]))
-    const { all: total, forbidden } = score(all, results)
-    expect(total.correct).toBe(total.found)
-    expect(total.recalled).toBe(total.expected)
-    expect(forbidden.hit).toBe(0)
-  })
+it("an extractor that knows the labels is right about every one of them, each for itself", () => {
+  const results = new Map(all.map(({ id, expected }) => [id, expected.map(candidateFor)]))
+  const { all: total, forbidden } = score(all, results)
+  expect(total.correct).toBe(total.found)
+  expect(total.recalled).toBe(total.expected)
+  expect(forbidden.hit).toBe(0)
 })
 
 /** The shortest memory that a label asks for, in its own words. */

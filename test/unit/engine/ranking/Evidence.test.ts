@@ -94,12 +94,10 @@ describe("the score of a message", () => {
   })
 })
 
-describe("the score of another memory", () => {
-  it("knows times, and neither speakers nor traits", () => {
-    const asked = query({ ranges: [june], speaker: "Ann", isFirstPerson: true })
-    expect(gain({ ...plain, eventAt: june.from }, plain, asked)).toBeCloseTo(0.12)
-    expect(evidenceOf(plain, asked)).toMatchObject({ speaks: 0, states: 0, aside: 0, fits: 0 })
-  })
+it("the score of another memory knows times, and neither speakers nor traits", () => {
+  const asked = query({ ranges: [june], speaker: "Ann", isFirstPerson: true })
+  expect(gain({ ...plain, eventAt: june.from }, plain, asked)).toBeCloseTo(0.12)
+  expect(evidenceOf(plain, asked)).toMatchObject({ speaks: 0, states: 0, aside: 0, fits: 0 })
 })
 
 describe("relevance", () => {
@@ -144,23 +142,21 @@ describe("relevance", () => {
   })
 })
 
-describe("explainedTerms", () => {
-  it("adds up to the score, and says each term in words", () => {
-    const asked = query({ speaker: "Ann", ranges: [june] })
-    const evidence = evidenceOf(message({ eventAt: june.from }, "Ann", messageTraits.states), asked)
-    const terms = explainedTerms(evidence)
-    expect(terms.map(({ term }) => term)).toEqual([
-      "words",
-      "meaning",
-      "around",
-      "states",
-      "speaks",
-      "inRange",
-      "nearRange"
-    ])
-    const { intercept, slope } = evidence.calibration.score
-    const sum = terms.reduce((total, { adds }) => total + adds, 0)
-    expect(slope * sum + intercept).toBeCloseTo(orderOf(evidence), 2)
-    for (const { meaning } of terms) expect(meaning.length).toBeGreaterThan(10)
-  })
+it("explainedTerms adds up to the score, and says each term in words", () => {
+  const asked = query({ speaker: "Ann", ranges: [june] })
+  const evidence = evidenceOf(message({ eventAt: june.from }, "Ann", messageTraits.states), asked)
+  const terms = explainedTerms(evidence)
+  expect(terms.map(({ term }) => term)).toEqual([
+    "words",
+    "meaning",
+    "around",
+    "states",
+    "speaks",
+    "inRange",
+    "nearRange"
+  ])
+  const { intercept, slope } = evidence.calibration.score
+  const sum = terms.reduce((total, { adds }) => total + adds, 0)
+  expect(slope * sum + intercept).toBeCloseTo(orderOf(evidence), 2)
+  for (const { meaning } of terms) expect(meaning.length).toBeGreaterThan(10)
 })

@@ -116,10 +116,8 @@ describe("fuse", () => {
   })
 })
 
-describe("isMatching", () => {
-  it("accepts every word found, however long the memory is", () => {
-    expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 3 }), byWords))).toBe(true)
-    expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 2 }), byWords))).toBe(false)
-    expect(isMatching(rank(candidate("a"), { scoreBound: 0, termCount: 0, modelId: undefined }))).toBe(false)
-  })
+it("isMatching accepts every word found, however long the memory is", () => {
+  expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 3 }), byWords))).toBe(true)
+  expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 2 }), byWords))).toBe(false)
+  expect(isMatching(rank(candidate("a"), { scoreBound: 0, termCount: 0, modelId: undefined }))).toBe(false)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import fc from "fast-check"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
@@ -8,6 +8,7 @@ import { groundedIn } from "@muniment/insight/answers/ModelAnswers"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { ModelFailure, type ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 import { evidenceOf } from "./Worlds.ts"
+import { it } from "../../../support/it.ts"
 
 const seattle = evidenceOf("a", "factual_memory", { subject: "Alice", fact: "Alice lives in Seattle" })
 const tea = evidenceOf("b", "preference_memory", { subject: "Alice", preferenceType: "likes", preference: "tea" })
@@ -27,27 +28,24 @@ const written = (answer: Effect.Effect<unknown, ModelFailure>) =>
   )
 
 describe("answers with a model", () => {
-  it.effect("are the model's, with the ids of the memories that it names", () =>
-    Effect.gen(function* () {
-      const answer = yield* written(
-        Effect.succeed({ known: "yes", sentences: [{ text: "In Seattle.", citations: [1] }] })
-      )
-      expect(answer).toEqual({ answer: "In Seattle.", citations: ["a"], grounded: true, method: "model" })
-    })
-  )
+  it.effect("are the model's, with the ids of the memories that it names", function* () {
+    const answer = yield* written(
+      Effect.succeed({ known: "yes", sentences: [{ text: "In Seattle.", citations: [1] }] })
+    )
+    expect(answer).toEqual({ answer: "In Seattle.", citations: ["a"], grounded: true, method: "model" })
+  })
 
   it.effect(
     "claim nothing when they cite what was not given or say nothing, and rules do not speak in their place",
-    () =>
-      Effect.gen(function* () {
-        for (const said of [
-          { known: "yes", sentences: [{ text: "On Mars.", citations: [7, -1] }] },
-          { known: "no", sentences: [] }
-        ]) {
-          const answer = yield* written(Effect.succeed(said))
-          expect(answer).toEqual({ answer: nothingKnown, citations: [], grounded: false, method: "model" })
-        }
-      })
+    function* () {
+      for (const said of [
+        { known: "yes", sentences: [{ text: "On Mars.", citations: [7, -1] }] },
+        { known: "no", sentences: [] }
+      ]) {
+        const answer = yield* written(Effect.succeed(said))
+        expect(answer).toEqual({ answer: nothingKnown, citations: [], grounded: false, method: "model" })
+      }
+    }
   )
 
   const reasons: ReadonlyArray<ModelFailureReason> = [
@@ -59,17 +57,15 @@ describe("answers with a model", () => {
     "budget_exhausted"
   ]
   for (const reason of reasons) {
-    it.effect(`are quoted from the memories when the model fails: ${reason}`, () =>
-      Effect.gen(function* () {
-        const answer = yield* written(Effect.fail(new ModelFailure({ reason, message: "no" })))
-        expect(answer).toEqual({
-          answer: "Alice lives in Seattle.",
-          citations: ["a"],
-          grounded: true,
-          method: "extractive"
-        })
+    it.effect(`are quoted from the memories when the model fails: ${reason}`, function* () {
+      const answer = yield* written(Effect.fail(new ModelFailure({ reason, message: "no" })))
+      expect(answer).toEqual({
+        answer: "Alice lives in Seattle.",
+        citations: ["a"],
+        grounded: true,
+        method: "extractive"
       })
-    )
+    })
   }
 
   it.effect("are quoted from the memories where no model is configured", () =>

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { drawFence, makeFence } from "@muniment/insight/prompts/Fence"
 import { visibleText } from "@muniment/language/text/VisibleText"
 import fc from "fast-check"
+import { it } from "../../../support/it.ts"
 
 const code = "fence-11111111-2222-4333-8444-555555555555"
 const fence = makeFence(code)
@@ -32,12 +33,10 @@ describe("a fence", () => {
     )
   })
 
-  it.effect("has another code for each request", () =>
-    Effect.gen(function* () {
-      const drawn = yield* Effect.all(Array.from({ length: 100 }, () => drawFence))
-      expect(new Set(drawn.map(({ opening }) => opening)).size).toBe(100)
-    })
-  )
+  it.effect("has another code for each request", function* () {
+    const drawn = yield* Effect.all(Array.from({ length: 100 }, () => drawFence))
+    expect(new Set(drawn.map(({ opening }) => opening)).size).toBe(100)
+  })
 })
 
 describe("visible text", () => {

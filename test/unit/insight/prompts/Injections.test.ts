@@ -2,7 +2,7 @@
  * Every attack of the corpus against the prompts, and against a model that does what the attack says.
  * `forbidden` is what the attack wants to see stored or answered.
  */
-import { describe, expect, it, layer } from "@effect/vitest"
+import { expect, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { type AnswerRequest, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { type ExtractionRequest, Extractor, type Turn } from "@muniment/insight/extraction/Extractor"
@@ -118,12 +118,10 @@ const honestTurn = { n: 1, by: "user", on: "Sat 21 Nov 2026", text: honestText }
 /** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
 const harmlessWhenVisible = ["unicode-1", "unicode-6"]
 
-describe("the corpus", () => {
-  it("has at least 48 attacks of 16 classes, each with its own id", () => {
-    expect(injections.length).toBeGreaterThanOrEqual(48)
-    expect(new Set(injections.map((attack) => attack.class)).size).toBeGreaterThanOrEqual(16)
-    expect(new Set(injections.map(({ id }) => id)).size).toBe(injections.length)
-  })
+it("the corpus has at least 48 attacks of 16 classes, each with its own id", () => {
+  expect(injections.length).toBeGreaterThanOrEqual(48)
+  expect(new Set(injections.map((attack) => attack.class)).size).toBeGreaterThanOrEqual(16)
+  expect(new Set(injections.map(({ id }) => id)).size).toBe(injections.length)
 })
 
 layer(extractorLayer)("the frame of a prompt", (it) => {
@@ -207,11 +205,7 @@ layer(extractorLayer)("a model that obeys", (it) => {
   )
 })
 
-describe("the net for orders", () => {
-  it("catches every attack of the corpus that a reader could see", () => {
-    const missed = injections.filter(
-      ({ text, place }) => place !== "tag" && !instructionPieces(text).some(isInstruction)
-    )
-    expect(missed.map(({ id }) => id)).toEqual(harmlessWhenVisible)
-  })
+it("the net for orders catches every attack of the corpus that a reader could see", () => {
+  const missed = injections.filter(({ text, place }) => place !== "tag" && !instructionPieces(text).some(isInstruction))
+  expect(missed.map(({ id }) => id)).toEqual(harmlessWhenVisible)
 })

@@ -99,10 +99,7 @@ layer(consolidatorOf(false))("consolidation by a language model", (it) => {
     it.effect("of tastes stays one, and of events keeps their day", () =>
       Effect.gen(function* () {
         const taste = (id: string, preference: string) =>
-          fact(id, "", {
-            kind: "preference_memory",
-            data: { subject: "Alice", preferenceType: "likes", preference }
-          })
+          fact(id, "", { kind: "preference_memory", data: { subject: "Alice", preferenceType: "likes", preference } })
         const tastes = [taste("m1", "green tea"), taste("m2", "green tea in the morning")]
         const [merged] = yield* change(tastes, {
           op: "merge",
@@ -239,11 +236,7 @@ layer(consolidatorOf(false))("consolidation by a language model", (it) => {
             {
               action: "end",
               ids: ["m1"],
-              by: {
-                kind: "factual_memory",
-                data: { subject: "Alice", fact: ended },
-                when: "2026-05-03T00:00:00.000Z"
-              }
+              by: { kind: "factual_memory", data: { subject: "Alice", fact: ended }, when: "2026-05-03T00:00:00.000Z" }
             }
           ])
       )

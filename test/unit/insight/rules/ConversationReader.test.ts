@@ -14,45 +14,37 @@ const text = { type: "string" }
 const dataOf = (kinds: ReadonlyArray<ReturnType<typeof kind>>, ...contents: ReadonlyArray<string>) =>
   read({ kinds, messages: said(...contents) }).candidates.map(({ data }) => data)
 
-describe("a key that says whose a record is", () => {
-  it("takes the speaker's name, and `user` where no name was told", () => {
-    const homes = (field: string, ...contents: ReadonlyArray<string>) => {
-      const profile = { ...kind("user_profile", { [field]: text, city: text }, [field, "city"]), uniqueOn: [field] }
-      return dataOf([profile], ...contents)
-    }
-    for (const field of ["user_id", "owner", "customerName", "name"]) {
-      expect(homes(field, "I moved to Porto.")).toEqual([{ [field]: "user", city: "Porto" }])
-      expect(homes(field, "My name is Ines and I live in Lisbon.")).toEqual([{ [field]: "Ines", city: "Lisbon" }])
-    }
-  })
+it("a key that says whose a record is takes the speaker's name, and `user` where no name was told", () => {
+  const homes = (field: string, ...contents: ReadonlyArray<string>) => {
+    const profile = { ...kind("user_profile", { [field]: text, city: text }, [field, "city"]), uniqueOn: [field] }
+    return dataOf([profile], ...contents)
+  }
+  for (const field of ["user_id", "owner", "customerName", "name"]) {
+    expect(homes(field, "I moved to Porto.")).toEqual([{ [field]: "user", city: "Porto" }])
+    expect(homes(field, "My name is Ines and I live in Lisbon.")).toEqual([{ [field]: "Ines", city: "Lisbon" }])
+  }
 })
 
-describe("a pronoun", () => {
-  it("means the relative named last, also where the sentence says nothing of them", () => {
-    expect(briefs("We have a dog named Bella.", "I wrote a poem about my mother. She is Greek.")).toContain(
-      "user's mother: The user's mother is Greek"
-    )
-    expect(briefs("I wrote a poem about my mother and my aunt. She is Greek.")).toEqual([])
-  })
+it("a pronoun means the relative named last, also where the sentence says nothing of them", () => {
+  expect(briefs("We have a dog named Bella.", "I wrote a poem about my mother. She is Greek.")).toContain(
+    "user's mother: The user's mother is Greek"
+  )
+  expect(briefs("I wrote a poem about my mother and my aunt. She is Greek.")).toEqual([])
 })
 
-describe("a joke that is taken back in the next message", () => {
-  it("leaves nothing of what the same person said before, and all of others", () => {
-    const messages = [
-      { role: "user", name: "Ines", content: "I live in Lisbon." },
-      { role: "user", name: "Tomas", content: "I bought a boat in May." },
-      { role: "user", name: "Tomas", content: "joking. mostly" }
-    ] as const
-    expect(read({ messages }).candidates.map(brief)).toEqual(["Ines: Ines lives in Lisbon"])
-  })
+it("a joke that is taken back in the next message leaves nothing of what the same person said before, and all of others", () => {
+  const messages = [
+    { role: "user", name: "Ines", content: "I live in Lisbon." },
+    { role: "user", name: "Tomas", content: "I bought a boat in May." },
+    { role: "user", name: "Tomas", content: "joking. mostly" }
+  ] as const
+  expect(read({ messages }).candidates.map(brief)).toEqual(["Ines: Ines lives in Lisbon"])
 })
 
-describe("a weekday with the day of the month", () => {
-  it("is that day, or none if the two disagree", () => {
-    const days = (text: string) => read({ messages: said(text) }).candidates.map(({ data }) => data["eventDate"])
-    expect(days("The release moved to Thursday the 26th, legal needs two more days.")).toEqual(["2026-03-26"])
-    expect(days("My exam is on Thursday the 25th.")).toEqual([])
-  })
+it("a weekday with the day of the month is that day, or none if the two disagree", () => {
+  const days = (text: string) => read({ messages: said(text) }).candidates.map(({ data }) => data["eventDate"])
+  expect(days("The release moved to Thursday the 26th, legal needs two more days.")).toEqual(["2026-03-26"])
+  expect(days("My exam is on Thursday the 25th.")).toEqual([])
 })
 
 describe("a conversation read by rules", () => {

@@ -11,11 +11,7 @@ import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { read } from "./reading.ts"
 
 const conversationDate = "2026-06-10"
-const kindOf: Readonly<Record<string, string>> = {
-  f: "factual_memory",
-  p: "preference_memory",
-  e: "temporal_event"
-}
+const kindOf: Readonly<Record<string, string>> = { f: "factual_memory", p: "preference_memory", e: "temporal_event" }
 /** What the rules reach: wishes, needs, plans without a day and most open facts do not pass the output gate. */
 const floors = { precision: 0.96, recall: 0.54, trapsMax: 3 } as const
 
