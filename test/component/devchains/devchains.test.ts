@@ -55,9 +55,15 @@ const chainIdAt = async (url: string): Promise<unknown> => {
   return answer.json()
 }
 
+const endsBy = async (signal: NodeJS.Signals, child: ChildProcess, ended: Promise<unknown>, evmUrl: string) => {
+  child.kill(signal)
+  expect(await ended).toBe(0)
+  await expect(chainIdAt(evmUrl)).rejects.toThrow("fetch failed")
+}
+
 describe.skipIf(!isEvmChainAvailable())(`npm run devchains${reason}`, () => {
-  it("starts both chains and prints how to start and pay the service", async () => {
-    const { ready, valueOf } = await start()
+  it("starts both chains, prints how to start and pay the service, and ends well on SIGTERM", async () => {
+    const { child, ended, ready, valueOf } = await start()
     expect(valueOf("MUNIMENT_PAYMENT_NETWORKS")).toBe("base-sepolia,solana-devnet")
     expect(valueOf("MUNIMENT_EVM_PAY_TO")).toBe(evmAddresses.payTo)
     expect(valueOf("MUNIMENT_SOLANA_PAY_TO")).toBe((await solanaWallet(solanaSeeds.payTo)).address)
@@ -76,14 +82,12 @@ describe.skipIf(!isEvmChainAvailable())(`npm run devchains${reason}`, () => {
       `npm run muniment -- deposit --key-file ${join(dir, "solana-payer.json")} --amount 0.5 --network solana-devnet ` +
         `--solana-rpc ${valueOf("MUNIMENT_SOLANA_RPC_URL")}\n`
     )
-  })
-
-  it("writes the payers' keys for their owner alone, in texts the command line reads", async () => {
-    await start()
+    // The payers' keys are for their owner alone, in texts that the command line reads.
     const files = ["evm-payer.json", "solana-payer.json"].map((name) => join(dir, name))
     expect(files.map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600])
     const wallets = files.map((path) => walletSignerOf(readFileSync(path, "utf8")).wallet.address)
     expect(wallets).toEqual([evmAddresses.payer.toLowerCase(), (await solanaWallet(solanaSeeds.payer)).address])
+    await endsBy("SIGTERM", child, ended, valueOf("MUNIMENT_EVM_RPC_URL"))
   })
 
   it("leaves a key alone that is not its own", async () => {
@@ -95,11 +99,9 @@ describe.skipIf(!isEvmChainAvailable())(`npm run devchains${reason}`, () => {
     expect(readFileSync(path, "utf8")).toBe("a key of value\n")
   })
 
-  it.each(["SIGINT", "SIGTERM"] as const)("stops both chains on %s and ends well", async (signal) => {
+  it("stops both chains on SIGINT and ends well", async () => {
     const { child, ended, valueOf } = await start()
-    child.kill(signal)
-    expect(await ended).toBe(0)
-    await expect(chainIdAt(valueOf("MUNIMENT_EVM_RPC_URL"))).rejects.toThrow("fetch failed")
+    await endsBy("SIGINT", child, ended, valueOf("MUNIMENT_EVM_RPC_URL"))
   })
 
   it("leaves no chain behind when it is killed", async () => {
