@@ -1,14 +1,12 @@
 /** Sizes (house style, section 4) and the comment that every module opens with (section 2). */
 import type { Finding } from "./Finding.ts"
-import { functionsOf, type SourceFile, walk } from "./SourceFile.ts"
+import { functionsOf, isNode, type SourceFile, type SyntaxNode, walk } from "./SourceFile.ts"
 
 const fileLinesMax = 600
 const moduleLinesMax = 350
 const largeModulesPercentMax = 10
 const functionLinesMax = 70
 const patternLengthMax = 200
-/** Where rules are data: a longer pattern is a list of words that belongs into a lexicon. */
-const patternsOfRules = "packages/insight/src/rules/"
 const headerLinesMin = 2
 const headerLinesMax = 8
 /** A file that small may say in one line what it owns. */
@@ -29,15 +27,30 @@ export const sizeFindings = (file: SourceFile): ReadonlyArray<Finding> => {
   return findings
 }
 
+/** A longer pattern is a list of words, which is joined by `oneOf`, or several patterns (`either`). */
 export const patternFindings = (file: SourceFile): ReadonlyArray<Finding> => {
-  if (!file.path.startsWith(patternsOfRules)) return []
+  if (file.packageName === undefined) return []
   const findings: Array<Finding> = []
-  walk(file.program, ({ end, regex, start, type }) => {
-    if (type !== "Literal" || regex === undefined || end - start <= patternLengthMax) return
+  const measure = ({ end, start }: SyntaxNode): void => {
+    if (end - start <= patternLengthMax) return
     const message = `a regular expression of ${end - start} characters, at most ${patternLengthMax}`
     findings.push({ path: file.path, line: file.lineAt(start), rule: "pattern-size", message })
+  }
+  walk(file.program, (node) => {
+    if (node.type === "Literal" && node["regex"] !== undefined) measure(node)
+    for (const text of node.type === "NewExpression" ? textsOfPattern(node) : []) measure(text)
   })
   return findings
+}
+
+/** What is written out in `new RegExp(...)`: texts, and parts of templates. */
+const textsOfPattern = ({ arguments: given, callee }: SyntaxNode): ReadonlyArray<SyntaxNode> => {
+  const texts: Array<SyntaxNode> = []
+  if (!isNode(callee) || callee["name"] !== "RegExp" || !Array.isArray(given) || !isNode(given[0])) return texts
+  walk(given[0], (node) => {
+    if ((node.type === "Literal" && node["regex"] === undefined) || node.type === "TemplateElement") texts.push(node)
+  })
+  return texts
 }
 
 export const headerFindings = (file: SourceFile): ReadonlyArray<Finding> => {

@@ -105,11 +105,18 @@ describe("background work", () => {
 })
 
 describe("sizes", () => {
-  it("refuse a regular expression of more than 200 characters in the rules", () => {
-    const path = "packages/insight/src/rules/Words.ts"
-    expect(patternFindings(ofFile(`const short = /${"a".repeat(198)}/`, path))).toEqual([])
-    expect(rulesOf(patternFindings(ofFile(`const long = /${"a".repeat(199)}/`, path)))).toEqual(["pattern-size"])
-    expect(patternFindings(ofFile(`const elsewhere = /${"a".repeat(300)}/`))).toEqual([])
+  it("refuse a regular expression of more than 200 characters", () => {
+    expect(patternFindings(ofFile(`const short = /${"a".repeat(198)}/`))).toEqual([])
+    for (const text of [
+      `const long = /${"a".repeat(199)}/`,
+      `const long = new RegExp("${"a".repeat(199)}", "i")`,
+      `const long = new RegExp(\`\${word}${"a".repeat(201)}\`)`,
+      `const long = new RegExp(["a", String.raw\`${"a".repeat(201)}\`].join("|"))`
+    ]) {
+      expect(rulesOf(patternFindings(ofFile(text)))).toEqual(["pattern-size"])
+    }
+    expect(patternFindings(ofFile(`const text = "${"a".repeat(300)}"`))).toEqual([])
+    expect(patternFindings(ofFile(`const inTest = /${"a".repeat(300)}/`, "test/unit/A.test.ts"))).toEqual([])
   })
 
   it("refuse a file of more than 600 lines", () => {

@@ -4,7 +4,7 @@
  * and no sign decides alone: how far the two stand out as near each other, how well each fits the question, what they
  * share, words of change. A guess, so a search can switch it off (contract: Search, `newerFirst`).
  */
-import { tellsChange } from "@muniment/language/question/AskedMatter"
+import { tellsChange } from "@muniment/language/question/ChangeSigns"
 import { laterReader } from "@muniment/language/question/LaterState"
 import type { CandidateMessage } from "./Evidence.ts"
 import { messageTraits } from "../text/MessageText.ts"

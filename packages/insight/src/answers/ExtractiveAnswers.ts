@@ -5,7 +5,17 @@
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
 import { type AskedAt, questionDates, type TimeRange } from "@muniment/language/calendar/QuestionDates"
-import { mayChange, tellsChange, tellsEnd } from "@muniment/language/question/AskedMatter"
+import { mayChange } from "@muniment/language/question/AskedMatter"
+import {
+  isBehind,
+  movesUnnamed,
+  namesOldContact,
+  tellsChange,
+  tellsCorrection,
+  tellsEnd,
+  tellsEvent,
+  tellsOneMore
+} from "@muniment/language/question/ChangeSigns"
 import { stopWords } from "@muniment/language/text/Language"
 import { tokenize } from "@muniment/language/text/Tokenizer"
 import { dayMillis } from "@muniment/domain/CalendarDay"
@@ -223,12 +233,7 @@ const CORRECTED_WITHIN = 3
 /** Directly behind the quote its speaker takes it back: "Sorry, 241 I mean", "Correction: Bergen", "Just kidding". */
 const corrects = (quote: Quote, other: Quote, quotes: ReadonlyArray<Quote>): boolean =>
   (messagesBehind(quote, other, quotes) ?? Infinity) <= CORRECTED_WITHIN &&
-  (isWithdrawal(writtenOut(other.text)) ||
-    (MARKED.test(other.text) && other.text.split(/\s+/).length <= CORRECTION_WORDS_MAX))
-const CORRECTION_WORDS_MAX = 12
-const MARKED =
-  /^(?:(?:oh|oops|ah|um|ok|no),? )*(?:correction|sorry|wait|scrap|scratch|oops|no|nope|actually(?! yes)|make that|not|i meant?|i misspoke|rather)\b|\bi mean(?:t)?[.!]*$/i
-
+  (isWithdrawal(writtenOut(other.text)) || tellsCorrection(other.text))
 /** Another one says of whom is asked that a state of theirs is over: "Ana left Acme". */
 const endsByName = ({ names }: Question, other: Quote): boolean =>
   other.clauses.some(
@@ -238,10 +243,10 @@ const endsByName = ({ names }: Question, other: Quote): boolean =>
 
 const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolean, isNear: boolean): boolean => {
   const ended = tellsEnd(other.text)
-  const isChange = tellsChange(other.text) || MOVED_IT.test(other.text)
+  const isChange = tellsChange(other.text) || movesUnnamed(other.text)
   const hasValue = saysValue(question, other)
-  if (question.counted.length > 0 && ONE_MORE.test(other.text)) return true
-  if (question.part === "contact" && OLD_ONE.test(other.text)) return true
+  if (question.counted.length > 0 && tellsOneMore(other.text)) return true
+  if (question.part === "contact" && namesOldContact(other.text)) return true
   if (sharesMatter(question, other) && (ended || (isChange && (hasValue || isFirst)))) return true
   // The search puts a newer message first where it takes it for a later state.
   if (isFirst && (hasPlainForm(question.part) ? hasValue || hasNamedPart(question, other) : isChange && ended))
@@ -250,11 +255,11 @@ const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolea
   const names = namesIn(quote)
   return other.clauses.some(({ isOver, predicate, subject, subjectTerms, terms, text }) => {
     const isOwn = subject === "speaker" || subject === "open" || /\b(?:me|us)\b/i.test(predicate)
-    const hasEnded = isOver || tellsEnd(text) || IS_BEHIND.test(text)
+    const hasEnded = isOver || tellsEnd(text) || isBehind(text)
     // "Miso died", "we left Bergamo", "Acme went bankrupt"; of an own state also what is not named.
     if (hasEnded && !terms.isDisjointFrom(names)) return true
     const nouns = slotNouns(question.slot)
-    if (nouns.size > 0 && !subjectTerms.isDisjointFrom(names) && BECAME.test(predicate)) return true
+    if (nouns.size > 0 && !subjectTerms.isDisjointFrom(names) && tellsEvent(predicate)) return true
     if (!question.isOfAsker || (nouns.size === 0 && question.part !== "person" && question.part !== "name"))
       return false
     const isOfWork = ENDS_WORK.test(text) && question.slot !== undefined && !slotNouns(question.slot).has("job")
@@ -265,22 +270,6 @@ const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolea
 
 /** "I quit nursing" ends no home. */
 const ENDS_WORK = /\b(?:quit(?! \p{Lu})|resign(?:ed)?|retired|got fired|was fired|laid off)\b/u
-
-/** "Our third was born", "we got another one", "that number is dead". */
-const ONE_MORE =
-  /\b(?:(?:my|our|an?|the) (?:second|third|fourth|fifth|sixth)|another(?: one)?|(?:one|two|three|a few) more)(?=\W*$| (?:is|was|has|will|came|comes|just|now|last|this|today|yesterday|\p{Ll}+ed)\b)|\bgave birth\b|\b(?:second|third|fourth|fifth) (?:cat|dog|child|kid|son|daughter|baby)\b/iu
-const OLD_ONE = /\b(?:that|this|old) (?:number|address|e?-?mail|phone)\b/i
-
-/** A verb that is not of the present, as its subject is one thing: "Acme went bankrupt". */
-const BECAME = /^\s*(?!(?:is|has|does|can|will|and|or|in|at|on)\b)\p{Ll}*[^s\P{L}]\b/u
-
-/** "Rome is history", "bye Rome": of what has a name nothing else can be meant. */
-const IS_BEHIND =
-  /(?:\b(?:is|are)|['’]s) (?:now |all |just )?(?:history|behind (?:me|us)|over|done|finished|a memory|in the past)\b|\b(?:good ?bye|bye|farewell|so long)\b/i
-
-/** Moves what it does not name: "we pushed it to the 29th", "make that two". */
-const MOVED_IT =
-  /\bso (?:it|that|they)['’]?(?:s|re)\b|\b(?:push|do|doing|mov|chang|mak|made|put|shift|bring|brought|bump|rais|cut|extend|delay|postpon)\p{L}* (?:it|that|them|this)\b|\b(?:it|that|they)(?:['’](?:s|ll|re)| is| are| will be)?(?: \p{L}+){0,3} (?:now|instead|then|after all|from now on)\b/iu
 
 /** The sort of value that is asked for, in its plain form. */
 const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote): boolean =>

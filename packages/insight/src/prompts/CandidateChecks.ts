@@ -188,9 +188,12 @@ const isFramed = (quote: string, content: string): boolean => {
 }
 
 /** "Don't keep that", not "don't forget that", in the languages of most users; a model alone could leave out what it likes. */
+const refusing =
+  "don['’]?t|do not|never|not to|no need to|rather (?:you )?(?:not|didn['’]?t)|shouldn['’]?t|without|stop|avoid"
+const keeping = String.raw`keep|kept|sav|stor|remember|record|writ|not(?:e|ing)\b|log|memori|retain|hold on to`
 const asksToWithhold = new RegExp(
   [
-    String.raw`\b(?:don['’]?t|do not|never|not to|no need to|rather (?:you )?(?:not|didn['’]?t)|shouldn['’]?t|without|stop|avoid)\b[^.!?]{0,60}\b(?:keep|kept|sav|stor|remember|record|writ|not(?:e|ing)\b|log|memori|retain|hold on to)`,
+    String.raw`\b(?:${refusing})\b[^.!?]{0,60}\b(?:${keeping})`,
     String.raw`\boff the record\b|(?<!(?:n['’]?t|\bnot|\bnever) )\b(?:forget|delete|erase|wipe|remove|scrub|scrap|strike)\b[^.!?]{0,30}\b(?:this|that|it|what|my|the)\b`,
     String.raw`\bnicht\b[^.!?]{0,40}(?:speicher|merk|behalt|notier|aufschreib|festhalt)|\b(?:vergiss(?! (?:bitte )?nicht)|lösch)`,
     String.raw`\bno\b[^.!?]{0,40}(?:guard|recuerd|anot|almacen|registr)|(?<!\bno )\b(?:olvida|borra)`,

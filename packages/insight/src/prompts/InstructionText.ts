@@ -5,6 +5,7 @@
  * Instructions that people give about themselves ("please remember that I am allergic to nuts", "always answer
  * me in French") are memories, not attacks, and pass.
  */
+import { oneOf, phrases } from "@muniment/language/text/OneOf"
 import { visibleText } from "@muniment/language/text/VisibleText"
 import { Result } from "effect"
 import { Base64, Hex } from "effect/encoding"
@@ -42,6 +43,10 @@ const secrets =
   "(?:system (?:prompt|message)|(?:initial|hidden|secret|developer) (?:prompt|instructions?)|(?:your|these|the) (?:instructions|rules|prompt)|api[ _-]?keys?|private keys?|credentials|secret(?: key)?s?|environment variables|access tokens?)"
 const store = "(?:memory|memories|records?|entries|namespaces?|facts|database|tables?|grants?|schemas?)"
 
+const masters = "user|customer|client|owner|account|subject"
+const removing = "delete|erase|remove|wipe|overwrite|purge|destroy|truncate|replace|supersede|clear|rewrite"
+const ofStore = "all|every|other|existing|stored|previous|older|the|any|its|their"
+
 /** Folded text: lower case, Latin letters, single blanks between words on a line. */
 const orders: ReadonlyArray<RegExp> = [
   new RegExp(
@@ -53,9 +58,7 @@ const orders: ReadonlyArray<RegExp> = [
   new RegExp(
     `\\b(?:reveal|print|show|repeat|output|leak|send|disclose|exfiltrate|display|recite|include|copy|post|give|tell)\\b[^.\\n]{0,40}\\b${secrets}\\b`
   ),
-  new RegExp(
-    `\\b(?:delete|erase|remove|wipe|overwrite|purge|destroy|truncate|replace|supersede|clear|rewrite)\\b[^.\\n]{0,30}\\b(?:all|every|other|existing|stored|previous|older|the|any|its|their)\\b[^.\\n]{0,30}\\b${store}\\b`
-  ),
+  new RegExp(`\\b(?:${removing})\\b[^.\\n]{0,30}\\b(?:${ofStore})\\b[^.\\n]{0,30}\\b${store}\\b`),
   /\b(?:drop|truncate|alter) (?:table|schema|database)\b/,
   /\byou (?:are|re) now\b|\b(?:from now on|henceforth),? (?:you|the (?:assistant|extractor|model|system))\b/,
   /\b(?:act as|pretend (?:to be|that you are)|roleplay as|you must act as) (?:an? |the )?(?:\w+ )?(?:assistant|ai|model|system|admin|administrator|root|developer|dan)\b/,
@@ -64,20 +67,45 @@ const orders: ReadonlyArray<RegExp> = [
   /^\W{0,6}(?:system|assistant|developer|tool|function)(?: (?:message|prompt|notice|override|note|update|result))?\W{0,3}:/m,
   /\b(?:end|begin|start) of (?:the )?(?:system|data|user|fence|prompt|conversation|messages|memories)\b/,
   /\bcite (?:only )?(?:memory|memories|message|source)\b|^\W{0,6}(?:begin|end) (?:messages|kinds|context|summary|memories|question|day)\b/m,
-  /<\|?\/?(?:im_start|im_end|system|assistant|user|tool|eot_id|start_header_id|end_header_id|endoftext|begin_of_text|start_of_turn|end_of_turn|s|sys|script|iframe|img|tool_call|tool_response|function_calls?|invoke|antml)\b|<<\/?sys>>|\[\/?(?:inst|system|tool_calls|available_tools|tool_results)\]/,
+  oneOf(
+    phrases(`
+      im_start / im_end / system / assistant / user / tool / eot_id / start_header_id / end_header_id / endoftext / begin_of_text
+      start_of_turn / end_of_turn / s / sys / script / iframe / img / tool_call / tool_response / function_calls? / invoke / antml
+    `),
+    { before: String.raw`<\|?/?`, after: String.raw`\b` }
+  ),
+  /<<\/?sys>>|\[\/?(?:inst|system|tool_calls|available_tools|tool_results)\]/,
   /"?(?:tool_calls?|function_calls?|tool_use|tool_choice)"? ?[:=(]|"(?:name|function)" ?: ?"[\w.]+" ?,? ?"(?:arguments|parameters|input)" ?:/,
   /\b(?:call|invoke|use|execute|run|trigger) (?:the |your )?[`"']?[\w.]+[`"']? (?:tool|function|endpoint|command|api)\b/,
-  /\b(?:respond|reply|answer|output|return|emit|write|produce) (?:only |exactly |verbatim )?(?:with |in )?(?:only |exactly )?(?:the following|this|a|an|an empty|valid)? ?(?:json|"?\{|object|list of memories)/,
+  oneOf(phrases("respond / reply / answer / output / return / emit / write / produce"), {
+    before: String.raw`\b`,
+    after: String.raw` (?:only |exactly |verbatim )?(?:with |in )?(?:only |exactly )?(?:the following|this|a|an|an empty|valid)? ?(?:json|"?\{|object|list of memories)`
+  }),
   /"(?:memories|candidates|citations|supported|confidence)" ?: ?(?:\[|\{|true|false|\d)/,
-  /\b(?:store|save|add|create|insert|record|write|emit|extract|register|keep) (?:exactly |only |also )?(?:a|an|one|the following|this|these|two|new|\d+) (?:new |extra |false |hidden |permanent )*(?:memory|memories|fact|facts|record|entry|candidates?)\b/,
+  oneOf(phrases("store / save / add / create / insert / record / write / emit / extract / register / keep"), {
+    before: String.raw`\b`,
+    after: String.raw` (?:exactly |only |also )?(?:a|an|one|the following|this|these|two|new|\d+) (?:new |extra |false |hidden |permanent )*(?:memory|memories|fact|facts|record|entry|candidates?)\b`
+  }),
   /\bset (?:the |its |their )?(?:confidence|kind|role|citations?|supported)\b[^.\n]{0,20}\b(?:to|as|=)/,
   // People say "I" and "my"; "the user's name is now" is written for a machine.
-  /\bthe (?:user|customer|client|owner|account|subject|human)(?:'?s)? (?:[\w-]+ ){0,3}(?:is|has been|was|shall be|should be|must be|has|will be) (?:now|henceforth|changed|updated|set|replaced|hereby|from now on)\b/,
-  /\b(?:update|change|set|correct|replace|modify) the (?:user|customer|client|owner|account|subject)(?:'?s)? (?:\w+ ){0,2}(?:profile|memory|name|record|email|e-mail|address|password|wallet|iban|account|preferences?|data)\b/,
+  new RegExp(
+    `\\bthe (?:${masters}|human)(?:'?s)? (?:[\\w-]+ ){0,3}(?:is|has been|was|shall be|should be|must be|has|will be) (?:now|henceforth|changed|updated|set|replaced|hereby|from now on)\\b`
+  ),
+  new RegExp(
+    `\\b(?:update|change|set|correct|replace|modify) the (?:${masters})(?:'?s)? (?:\\w+ ){0,2}(?:profile|memory|name|record|email|e-mail|address|password|wallet|iban|account|preferences?|data)\\b`
+  ),
   /!\[[^\]\n]*\]\(|\bjavascript:|\bon(?:error|load|click) ?=|\bdata:text\/html/,
   // The first pattern in other languages.
   /\bignor(?:a|e|ad|en|ar|ez|er|iere|ieren|iert)\b[^.\n]{0,40}\b(?:instrucciones|instrucoes|instructions|anweisungen|regeln|istruzioni|reglas|regras|consignes|regles)\b/,
-  /\b(?:olvida|oublie[zr]?|vergiss|dimentica|esqueca|zapomnij|vergeet|negeer|unut|yoksay)\b[^.\n]{0,40}\b(?:instrucciones|instructions|anweisungen|istruzioni|instrucoes|instrukcje|instructies|talimatlari)\b/,
+  oneOf(
+    phrases(
+      "instrucciones / instructions / anweisungen / istruzioni / instrucoes / instrukcje / instructies / talimatlari"
+    ),
+    {
+      before: String.raw`\b(?:olvida|oublie[zr]?|vergiss|dimentica|esqueca|zapomnij|vergeet|negeer|unut|yoksay)\b[^.\n]{0,40}\b`,
+      after: String.raw`\b`
+    }
+  ),
   /\b(?:onceki|yukaridaki)\b[^.\n]{0,30}\btalimat\w*[^.\n]{0,20}\b(?:yok say|unut|dikkate alma)|\bzignoruj\b[^.\n]{0,40}\b(?:instrukcje|polecenia)\b/,
   /(?:忽略|无视|忘记|忽視|無視)[^。\n]{0,20}(?:指令|指示|提示|规则|規則|說明|说明)|(?:指示|命令|プロンプト|ルール)[^。\n]{0,12}(?:無視|忘れ)/,
   /(?:지시|명령|규칙)[^.\n]{0,12}(?:무시|잊)|(?:игнорируи|забудь|проигнорируи)[^.\n]{0,40}(?:инструкц|указани|правил)/,

@@ -3,9 +3,10 @@
  * how it is asked for, what shape it has in a statement, and its plain form: a sum rather than any number, "because" rather
  * than "for". The tests run its sentences. A part that the question itself names does not count.
  */
+import { either, phrases, wordOf } from "../text/OneOf.ts"
 import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
-import { monthNames, WEEKDAY as ANY_WEEKDAY, weekdayNames } from "../calendar/CalendarWords.ts"
+import { monthNames, numberWords, WEEKDAY as ANY_WEEKDAY, weekdayNames } from "../calendar/CalendarWords.ts"
 import { isUser } from "../people/Relations.ts"
 
 export type PartName =
@@ -89,8 +90,14 @@ const FREQUENCY = new RegExp(
 )
 const DETAIL = /\b(?:colou?r|brand|make|model|breed|(?:sur|last |family |full )name) (?:is|was)\b/i
 const details: ReadonlySet<string> = new Set(tokenize("colour color brand make model breed surname name"))
-const REASON =
-  /\b(?:because|bc|cuz|cause|since|due to|thanks to|so that|so i|in order to|as a result|reason|after|that'?s why|wants? to|wanted to|(?:it|that|they) (?:make|remind|help|inspire|motivate|give)s?|inspire[ds]?|to \p{Ll}+|for)\b/iu
+const REASON = wordOf(
+  phrases(String.raw`
+    because / bc / cuz / cause / since / due to / thanks to / so that / so i / in order to / as a result / reason / after
+    that'?s why / wants? to / wanted to / (?:it|that|they) (?:make|remind|help|inspire|motivate|give)s? / inspire[ds]?
+    to \p{Ll}+ / for
+  `),
+  "iu"
+)
 
 const hasDate = ({ date, subject, text }: HeldIn): boolean =>
   // A month's name can also be a person's (June).
@@ -118,8 +125,15 @@ const hasPlace = ({ location, text }: HeldIn, asked: ReadonlySet<string>): boole
 /** The word before a name distinguishes a place from a person. */
 const CAPITALISED = /(?:(\p{L}+)\s+)?(\p{Lu}[\p{L}'’-]+)/gu
 const PLACE_WORD = /^(?:in|at|from|to|near|into)$/i
-const RELATIVE =
-  /\b(?:mother|father|mum|mom|dad|sister|brother|son|daughter|husband|wife|partner|boyfriend|girlfriend|friends?|boss|manager|doctor|dentist|teacher|neighbou?r|colleagues?|cousin|aunt|uncle|grand\p{L}+|roommate|flatmate|therapist|coach|kids|family|parents|teammates?|group|team)\b/giu
+const RELATIVE = wordOf(
+  phrases(String.raw`
+    mother / father / mum / mom / dad / sister / brother / son / daughter / husband / wife / partner / boyfriend
+    girlfriend / friends? / boss / manager / doctor / dentist / teacher / neighbou?r / colleagues? / cousin
+    aunt / uncle / grand\p{L}+ / roommate / flatmate / therapist / coach / kids / family / parents / teammates?
+    group / team
+  `),
+  "giu"
+)
 
 /**
  * A capitalised word of its own: not the first of a sentence unless a verb follows ("Max is"), and not who is spoken to
@@ -187,6 +201,12 @@ const COUNT =
 const TIME_UNIT =
   "(?:min(?:ute)?s?|h(?:ou)?rs?|h|days?|nights?|weeks?|months?|years?|decades?|semesters?|evenings?|sessions?)"
 
+const IS_NOW = "(?:\\b(?:is|am|are|was|turn(?:s|ed|ing)?)|['’](?:m|s|re)) (?:now |only |just |almost |nearly )?"
+/** Without a unit behind it that is no age. */
+const BARE_NUMBER =
+  "\\d{1,3}(?![\\d,.:]*\\d| ?(?:%|km|euros?|pounds?|dollars?|per|a|each|in|on|min|minutes?|hours?|days?|weeks?)\\b)"
+const BARE_NUMERAL = `(?:${numberWords.slice(1).join("|")}|\\p{L}+teen|\\p{L}+ty)(?=[.,!]|$| (?:now|and|years?|months?|in)\\b)`
+
 /** First words of a sentence that are no names. */
 const NOT_NAME =
   "(?!(?:I|The|They|This|That|These|Those|It|He|She|We|You|There|What|My|Our|His|Her|And|But|So|Also|Yes|No|If|In|\\p{L}+ing)\\b)"
@@ -215,8 +235,11 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     question: "How old is Rex?",
     example: "Rex is a four year old greyhound.",
     counterexample: "Rex is a greyhound.",
-    plain:
-      /(?:\b(?:is|am|are|was|turn(?:s|ed|ing)?)|['’](?:m|s|re)) (?:now |only |just |almost |nearly )?(?:\d{1,3}(?![\d,.:]*\d| ?(?:%|km|euros?|pounds?|dollars?|per|a|each|in|on|min|minutes?|hours?|days?|weeks?)\b)|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen|\p{L}+ty)(?=[.,!]|$| (?:now|and|years?|months?|in)\b))|\b[\p{L}\d]+[- ](?:years?|months?|weeks?)[- ]old\b|, \d{1,3}(?= ?(?:[.,!]|$))/iu,
+    plain: new RegExp(
+      `${IS_NOW}(?:${BARE_NUMBER}|${BARE_NUMERAL})|` +
+        "\\b[\\p{L}\\d]+[- ](?:years?|months?|weeks?)[- ]old\\b|, \\d{1,3}(?= ?(?:[.,!]|$))",
+      "iu"
+    ),
     plainly: ["Rex, she's 11 and hates cars.", "The bus is 20 minutes late."]
   },
   {
@@ -236,8 +259,11 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
   },
   {
     name: "amount",
-    asked:
-      /\bhow (?:many|much|tall|far|big|large|heavy|hot|fast)\b|\bwhat (?:do|does|did|will) [^?]*\b(?:cost|earn|pay|charge)\b|\bwhat(?:'s| is| was|'re| are)? [^?]*\b(?:rent|salary|fee|deposit|budget|mortgage|wage|bill|price|cost)\b/,
+    asked: either(
+      /\bhow (?:many|much|tall|far|big|large|heavy|hot|fast)\b/,
+      /\bwhat (?:do|does|did|will) [^?]*\b(?:cost|earn|pay|charge)\b/,
+      /\bwhat(?:'s| is| was|'re| are)? [^?]*\b(?:rent|salary|fee|deposit|budget|mortgage|wage|bill|price|cost)\b/
+    ),
     held: ({ text }) => AMOUNT.test(withoutDates(text)),
     question: "How many cats does Ann have?",
     example: "I have two cats.",
@@ -326,8 +352,11 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     question: "Why did Ann leave?",
     example: "I left because of the noise.",
     counterexample: "I left early.",
-    plain:
-      /\b(?:because|bc|cuz|coz|due to|thanks to|so that|in order to|as a result|reasons?|that['’]?s why|in the end it was)\b|(?:^|[,;.] |\b(?:and|but) )since \p{L}+|(?<=[\p{L}\d],? )since (?:he|she|it|we|they|i|my|our|her|his|the|their|nobody|somebody|someone)\b/iu,
+    plain: either(
+      /\b(?:because|bc|cuz|coz|due to|thanks to|so that|in order to|as a result|reasons?|that['’]?s why|in the end it was)\b/iu,
+      /(?:^|[,;.] |\b(?:and|but) )since \p{L}+/iu,
+      /(?<=[\p{L}\d],? )since (?:he|she|it|we|they|i|my|our|her|his|the|their|nobody|somebody|someone)\b/iu
+    ),
     plainly: ["I canceled it, since I caught a cold.", "I waited for two hours after lunch."]
   },
   {

@@ -3,6 +3,7 @@
  * "she", and a relative always the relation with the name ("my sister Ada"). So a search ranks alike however an agent
  * asks. Read by forms, in English; a question about an unknown person stays as it is.
  */
+import { oneOf, phrases } from "../text/OneOf.ts"
 import { isRelation } from "../people/Namings.ts"
 import { namesOf, type People, type Person } from "../people/People.ts"
 import { stopWords } from "../text/Language.ts"
@@ -51,8 +52,15 @@ const auxiliaries: Readonly<Record<string, string>> = {
 }
 const auxiliary = "is|has|does|doesn't|hasn't"
 /** Behind these somebody does something; behind other words something is done to them. */
-const beforeSubject =
-  /(?:^|[,;:?!.] *|\b(?:do|am|have|don't|haven't|was|wasn't|were|did|didn't|had|can|can't|could|will|won't|would|should|must|may|might|shall|that|when|where|what|which|who|whom|why|how|and|if|because|before|after|since|while|until|than|or|as|(?:how )?(?:much|many|long|often) \w+) )$/i
+const beforeSubject = oneOf(
+  phrases(String.raw`
+    do / am / have / don't / haven't / was / wasn't / were / did / didn't / had / can / can't / could / will
+    won't / would / should / must / may / might / shall / that / when / where / what / which / who / whom / why
+    how / and / if / because / before / after / since / while / until / than / or / as
+    (?:how )?(?:much|many|long|often) \w+
+  `),
+  { before: String.raw`(?:^|[,;:?!.] *|\b`, after: " )$", flags: "i" }
+)
 
 /** `who`: a pattern of whom the question calls the user. */
 const inFirstPerson = (question: string, who: string): string =>

@@ -3,6 +3,7 @@
  * asserted clause of the one asked about with the verb and every other word of the question, and nothing but function words
  * between its subject and them. Rows are data: the tests run them.
  */
+import { oneOf, phrases } from "../text/OneOf.ts"
 import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 import { negatorsIn } from "../speech/Mood.ts"
@@ -94,8 +95,16 @@ const stated = (
 /** "Olive trees" are no olives. */
 const isOtherThing = ([next = ""]: ReadonlyArray<string>, asked: ReadonlySet<string>): boolean =>
   next !== "" && !stopWords.has(next.toLowerCase()) && !MANNER.test(next) && !asked.has(tokenize(next)[0]!)
-const MANNER =
-  /^(?:\d.*|\p{L}+ly|\p{Lu}.*|\p{L}+(?:ing|ed)|every|each|twice|once|since|during|before|after|until|till|too|also|though|again|together|outside|inside|today|now|lots?|anymore|either|because|but|and|so|unless|if|when|while|with|without|on|in|at|for|from|to|by|as|only|still|instead|daily|home|abroad|last|next|well|yet|more|much|enough)$/u
+const MANNER = oneOf(
+  phrases(String.raw`
+    \d.* / \p{L}+ly / \p{Lu}.* / \p{L}+(?:ing|ed) / every / each / twice / once / since / during / before
+    after / until / till / too / also / though / again / together / outside / inside / today / now / lots?
+    anymore / either / because / but / and / so / unless / if / when / while / with / without / on / in / at
+    for / from / to / by / as / only / still / instead / daily / home / abroad / last / next / well / yet / more
+    much / enough
+  `),
+  { before: "^", after: "$", flags: "u" }
+)
 
 const wordsOf = (text: string): ReadonlyArray<string> => text.split(/[^\p{L}\p{N}-]+/u).filter((word) => word !== "")
 const isLinking = (word: string): boolean => /^(?:never|cannot|neither)$/i.test(word)

@@ -3,6 +3,7 @@
  * it is about the asker. English, by rules; a query without a question word is a topic. A question is data: no
  * instruction in it is followed.
  */
+import { either } from "../text/OneOf.ts"
 import { asksPresent } from "./QuestionTraits.ts"
 import { stopWords } from "../text/Language.ts"
 import { queryTerms, tokenize } from "../text/Tokenizer.ts"
@@ -197,10 +198,10 @@ export interface AskedSubject {
 const ANY_CASE = AUXILIARY.split("|")
   .map((word) => `[${word[0]!.toUpperCase()}${word[0]}]${word.slice(1)}`)
   .join("|")
-const SUBJECT = new RegExp(
-  `(?:\\b(?:${ANY_CASE})(?:n['’]t)?|(?<=\\b(?:[Ww]ho|[Ww]hat|[Ww]here|[Ww]hen|[Hh]ow))['’]s) +(?!\\p{Ll}+ing\\b)(?:([Ii]|we|the user(?!['’]s))(?= |\\?|$)|((?:my|our|the user['’]s) )|(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)*)(['’]s )?|(the |an? |this |that |these |those )?)(.*)$`,
-  "u"
-)
+const VERB_BEFORE = `(?:\\b(?:${ANY_CASE})(?:n['’]t)?|(?<=\\b(?:[Ww]ho|[Ww]hat|[Ww]here|[Ww]hen|[Hh]ow))['’]s)`
+const ASKER_OR_OWNED = "([Ii]|we|the user(?!['’]s))(?= |\\?|$)|((?:my|our|the user['’]s) )"
+const NAME_OR_ARTICLE = "(\\p{Lu}[\\p{L}-]+(?: \\p{Lu}[\\p{L}-]+)*)(['’]s )?|(the |an? |this |that |these |those )?"
+const SUBJECT = new RegExp(`${VERB_BEFORE} +(?!\\p{Ll}+ing\\b)(?:${ASKER_OR_OWNED}|${NAME_OR_ARTICLE})(.*)$`, "u")
 
 export const askedSubject = (text: string, names: ReadonlyArray<ReadonlyArray<string>>): AskedSubject => {
   const found = SUBJECT.exec(text)
@@ -262,8 +263,11 @@ export const openForms: ReadonlyArray<OpenFormRow> = [
   },
   {
     form: "count",
-    pattern:
-      /\bhow many (?:different |other )?times\b|\bby how (?:much|many)\b|\bhow (?:many|much)\b[^?]*\b(?:in total|altogether|so far|overall)\b|\bhow many [^?]*?\b(?:has|have|had|did|of) (?!(?:\p{L}+ )?(?:have|got|own)\b)[^?]+ (?:\p{L}{2,}(?:ed|en|ne)|won|made|read|been|gone|met|bought|done|run|sold|taught|had)\b/u,
+    pattern: either(
+      /\bhow many (?:different |other )?times\b|\bby how (?:much|many)\b/u,
+      /\bhow (?:many|much)\b[^?]*\b(?:in total|altogether|so far|overall)\b/u,
+      /\bhow many [^?]*?\b(?:has|have|had|did|of) (?!(?:\p{L}+ )?(?:have|got|own)\b)[^?]+ (?:\p{L}{2,}(?:ed|en|ne)|won|made|read|been|gone|met|bought|done|run|sold|taught|had)\b/u
+    ),
     example: "how many times has she been to the beach?",
     counterexample: "how many cats does she have?"
   },

@@ -2,6 +2,7 @@
  * Traits of a question that describe the message that answers it, beside its words: who said it, when, and whether the
  * newest state is asked for. Read by rules, in English; a question without any of it changes nothing.
  */
+import { phrases, wordOf } from "../text/OneOf.ts"
 import { questionDates, type AskedAt, type TimeRange } from "../calendar/QuestionDates.ts"
 import { kindAsked } from "./MessageSigns.ts"
 import { stopWords } from "../text/Language.ts"
@@ -70,8 +71,14 @@ const newest = /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now(?:adays
 const presentTense = /\b(?:is|are|am|do|does|have|has|can|will|shall|should)\b|\b(?:what|who|where|when|how)'s\b/
 /** "Who looks after the dog?": without an auxiliary, a question for the subject is in the present unless a verb is not. */
 const asksSubject = /^(?:who|what|which|how (?:many|much))\b/
-const pastVerb =
-  /\b(?:\w+ed|won|wrote|gave|went|came|took|made|said|got|told|bought|saw|met|left|lost|found|became|began|paid|sent|kept|felt|brought|taught|thought|ate|drank|drove|broke|chose|grew|knew|ran|sang|sold|spoke|spent|would|could|might)\b/
+const pastVerb = wordOf(
+  phrases(String.raw`
+    \w+ed / won / wrote / gave / went / came / took / made / said / got / told / bought / saw / met / left
+    lost / found / became / began / paid / sent / kept / felt / brought / taught / thought / ate / drank / drove
+    broke / chose / grew / knew / ran / sang / sold / spoke / spent / would / could / might
+  `),
+  ""
+)
 /** Of a question in lower case with straight apostrophes. */
 export const asksPresent = (lower: string): boolean =>
   newest.test(lower) || (isInPresent(lower) && !pastTense.test(lower))

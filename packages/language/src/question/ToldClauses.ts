@@ -2,6 +2,7 @@
  * Which clauses of a quoted message are about the one a question asks about: of what somebody says, only what they say
  * of themselves answers a question about them; of others only what names them. What is supposed, reported or over does not.
  */
+import { oneOf, phrases } from "../text/OneOf.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
@@ -45,8 +46,13 @@ const isDenied = ({ isNegative, part }: Question, { text }: Clause): boolean =>
   part !== "yesNo" && part !== "reason" && !isNegative && negatorsIn(writtenOut(text)).length > 0
 
 /** Replies that name no value. */
-const EVASIVE =
-  /^(?:(?:well|hm+|um+|oh|honestly|really|just|it|that|i guess),? ?)*(?:depends(?: on .+)?|varies|(?:any|some)(?:thing|where|one|body)(?: really| at all| else)?|whatever|all of (?:it|them)|guess)[.!…]*$/i
+const EVASIVE = oneOf(
+  phrases(String.raw`
+    depends(?: on .+)? / varies / (?:any|some)(?:thing|where|one|body)(?: really| at all| else)? / whatever
+    all of (?:it|them) / guess
+  `),
+  { before: "^(?:(?:well|hm+|um+|oh|honestly|really|just|it|that|i guess),? ?)*", after: "[.!…]*$", flags: "i" }
+)
 
 /** "I applied to work there": what is asked for hangs on another verb. */
 const isIntended = ({ subject: { auxiliary }, text: question, topic }: Question, { text }: Clause): boolean =>

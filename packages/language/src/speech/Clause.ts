@@ -5,6 +5,7 @@
  * Invariant: a clause without a subject of its own has that of the clause before it in its sentence; the first one is the
  * speaker's ("sold the van"). What hangs on "if", on a wish or on somebody's words is not asserted.
  */
+import { oneOf, phrases } from "../text/OneOf.ts"
 import { irregularPasts } from "../text/LanguageStems.ts"
 import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
@@ -115,8 +116,15 @@ const LEAD_WORDS_MAX = 4
 const leads = (text: string): boolean =>
   text === "" ||
   (text.split(" ").length <= LEAD_WORDS_MAX && (/ (?:and|or)$/i.test(text) ? !hasVerb(text) : LEAD.test(text)))
-const LEAD =
-  /^(?:and |but |so |or )?(?:in|at|on|for|with|by|from|after|before|since|during|until|to|today|yesterday|tomorrow|tonight|last|this|next|still|now|just|then|also|actually|honestly|sadly|luckily|finally|sometimes|usually|both|only|even|unlike|like|yes|no|well|ok|oh|\p{L}+ly)\b/iu
+const LEAD = oneOf(
+  phrases(String.raw`
+    in / at / on / for / with / by / from / after / before / since / during / until / to / today / yesterday
+    tomorrow / tonight / last / this / next / still / now / just / then / also / actually / honestly / sadly
+    luckily / finally / sometimes / usually / both / only / even / unlike / like / yes / no / well / ok / oh
+    \p{L}+ly
+  `),
+  { before: "^(?:and |but |so |or )?", after: String.raw`\b`, flags: "iu" }
+)
 
 const addPiece = (pieces: Array<Piece>, text: string, cut: string): void => {
   const joint = JOINT.exec(text)?.[0].toLowerCase() ?? ""

@@ -2,7 +2,7 @@
  * How a sentence is said: stated, asked, supposed, reported of somebody else, or taken back. Whether it holds still, and
  * whether it denies. Sentences have their contractions written out (WrittenOut.ts). Where it is in doubt it is not stated.
  */
-import { oneOf } from "../text/OneOf.ts"
+import { either, oneOf } from "../text/OneOf.ts"
 import {
   textNouns,
   endings,
@@ -89,14 +89,25 @@ export const isWithdrawal = (text: string): boolean =>
     text
   )
 
-const takenBack =
-  /^(?:(?:lol|haha+|hm+|oh|ok|no|nah|nope|wait|sorry|actually|please),?!? )*(?:psych\b|(?:that|this|it) (?:is|was) (?:wrong|not true|untrue|false|a lie|nonsense|not right|incorrect|a mistake)[.!]*$|(?:delete|forget|ignore|scratch|scrap|strike|disregard|undo|erase|remove) (?:(?:that|this|it)[.!]*$|what I (?:just )?(?:said|wrote|told you)\b))|^(?:haha+|lol)[,! ]+(?:no|nope|not)[.!]*$/i
+const takenBack = either(
+  oneOf(
+    [
+      String.raw`psych\b`,
+      "(?:that|this|it) (?:is|was) (?:wrong|not true|untrue|false|a lie|nonsense|not right|incorrect|a mistake)[.!]*$",
+      String.raw`(?:delete|forget|ignore|scratch|scrap|strike|disregard|undo|erase|remove) (?:(?:that|this|it)[.!]*$|what I (?:just )?(?:said|wrote|told you)\b)`
+    ],
+    { before: "^(?:(?:lol|haha+|hm+|oh|ok|no|nah|nope|wait|sorry|actually|please),?!? )*", flags: "i" }
+  ),
+  /^(?:haha+|lol)[,! ]+(?:no|nope|not)[.!]*$/i
+)
 
 /** Ends with what denies it: `, not`, `(not really)`, `lol jk`. */
-export const takesItselfBack = (text: string): boolean =>
-  /\s\/s\b|^(?:(?:yeah|yes|oh),? )?(?:sure|right),? (?=(?:I|we)\b)|[-,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$|\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i.test(
-    text
-  )
+export const takesItselfBack = (text: string): boolean => endsDenied.test(text)
+const endsDenied = either(
+  /\s\/s\b|^(?:(?:yeah|yes|oh),? )?(?:sure|right),? (?=(?:I|we)\b)/i,
+  /[-,(]\s?(?:not(?: really)?|just kidding|kidding|joking|jk|I wish|as if|yeah right|in my dreams)\)?[\s.!)]*$/i,
+  /\b(?:lol,? )?(?:jk|just kidding)[\s.!]*$/i
+)
 
 const negation = oneOf(negators, { before: String.raw`\b(?:`, after: String.raw`)\b`, flags: "gi" })
 
