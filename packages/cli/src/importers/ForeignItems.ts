@@ -78,7 +78,7 @@ export const messageItems = (owner: ImportOwner, message: ForeignMessage): Reado
     return [unknownItem(role === undefined ? "a message without role" : `the role ${String(role)}`)]
   if (typeof text !== "string" || text.trim() === "") return [{ skipped: "a message without text" }]
   const millis = millisOf(at)
-  if (millis === undefined && isGiven(at)) return [{ skipped: "a date that cannot be read" }]
+  if (millis === undefined && isDateGiven(at)) return [{ skipped: "a date that cannot be read" }]
   const thread = identifierOf(threadId)
   const sentAt = millis === undefined ? undefined : new Date(millis).toISOString()
   return pieces(text, Limits.messageLengthMax).map((piece, part) => {
@@ -111,7 +111,7 @@ export const factItems = (owner: ImportOwner, fact: ForeignFact): ReadonlyArray<
     [expiresAt, endsMillis],
     [until, untilMillis]
   ]) {
-    if (read === undefined && isGiven(given)) return [{ skipped: "a date that cannot be read" }]
+    if (read === undefined && isDateGiven(given)) return [{ skipped: "a date that cannot be read" }]
   }
   if (endsMillis !== undefined && endsMillis <= owner.nowMillis) return [{ skipped: "a memory that has expired" }]
   const threadId = identifierOf(fact.threadId)
@@ -223,7 +223,7 @@ const dateIn = (text: string): number => {
   return Date.parse(`${day}T${time}${offset.length === 3 ? `${offset}:00` : offset}`)
 }
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ""
+const isDateGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ""
 
 /** In seconds the year 5138, in milliseconds 1973. */
 const SECONDS_MAX = 100_000_000_000
