@@ -7,6 +7,7 @@ import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from 
 import { SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { apiGroup } from "../apiGroup.ts"
 import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
