@@ -14,6 +14,7 @@ afterEach(({ task }) => {
   seeds = [...seeds, ...takeSeeds()]
   if (task.result?.state !== "fail") return
   const file = relative(process.cwd(), task.file.filepath)
+  const long = file.includes(".long.") ? "MUNIMENT_LONG_TESTS=1 " : ""
   for (const error of task.result.errors ?? [])
-    for (const seed of seeds) error.message += `\nReplay: MUNIMENT_TEST_SEED=${seed} npx vitest run ${file}`
+    for (const seed of seeds) error.message += `\nReplay: ${long}MUNIMENT_TEST_SEED=${seed} npx vitest run ${file}`
 })

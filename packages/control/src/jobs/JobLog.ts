@@ -1,7 +1,8 @@
 /**
  * Log of the daily job by (job, UTC day, account), the last day it finished, what is marked to be purged, and the last
  * time that the service saw. Rows and marks are written by `Ledger.chargeStorage` and `Ledger.recordRun` in the
- * transaction that charges, and read here.
+ * transaction that charges, and read here. Rows are of the storage job alone: another job needs a writer of its own, and a condition in
+ * `LedgerCheck`, which reads all of them as charges.
  */
 import { Context, Effect, Layer } from "effect"
 import type { MicroCredits } from "@muniment/domain/Money"

@@ -25,7 +25,7 @@ import { type DateSide, eventDates } from "@muniment/language/calendar/EventDate
 import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { correctedName, identityRules, learnNames, nameFragment } from "./IdentityRules.ts"
-import { correctedBy, correctionsIn, denies } from "./Corrections.ts"
+import { afterCorrection, correctionsIn, denies } from "./Corrections.ts"
 import { preferenceRules, standingInstruction } from "./PreferenceRules.ts"
 import { passesGate } from "./OutputGate.ts"
 import { nextSummary, People, peopleOfSummary } from "./People.ts"
@@ -195,7 +195,7 @@ class Reader {
       const isNear = (said: SourcedFinding) =>
         correction.noun !== undefined || correction.was !== undefined || said.source >= source - turnsBack
       const correct = (said: SourcedFinding) =>
-        isNear(said) && passesGate(said.finding) ? correctedBy(correction, said.finding, this.#day) : undefined
+        isNear(said) && passesGate(said.finding) ? afterCorrection(correction, said.finding, this.#day) : undefined
       const at = this.findings.findLastIndex((said) => said.people === this.#people && correct(said) !== undefined)
       const isOwn = ({ people }: SourcedFinding) => people.speakerId === this.#people.speakerId
       const said =

@@ -35,7 +35,7 @@ export const correctionsIn = (statement: string): ReadonlyArray<Correction> => {
 }
 
 /** `finding` as it is after the correction; undefined if the correction is not about it. */
-export const correctedBy = (correction: Correction, finding: Finding, day: string): Finding | undefined => {
+export const afterCorrection = (correction: Correction, finding: Finding, day: string): Finding | undefined => {
   const { noun, now = "", type, was } = correction
   if (finding.attribute === "name") return undefined
   if (noun !== undefined && was === undefined && !names(finding, noun)) return undefined

@@ -186,7 +186,7 @@ const keyOf = ({ subjectId }: Pick<SlotScope, "subjectId">, person: string, attr
   sha256Hex(canonicalJson({ subject: subjectId ?? null, slot: attribute, person: person.toLowerCase() }))
 
 /** The user's name, as the scope's latest memory tells it. */
-const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
+const knownName = Effect.fn("CandidateStore.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
   const key = keyOf(scope, user, "name")
   const latest = yield* host.answer(scope.namespace, { _tag: "LatestOf", uniqueKey: key })
   return latest === undefined ? undefined : nameIn(latest.data)
@@ -203,7 +203,7 @@ const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost
  * The place of each candidate, in their order: that of what it replaces, else of its slot, else of its own content, so
  * that a later one can take its place.
  */
-const versionPlaces = Effect.fn("SlotKeys.versionPlaces")(function* (
+const versionPlaces = Effect.fn("CandidateStore.versionPlaces")(function* (
   host: NamespaceHost["Service"],
   scope: SlotScope,
   accepted: ReadonlyArray<ValidCandidate>,
@@ -249,7 +249,7 @@ const ownKey = Effect.fnUntraced(function* (
 const nameIn = (data: JsonObject): string | undefined => / name is (.+)$/.exec(String(data["fact"]))?.[1]
 
 /** The key of each candidate with a slot, in their order. */
-const slotKeys = Effect.fn("SlotKeys.keys")(function* (
+const slotKeys = Effect.fn("CandidateStore.keys")(function* (
   host: NamespaceHost["Service"],
   scope: SlotScope,
   candidates: ReadonlyArray<Candidate>,
