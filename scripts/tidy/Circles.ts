@@ -1,7 +1,7 @@
 /**
- * No circles: not between files, type imports included, and not between folders that lie side by side. Two files are
- * compared where their paths part, so that `a/x/F.ts` importing `a/y/z/G.ts` is an arrow from `a/x` to `a/y`; a file
- * and a folder beside it make no arrow.
+ * No circles: not between files, type imports included, and not between what lies side by side in a folder. Two files
+ * are compared where their paths part, so that `a/x/F.ts` importing `a/y/z/G.ts` is an arrow from `a/x` to `a/y`, and
+ * `a/H.ts` importing it one from `a/H.ts` to `a/y`.
  */
 import type { Finding } from "./Finding.ts"
 import type { ImportGraph } from "./ImportGraph.ts"
@@ -43,15 +43,16 @@ const folderSteps = (graph: ImportGraph): Steps => {
   return steps
 }
 
-/** The folders in which the paths of two files part; undefined for one that lies right there. */
+/** The folders in which the paths of two files part, or a folder and a file beside it; undefined for two files. */
 const partingFolders = (from: string, to: string): readonly [string | undefined, string | undefined] => {
   const [a, b] = [from.split("/"), to.split("/")]
   let depth = 0
   while (depth < a.length && a[depth] === b[depth]) depth++
   const isInside = a.slice(0, depth).some((_, end) => housePattern.test(a.slice(0, end + 1).join("/")))
   const folderOf = (names: ReadonlyArray<string>): string | undefined =>
-    isInside && names.length > depth + 1 ? names.slice(0, depth + 1).join("/") : undefined
-  return [folderOf(a), folderOf(b)]
+    isInside ? names.slice(0, depth + 1).join("/") : undefined
+  const areFiles = a.length === depth + 1 && b.length === depth + 1
+  return areFiles ? [undefined, undefined] : [folderOf(a), folderOf(b)]
 }
 
 const add = (steps: Steps, step: Step): void => {

@@ -42,7 +42,8 @@ export const demandService = Effect.filterOrFail(
 )
 
 const ownService = Effect.gen(function* () {
-  const { localOrigin, ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
+  const { ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
+  const { localOrigin } = yield* Effect.promise(() => import("@muniment/server/identity/ClientAddress"))
   const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))
   const { dataDirectory, host, port } = yield* ServiceAddress
   const note = yield* Effect.try({ try: () => readLockNote(dataDirectory), catch: commandFailed })

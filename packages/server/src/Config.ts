@@ -156,12 +156,6 @@ const address = {
 
 export const ServiceAddress = Config.all(address)
 
-/** The origin at which this machine reaches a service that listens there. */
-export const localOrigin = (host: string, port: number): string => {
-  const reached = anyHosts.has(host) ? "127.0.0.1" : host
-  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`
-}
-
 /** Whether only this machine can call: the host is a loopback one, and no public address is claimed. */
 const isPrivate = (host: string, publicUrl: Option.Option<string>): boolean =>
   Option.isNone(publicUrl) && (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host))

@@ -51,7 +51,10 @@ describe("a circle of folders", () => {
   it("counts what is deeper in for the folders in which the paths part", () => {
     expect(circlesOf("x/y/A -> z/B", "z/C -> x/D")).toEqual([["folder-circle", "x -> z -> x"]])
   })
-  it("is none between a folder and the files beside it", () => {
-    expect(circlesOf("A -> x/B", "x/C -> D", "x/E -> x/y/F", "x/y/G -> x/H")).toEqual([])
+  it("is found between a folder and a file beside it", () => {
+    expect(circlesOf("A -> x/B", "x/C -> A")).toEqual([["folder-circle", "A.ts -> x -> A.ts"]])
+  })
+  it("is none between a folder and two files beside it", () => {
+    expect(circlesOf("A -> x/B", "x/C -> D")).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 /** Settings that other code derives from, and defaults on which the safety of an open service rests. */
-import { localOrigin, ServerConfig, signUpOf } from "@muniment/server/Config"
+import { ServerConfig, signUpOf } from "@muniment/server/Config"
+import { localOrigin } from "@muniment/server/identity/ClientAddress"
 import { Effect, ConfigProvider } from "effect"
 import { describe, expect, it } from "vitest"
 

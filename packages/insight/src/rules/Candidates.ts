@@ -5,7 +5,8 @@
  */
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
-import { type Finding, ruleConfidence, ruleTopic, slotOf, type SourcedFinding } from "./Finding.ts"
+import { type Finding, slotOf, type SourcedFinding } from "./Finding.ts"
+import { ruleConfidence, ruleTopic } from "./lexicon/rules.ts"
 import type { KnownEntity } from "./Entities.ts"
 import { passesGate } from "./OutputGate.ts"
 import type { People } from "./People.ts"

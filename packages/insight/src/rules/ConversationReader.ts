@@ -10,15 +10,8 @@ import { anywhere } from "./Pattern.ts"
 import { dayOfTurn, type DroppedCandidate, type Extraction, type Turn } from "../extraction/Extractor.ts"
 import { candidatesOf } from "./Candidates.ts"
 import { type Clause, clausesOf } from "./Clauses.ts"
-import {
-  asSaid,
-  factOf,
-  type Finding,
-  type RuleFamily,
-  type RuleName,
-  type Scene,
-  type SourcedFinding
-} from "./Finding.ts"
+import { asSaid, factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
+import type { RuleName } from "./lexicon/rules.ts"
 import { contactFindings, Entities, sharesValue } from "./Entities.ts"
 import { bareAnswer, lastQuestion, messageText } from "./MessageText.ts"
 import { type DateSide, eventDates } from "@muniment/language/calendar/EventDates"

@@ -4,13 +4,6 @@
  */
 import { lists, values } from "./lexicon/lists.ts"
 
-/** A form of statement, with a sentence that has it and one that only looks like it; tests read both. */
-export interface FormRow {
-  readonly says: string
-  readonly example: string
-  readonly counterexample: string
-}
-
 /** Matches from the beginning, up to the end of a word. */
 export const pattern = (says: string): RegExp => new RegExp(`^(?:${expanded(says)})(?![\\p{L}\\p{N}])`, "u")
 

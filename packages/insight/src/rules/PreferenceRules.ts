@@ -9,10 +9,10 @@ import {
   inThirdPerson,
   type PreferenceType,
   type RuleFamily,
-  type RuleName,
   type Scene,
   subjectOf
 } from "./Finding.ts"
+import type { RuleName } from "./lexicon/rules.ts"
 import { domains, objectEnds, pairs, tasteForms } from "./lexicon/preferences.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 import { rulesLimits } from "./RulesProtocol.ts"

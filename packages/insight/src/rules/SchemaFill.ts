@@ -7,7 +7,7 @@ import type { Schema } from "effect"
 import { isJsonObject } from "@muniment/domain/Json"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
-import { ruleConfidence } from "./Finding.ts"
+import { ruleConfidence } from "./lexicon/rules.ts"
 import type { KnownEntity } from "./Entities.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 

@@ -13,7 +13,7 @@ import type { OwnSession, SessionRecord } from "@muniment/domain/Console"
 import { Forbidden } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
-import { localOrigin } from "../Config.ts"
+import { localOrigin } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
 
 /** Operator or account that a session stands for. */

@@ -196,3 +196,9 @@ const localHosts = (host: string): ReadonlyArray<string> => {
   const hosts = ["localhost", "127.0.0.1", "::1", ...own.filter((each) => !each.includes("%"))]
   return hosts.map((each) => (each.includes(":") ? `[${each}]` : each))
 }
+
+/** The origin at which this machine reaches a service that listens there. */
+export const localOrigin = (host: string, port: number): string => {
+  const reached = anyHosts.has(host) ? "127.0.0.1" : host
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`
+}

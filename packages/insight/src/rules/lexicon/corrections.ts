@@ -2,7 +2,7 @@
  * Forms by which somebody corrects what they said (Corrections.ts), as statements before anything is removed from them.
  * `noun` names an event, `was` and `now` are values, `day` is when it is now.
  */
-import type { FormRow } from "../Pattern.ts"
+import type { FormRow } from "./rules.ts"
 import { phrases, rowsOf } from "@muniment/language/text/OneOf"
 
 /** A statement without one of these corrects nothing. */

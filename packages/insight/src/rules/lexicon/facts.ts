@@ -4,8 +4,7 @@
  * is no fact. An attribute names the one value that the row states: a newer one supersedes it. `of pets` are said of
  * pets alone: a boss may be a snake.
  */
-import type { FormRow } from "../Pattern.ts"
-import type { RuleName } from "../Finding.ts"
+import type { FormRow, RuleName } from "./rules.ts"
 import { rowsOf } from "@muniment/language/text/OneOf"
 
 export interface FactForm extends FormRow {

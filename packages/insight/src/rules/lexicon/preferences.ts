@@ -1,5 +1,5 @@
 /** Forms of tastes up to their object, in the order in which they are tried (Pattern.ts), and the domains of objects. */
-import type { FormRow } from "../Pattern.ts"
+import type { FormRow } from "./rules.ts"
 import { rowsOf, wordSet } from "@muniment/language/text/OneOf"
 
 export interface TasteForm extends FormRow {

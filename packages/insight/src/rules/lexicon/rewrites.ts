@@ -2,7 +2,7 @@
  * Statements without their first words, or with the thing for a subject, and the form that the rules read (`paraphrased` in SentenceGate.ts).
  * Rows are tried in this order, each once.
  */
-import type { FormRow } from "../Pattern.ts"
+import type { FormRow } from "./rules.ts"
 import { rowsOf } from "@muniment/language/text/OneOf"
 
 /** `$1` and names in angle brackets stand for what was matched. */
