@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { filesWith } from "../support/filesWith.ts"
 import { fact } from "../support/MemoryCalls.ts"
-import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
@@ -127,8 +127,7 @@ describe("an erased account", () => {
     const first = await erase(address)
     expect(first.body.erasure).toMatchObject({ account: address, removed: { memories: 1, wallets: 1 } })
     // The allowance of this month is gone with the first account.
-    const poor = await calls.call("GET", "/v1/memories")
-    expect([poor.status, poor.body.code]).toEqual([403, "insufficient_credits"])
+    expect(refusalOf(await calls.call("GET", "/v1/memories"))).toEqual([403, "insufficient_credits"])
     await server.asOperator("POST", "/admin/ledger/adjustments", {
       account: address,
       credits: 50,

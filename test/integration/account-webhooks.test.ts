@@ -4,6 +4,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { runCli } from "../component/cli/runCli.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { isSigned, startWebhookReceiver, type WebhookReceiver } from "../support/WebhookReceiver.ts"
 
 const service = useSharedServer({ ...withoutModel, MUNIMENT_ACCOUNT_WEBHOOKS: "any" })
@@ -90,8 +91,7 @@ describe("a webhook of an account", () => {
       ["POST", "/secret"],
       ["POST", "/test"]
     ] as const) {
-      const answer = await call(method, `/v1/webhooks/${id}${path}`)
-      expect([answer.status, answer.body.code]).toEqual([404, "webhook_not_found"])
+      expect(refusalOf(await call(method, `/v1/webhooks/${id}${path}`))).toEqual([404, "webhook_not_found"])
     }
   })
 
@@ -151,8 +151,7 @@ describe("a webhook of an account", () => {
   it("is bounded in number", async () => {
     const { call, hook, url } = await accountOf("bounded")
     for (let made = 0; made < Limits.hooksPerAccountMax; made++) expect((await hook()).success).toBe(true)
-    const refused = await call("POST", "/v1/webhooks", { url })
-    expect([refused.status, refused.body.code]).toEqual([400, "limit_exceeded"])
+    expect(refusalOf(await call("POST", "/v1/webhooks", { url }))).toEqual([400, "limit_exceeded"])
   })
 
   it("is not for keys that are bound, only read, or end; and goes with the key that made it", async () => {

@@ -1,7 +1,4 @@
 /** The console in a real browser: each page, its actions seen in the API, themes, accessibility, what it loads. */
-import { mkdtempSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { beforeAll, expect, it } from "vitest"
 import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
 import { accessibilityFaults, openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
@@ -9,6 +6,7 @@ import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { patienceMillis, startServer } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const memories = 1_200
 let key: string
@@ -405,6 +403,6 @@ it("signs an account in by its key, to its own memories and no page of operators
 it("complains of nothing, asks no other origin, and weighs little", async () => {
   expect(watched.complaints).toEqual([])
   expect(watched.foreign).toEqual([])
-  const files = await buildConsole(mkdtempSync(join(tmpdir(), "muniment-console-")))
+  const files = await buildConsole(temporaryDirectory())
   expect(files.reduce((sum, { packedBytes }) => sum + packedBytes, 0)).toBeLessThan(packedBytesMax)
 })

@@ -3,16 +3,14 @@
  * replacements and ends are versions that can be undone, what a model may not do changes nothing, its budget ends it, and
  * it is off unless configured.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer, type ModelReply } from "../support/ModelServerReplies.ts"
 import { isLongRun } from "../support/Repetitions.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 interface Line {
   readonly id: string
@@ -172,8 +170,7 @@ describe("a merge", () => {
     const [{ id, into }] = (await run()).done
     const changed = { subject: "Alice", fact: "Alice is allergic to peanuts and to almonds" }
     await alice.call("PATCH", `/v1/memories/${into}`, { body: { data: changed } })
-    const refused = await asOperator("POST", `/${id}/undo`)
-    expect([refused.status, refused.body.code]).toEqual([409, "consolidation_superseded"])
+    expect(refusalOf(await asOperator("POST", `/${id}/undo`))).toEqual([409, "consolidation_superseded"])
     expect(await held("later")).toContain(changed.fact)
   })
 })
@@ -276,12 +273,11 @@ describe("an own server", () => {
 
   if (isLongRun)
     it("does nothing unless it is configured, and then by itself what it had left", async () => {
-      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-test-"))
+      const dataDirectory = temporaryDirectory()
       const off = await startServer({ dataDirectory, environment: environment({}) })
       const calls = await accountCalls(off, "carol")
       await learn("scheduled", peanuts, { calls })
-      const refused = await off.asOperator("POST", "/admin/consolidations", {})
-      expect([refused.status, refused.body.code]).toEqual([409, "consolidation_off"])
+      expect(refusalOf(await off.asOperator("POST", "/admin/consolidations", {}))).toEqual([409, "consolidation_off"])
       const { rounds } = (await off.asOperator("GET", "/admin/status")).body
       expect(rounds.map(({ name }: { readonly name: string }) => name)).not.toContain("consolidation")
       expect(consolidations()).toEqual([])
@@ -296,6 +292,5 @@ describe("an own server", () => {
       await vi.waitFor(async () => expect(await held("scheduled", "", same)).toEqual([both]), patienceMillis)
       expect(consolidations()).toHaveLength(1)
       await on.stop()
-      rmSync(dataDirectory, { recursive: true, force: true })
     })
 })

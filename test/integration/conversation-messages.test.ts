@@ -2,9 +2,6 @@
  * Messages of a conversation as memories (contract: Conversations): what is stored, what is known, what is searched and
  * erased, and that a conversation which cannot be read now is kept and read later.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { accountCalls, fact, useAccount } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
@@ -14,6 +11,7 @@ import { isLongRun } from "../support/Repetitions.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { type Answer, startServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const server = useSharedServer(withoutModel)
 const alice = useAccount(server, "alice")
@@ -227,7 +225,7 @@ describe("a conversation that cannot be read now", () => {
     it("is stored, found and free, and read when the model is back, through a kill too", async () => {
       const model = await ModelServer.start()
       model.otherwise = () => status(401)
-      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-pending-"))
+      const dataDirectory = temporaryDirectory()
       const environment = {
         MUNIMENT_EMBEDDING_MODEL: "none",
         ...model.environment()
@@ -270,7 +268,6 @@ describe("a conversation that cannot be read now", () => {
       expect(again.headers.get("x-credits-charged")).toBe("0")
       await second.stop()
       await model.close()
-      rmSync(dataDirectory, { recursive: true })
     })
 
   it("is read by a later request of the conversation, which pays", async () => {

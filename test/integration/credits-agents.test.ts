@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { fact, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 
 const server = useSharedServer(withoutModel)
 const calls = useAccount(server, "careful")
@@ -75,8 +76,7 @@ describe("costs of an account", () => {
 
   it("are not shown to keys that are bound to agents", async () => {
     const { body } = await calls.post("/v1/keys", { label: "bound", agents: ["busy"] })
-    const refused = await server.call("GET", "/v1/account/costs", { key: body.secret })
-    expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+    expect(refusalOf(await server.call("GET", "/v1/account/costs", { key: body.secret }))).toEqual([403, "key_scope"])
   })
 })
 

@@ -2,8 +2,7 @@
  * Every code of the error catalogue (`packages/domain/src/Errors.ts`, contract: Errors) with the request that provokes
  * it. A code without a row fails the test, unless `elsewhere` says why, and which test provokes it.
  */
-import { readdirSync, rmSync, statSync, writeFileSync, mkdtempSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { beforeAll, describe, expect, it } from "vitest"
@@ -13,6 +12,7 @@ import { accountCalls, fact, schemaText, text, useAccount } from "../support/Mem
 import { sharedServer, useSharedServer } from "../support/SharedServer.ts"
 import { startServer, type Answer, type ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, walletHeaders, type Signing } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const unknownId = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
@@ -367,7 +367,7 @@ let damaged: Promise<Damaged> | undefined
 const afterDamage = (): Promise<Damaged> => (damaged ??= damage())
 
 const damage = async (): Promise<Damaged> => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
+  const dataDirectory = temporaryDirectory()
   const options = { dataDirectory, environment, oneBox: "directoryFiles" } as const
   const first = await startServer(options)
   const write = (agentId: string) =>
@@ -389,7 +389,6 @@ const damage = async (): Promise<Damaged> => {
   const file = await second.call("GET", "/v1/memories?agentId=a")
   const row = await second.call("GET", "/v1/schemas", { key })
   await second.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
   return { file, row }
 }
 

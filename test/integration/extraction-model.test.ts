@@ -2,9 +2,6 @@
  * Extraction and answers by a language model, over its real wire format (contract: Conversations): what is stored, what
  * is refused, and that every kind of failure of the provider leaves no partial memory, no mark and no charge.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
@@ -13,9 +10,10 @@ import { ModelServer, useModel } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
 import { sectionOf } from "../support/FencedPrompt.ts"
 import { everyDay, isLongRun } from "../support/Repetitions.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const secretKey = "sk-a-key-that-nobody-may-see"
 
@@ -348,8 +346,7 @@ describe("a model that not every call reaches", () => {
         model.otherwise = () => ({ ...good, usage: { input: 6000, output: 2500 } })
         const [spender, other] = [await accountCalls(own, "spender"), await accountCalls(own, "other")]
         expect((await extract(spender, "a")).status).toBe(200)
-        const refused = await extract(other, "a")
-        expect([refused.status, refused.body.code]).toEqual([429, "model_budget_exhausted"])
+        expect(refusalOf(await extract(other, "a"))).toEqual([429, "model_budget_exhausted"])
         expect(model.requests).toHaveLength(1)
       } finally {
         await own.stop()
@@ -446,9 +443,8 @@ describe("a configuration of the language model that cannot work", () => {
     ],
     ["with a provider that is none", { MUNIMENT_LLM_PROVIDER: "oracle" }, "MUNIMENT_LLM_PROVIDER"]
   ])("%s stops the start and names the variable", async (_, environment, variable) => {
-    const directory = mkdtempSync(join(tmpdir(), "muniment-model-"))
+    const directory = temporaryDirectory()
     const { code, output } = await failingStart(directory, environment)
-    rmSync(directory, { recursive: true, force: true })
     expect(code).not.toBe(0)
     expect(output).toContain(variable)
   })

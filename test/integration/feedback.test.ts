@@ -1,7 +1,4 @@
 /** Feedback on memories (contract: Memories, Feedback): kept, shown, found by lists, held to who may write, erased. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { done, environmentOf, restored, scratch } from "../support/BackupRun.ts"
@@ -18,7 +15,8 @@ import {
   useAccount
 } from "../support/MemoryCalls.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
-import { startServer } from "../support/TestServer.ts"
+import { refusalOf, startServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const server = useSharedServer(withoutModel)
 const calls = useAccount(server, "feedback")
@@ -202,8 +200,7 @@ describe("who may give feedback", () => {
     ]
     const path = `/v1/memories/${id}/feedback`
     const body = { useful: true, query: "q" }
-    const refused = await server.call("POST", path, { key: reading, body })
-    expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+    expect(refusalOf(await server.call("POST", path, { key: reading, body }))).toEqual([403, "key_scope"])
     expect((await server.call("POST", path, { key: other, body })).status).toBe(404)
     expect((await calls.post(path, body)).body.code).toBe("memory_not_found")
     expect(await own.get(id)).not.toHaveProperty("feedback")
@@ -237,7 +234,7 @@ describe("feedback on disk", () => {
 
   if (isLongRun)
     it("outlives a kill, and its key gives the first answer again", async () => {
-      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-feedback-"))
+      const dataDirectory = temporaryDirectory()
       const first = await startServer({ environment: withoutModel, dataDirectory })
       const own = await accountCalls(first, "kept")
       const id = await stored("Ann grows figs", own)
@@ -254,11 +251,10 @@ describe("feedback on disk", () => {
       expect(second.output()).not.toContain("xylotheque")
       expect((await second.call("GET", "/metrics", { key: null })).body).not.toContain("xylotheque")
       await second.stop()
-      rmSync(dataDirectory, { recursive: true })
     })
 
   it("moves with backups and exports, and leaves no byte when its memory is forgotten", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-feedback-"))
+    const dataDirectory = temporaryDirectory()
     const own = await startServer({ environment: withoutModel, dataDirectory })
     const user = await accountCalls(own, "moved")
     const ways: ReadonlyArray<(id: string) => Promise<unknown>> = [
@@ -299,6 +295,5 @@ describe("feedback on disk", () => {
     await done(["backup", "create", "--to", later], environmentOf(last))
     expect(filesWith(later, "xylotheque")).toEqual([])
     await last.stop()
-    rmSync(dataDirectory, { recursive: true })
   })
 })

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest"
 import { mcpCaller } from "../support/McpCalls.ts"
 import { accountCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { whereCases } from "../support/whereCases.ts"
 
 const server = useSharedServer(withoutModel)
@@ -166,7 +167,6 @@ describe("is refused, with its place", () => {
   })
 
   it.each(["x", "[]", "null", "1"])("the text %s", async (where) => {
-    const { body, status } = await calls.call("GET", `/v1/memories?where=${where}`)
-    expect([status, body.code]).toEqual([400, "invalid_request"])
+    expect(refusalOf(await calls.call("GET", `/v1/memories?where=${where}`))).toEqual([400, "invalid_request"])
   })
 })

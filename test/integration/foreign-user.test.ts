@@ -1,12 +1,12 @@
 /** As a container of a cluster runs it: any uid without an entry of its own, of the group root, on a root that is read-only. */
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { expect, it } from "vitest"
 import { withoutModel } from "../support/SharedServer.ts"
 import { entry, freePort, operatorKey, patienceMillis, serverCalls } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const uid = 54_321
 const mounts = "mount --make-rprivate / && mount -t tmpfs tmpfs /tmp && mount -o remount,bind,ro /"
@@ -14,7 +14,7 @@ const mounts = "mount --make-rprivate / && mount -t tmpfs tmpfs /tmp && mount -o
 const canMount = spawnSync("unshare", ["--mount", "sh", "-c", mounts]).status === 0
 
 it.skipIf(!canMount)("starts, stores and finds, and its files are private (where root may mount)", async () => {
-  const data = mkdtempSync(join(tmpdir(), "muniment-foreign-"))
+  const data = temporaryDirectory()
   chmodSync(data, 0o770)
   // The build of the clone is its owner's alone; an image's is open.
   chmodSync(dirname(dirname(entry)), 0o755)
@@ -58,7 +58,6 @@ it.skipIf(!canMount)("starts, stores and finds, and its files are private (where
   } finally {
     child.kill("SIGTERM")
     await ended
-    rmSync(data, { recursive: true })
   }
   expect(child.exitCode, said).toBe(0)
 })

@@ -7,6 +7,7 @@ import { fact } from "../support/MemoryCalls.ts"
 import { everyDay } from "../support/Repetitions.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { Answer } from "../support/TestServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
 interface Scope {
@@ -270,8 +271,7 @@ describe("a key", () => {
     const { body: made } = await server.asOperator("POST", "/admin/keys", body)
     expect(made.key.expiresAt - made.key.createdAt).toBeLessThanOrEqual(1_100)
     while (Date.now() <= made.key.expiresAt) await new Promise((wake) => setTimeout(wake, 50))
-    const late = await server.call("GET", "/v1/account", { key: made.secret })
-    expect([late.status, late.body.code]).toEqual([401, "invalid_api_key"])
+    expect(refusalOf(await server.call("GET", "/v1/account", { key: made.secret }))).toEqual([401, "invalid_api_key"])
   })
 
   it("is not given the kept answer to another key's request", async () => {

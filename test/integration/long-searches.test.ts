@@ -6,6 +6,7 @@ import { toCredits } from "@muniment/domain/Money"
 import { Prices } from "@muniment/domain/Plans"
 import { accountCalls, fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader } from "../support/TrustCalls.ts"
 
 const server = useSharedServer()
@@ -90,8 +91,7 @@ describe("a search by body", () => {
     ["unknown_parameter", { query: "x", filters: { agentId: "a" } }],
     ["grants_required", { query: "x", scope: "shared" }]
   ])("is refused with %s: %j", async (code, body) => {
-    const answer = await search(body)
-    expect([answer.status, answer.body.code]).toEqual([400, code])
+    expect(refusalOf(await search(body))).toEqual([400, code])
   })
 
   it("costs what the other costs, under its name, and a key that only reads may do it", async () => {

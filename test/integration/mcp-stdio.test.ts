@@ -3,16 +3,16 @@ import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { beforeAll, expect, it } from "vitest"
 import { request, stdioCaller } from "../support/McpCalls.ts"
 import { entry, freePort } from "../support/TestServer.ts"
 import { evmWallet, sha256Text, walletCalls } from "../support/TrustCalls.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const seattle = { subject: "Alice", fact: "Alice lives in Seattle" }
 
@@ -21,10 +21,7 @@ let key: string
 let directory: string
 beforeAll(async () => {
   key = await server.newAccount("stdio")
-  directory = mkdtempSync(join(tmpdir(), "muniment-mcp-"))
-})
-afterAll(async () => {
-  rmSync(directory, { recursive: true })
+  directory = temporaryDirectory()
 })
 
 const urlOf = (listening: Server): string => `http://127.0.0.1:${(listening.address() as AddressInfo).port}/mcp`

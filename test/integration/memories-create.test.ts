@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { fact, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 
 const server = useSharedServer()
 const alice = useAccount(server, "alice")
@@ -152,8 +153,7 @@ describe("a request", () => {
     ["data that is a list", { agentId: "a", memories: [{ kind: "factual_memory", data: [] }] }],
     ["no kind", { agentId: "a", memories: [{ data: {} }] }]
   ])("with %s is invalid", async (_, body) => {
-    const answer = await alice.post("/v1/memories", body)
-    expect([answer.status, answer.body.code]).toEqual([400, "invalid_request"])
+    expect(refusalOf(await alice.post("/v1/memories", body))).toEqual([400, "invalid_request"])
   })
 
   it("takes identifiers of 128 characters", async () => {

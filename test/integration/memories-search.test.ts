@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import { fact, idsOf, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 
 const server = useSharedServer()
 const alice = useAccount(server, "alice")
@@ -124,8 +125,7 @@ describe("parameters", () => {
     expect((await search({ limit: "1" })).body.memories).toHaveLength(1)
     expect((await search({ limit: "100" })).body.memories.length).toBeGreaterThanOrEqual(16)
     for (const limit of ["0", "101", "-1", "1.5", "ten", ""]) {
-      const { status, body } = await search({ limit })
-      expect([status, body.code]).toEqual([400, "invalid_request"])
+      expect(refusalOf(await search({ limit }))).toEqual([400, "invalid_request"])
     }
   })
 
@@ -157,8 +157,7 @@ describe("parameters", () => {
   it("query is required, trimmed, and 1 to 2,000 characters", async () => {
     expect((await alice.call("GET", "/v1/memories/search")).body.code).toBe("invalid_request")
     for (const query of ["", "   ", "q".repeat(2_001)]) {
-      const { status, body } = await search({ query })
-      expect([status, body.code]).toEqual([400, "invalid_request"])
+      expect(refusalOf(await search({ query }))).toEqual([400, "invalid_request"])
     }
     expect((await search({ query: `  ${"q".repeat(2_000)}  ` })).status).toBe(200)
     const padded = await alice.search({ query: "  walrus  " })

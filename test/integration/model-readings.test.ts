@@ -3,9 +3,6 @@
  * there before the model replies, a later reading replaces and ends what is known, what its writer asks not to keep goes,
  * instructions reach the model, and a long request is read to its end.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { sectionOf } from "../support/FencedPrompt.ts"
@@ -13,8 +10,9 @@ import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { isLongRun } from "../support/Repetitions.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 interface Line {
   readonly n: number
@@ -437,8 +435,7 @@ describe("instructions", () => {
   })
 
   it("that are too long are refused", async () => {
-    const { body, status } = await say("long", "Hm.", { instructions: "x".repeat(2_001) })
-    expect([status, body.code]).toEqual([400, "invalid_request"])
+    expect(refusalOf(await say("long", "Hm.", { instructions: "x".repeat(2_001) }))).toEqual([400, "invalid_request"])
   })
 })
 
@@ -460,34 +457,29 @@ it("a request of 200 messages is read to its end, each message once", async () =
 
 if (isLongRun)
   it("a request that waits for its reading is answered when the service stops, and read after the next start", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-stopped-"))
+    const dataDirectory = temporaryDirectory()
     const environment = environmentOf(model)
     const vat = () => answer({ memories: [told("Alice keeps the honey in an oak vat", "honey in the oak vat")] })
     const first = await startServer({ dataDirectory, environment })
-    try {
-      const key = await first.newAccount("stopped")
-      const conversation = [{ id: "m1", role: "user", content: "Honey in the oak vat, Alice's." }]
-      const body = { agentId: "a", wait: "extraction", conversation }
-      model.otherwise = () => ({ kind: "hang" })
-      const waiting = [1, 2].map(() => first.call("POST", "/v1/memories", { key, body }))
-      await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
-      expect(await first.stop()).toBe(0)
-      const answers = await Promise.all(waiting)
-      for (const { body: answered, status } of answers) expect([status, answered.extraction]).toEqual([200, "pending"])
-      expect(answers.map(({ headers }) => headers.get("x-credits-charged")).toSorted()).toEqual(["0", "5"])
-      model.otherwise = vat
-      const second = await startServer({ dataDirectory, environment })
-      const found = async () =>
-        (await second.call("GET", "/v1/memories?agentId=a&include=extracted", { key })).body.total
-      await expect.poll(found, { timeout: patienceMillis }).toBe(1)
-      await second.stop()
-    } finally {
-      rmSync(dataDirectory, { recursive: true, force: true })
-    }
+    const key = await first.newAccount("stopped")
+    const conversation = [{ id: "m1", role: "user", content: "Honey in the oak vat, Alice's." }]
+    const body = { agentId: "a", wait: "extraction", conversation }
+    model.otherwise = () => ({ kind: "hang" })
+    const waiting = [1, 2].map(() => first.call("POST", "/v1/memories", { key, body }))
+    await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+    expect(await first.stop()).toBe(0)
+    const answers = await Promise.all(waiting)
+    for (const { body: answered, status } of answers) expect([status, answered.extraction]).toEqual([200, "pending"])
+    expect(answers.map(({ headers }) => headers.get("x-credits-charged")).toSorted()).toEqual(["0", "5"])
+    model.otherwise = vat
+    const second = await startServer({ dataDirectory, environment })
+    const found = async () => (await second.call("GET", "/v1/memories?agentId=a&include=extracted", { key })).body.total
+    await expect.poll(found, { timeout: patienceMillis }).toBe(1)
+    await second.stop()
   })
 
 it("a kill in the middle of a reading loses and doubles nothing, and charges once", async () => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-readings-"))
+  const dataDirectory = temporaryDirectory()
   const environment = environmentOf(model)
   const conversation = Array.from({ length: 40 }, (_, at) => ({
     id: `m${at}`,
@@ -499,32 +491,27 @@ it("a kill in the middle of a reading loses and doubles nothing, and charges onc
     return answer({ memories: [told(text.replace(".", ", Alice says."), text, { about: "shelf", n: [n] })] })
   }
   const first = await startServer({ dataDirectory, environment })
-  try {
-    const key = await first.newAccount("killed")
-    model.otherwise = (request) =>
-      lines(request, "MESSAGES").some(({ n }) => n > 16) ? { kind: "hang" } : painted(request)
-    const pending = first.call("POST", "/v1/memories", { key, body: { agentId: "a", threadId: "t", conversation } })
-    await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(1), patienceMillis)
-    const { body } = await pending
-    expect(body).toMatchObject({ extraction: "pending", messages: { stored: 40 } })
-    await first.kill()
-    model.otherwise = painted
-    const second = await startServer({ dataDirectory, environment })
-    const left = async () => (await second.call("GET", "/health/ready")).body.checks.conversations.pending
-    const isAsked = () => model.requests.some((request) => lines(request, "MESSAGES").some(({ n }) => n === 40))
-    await vi.waitFor(() => expect(isAsked()).toBe(true), patienceMillis)
-    await vi.waitFor(async () => expect(await left()).toBe(0), patienceMillis)
-    const creditsOf = async (of: string) =>
-      (await second.call("GET", "/v1/credits", { key: of })).body.allowance.credits
-    expect((await creditsOf(await second.newAccount("idle"))) - (await creditsOf(key))).toBe(5)
-    const found = await second.call("GET", "/v1/memories?agentId=a&include=extracted&includeSuperseded=true", { key })
-    const facts = found.body.memories.map(({ data }: { readonly data: { readonly fact: string } }) => data.fact)
-    const expected = [1, 16, 32].map((at) => `Shelf ${at} was painted blue, Alice says.`)
-    expect(facts).toEqual(expect.arrayContaining([...expected, "Alice lives in Quimper"]))
-    expect(new Set(facts).size).toBe(facts.length)
-    expect((await second.call("GET", "/v1/memories?agentId=a&include=messages", { key })).body.total).toBe(40)
-    await second.stop()
-  } finally {
-    rmSync(dataDirectory, { recursive: true, force: true })
-  }
+  const key = await first.newAccount("killed")
+  model.otherwise = (request) =>
+    lines(request, "MESSAGES").some(({ n }) => n > 16) ? { kind: "hang" } : painted(request)
+  const pending = first.call("POST", "/v1/memories", { key, body: { agentId: "a", threadId: "t", conversation } })
+  await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(1), patienceMillis)
+  const { body } = await pending
+  expect(body).toMatchObject({ extraction: "pending", messages: { stored: 40 } })
+  await first.kill()
+  model.otherwise = painted
+  const second = await startServer({ dataDirectory, environment })
+  const left = async () => (await second.call("GET", "/health/ready")).body.checks.conversations.pending
+  const isAsked = () => model.requests.some((request) => lines(request, "MESSAGES").some(({ n }) => n === 40))
+  await vi.waitFor(() => expect(isAsked()).toBe(true), patienceMillis)
+  await vi.waitFor(async () => expect(await left()).toBe(0), patienceMillis)
+  const creditsOf = async (of: string) => (await second.call("GET", "/v1/credits", { key: of })).body.allowance.credits
+  expect((await creditsOf(await second.newAccount("idle"))) - (await creditsOf(key))).toBe(5)
+  const found = await second.call("GET", "/v1/memories?agentId=a&include=extracted&includeSuperseded=true", { key })
+  const facts = found.body.memories.map(({ data }: { readonly data: { readonly fact: string } }) => data.fact)
+  const expected = [1, 16, 32].map((at) => `Shelf ${at} was painted blue, Alice says.`)
+  expect(facts).toEqual(expect.arrayContaining([...expected, "Alice lives in Quimper"]))
+  expect(new Set(facts).size).toBe(facts.length)
+  expect((await second.call("GET", "/v1/memories?agentId=a&include=messages", { key })).body.total).toBe(40)
+  await second.stop()
 })

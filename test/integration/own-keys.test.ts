@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { limitedRates, sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import type { Answer } from "../support/TestServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
 
 const server = useSharedServer(withoutModel)
@@ -36,8 +37,7 @@ describe("an account", () => {
     const mine = as(await server.newAccount("mine"))
     const others = as(await server.newAccount("others"))
     const [id] = idsOf(await others("GET", "/v1/keys"))
-    const refused = await mine("DELETE", `/v1/keys/${id!}`)
-    expect([refused.status, refused.body.code]).toEqual([404, "key_not_found"])
+    expect(refusalOf(await mine("DELETE", `/v1/keys/${id!}`))).toEqual([404, "key_not_found"])
     expect(idsOf(await mine("GET", "/v1/keys"))).not.toContain(id)
     expect((await others("GET", "/v1/account")).status).toBe(200)
   })

@@ -3,12 +3,10 @@
  * that go although their owner has paid.
  */
 import { randomBytes } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
 import { connect } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { beforeAll, describe, expect, it, vi } from "vitest"
 import { toHex } from "viem"
 import { Limits } from "@muniment/domain/Limits"
 import { clientOf, code, payloadFor, units } from "../component/payments/evm/EvmPayments.ts"
@@ -19,8 +17,9 @@ import { signedDeposit, unitsPerUsd } from "../support/PaymentCalls.ts"
 import { missingChains, sendMethods, testNetworks, useChains } from "../support/PaymentChains.ts"
 import { everyDay } from "../support/Repetitions.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const dayMillis = 86_400_000
 const patience = { timeout: patienceMillis, interval: 50 }
@@ -112,12 +111,10 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       await vi.waitFor(() => {
         expect(chains.rpc[network].calls() - before).toBeGreaterThanOrEqual(payments.length)
       }, patience)
-      const turnedAway = await fresh.who.deposit(1, fresh.payment)
-      expect([turnedAway.status, turnedAway.body.code]).toEqual([503, "payment_unavailable"])
+      expect(refusalOf(await fresh.who.deposit(1, fresh.payment))).toEqual([503, "payment_unavailable"])
       const again = await credited.who.deposit(1, credited.payment)
       expect([again.status, again.body.replayed]).toEqual([200, true])
-      const thief = await fresh.who.deposit(1, credited.payment)
-      expect([thief.status, thief.body.code]).toEqual([409, "payment_already_used"])
+      expect(refusalOf(await fresh.who.deposit(1, credited.payment))).toEqual([409, "payment_already_used"])
       await answers
       chains.rpc[network].up()
       expect((await fresh.who.deposit(1, fresh.payment)).status).toBe(200)
@@ -166,9 +163,8 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   describe("a deposit that a crash leaves open when the daily job is due", () => {
     let directory = ""
     beforeAll(() => {
-      directory = mkdtempSync(join(tmpdir(), "muniment-attacks-"))
+      directory = temporaryDirectory()
     })
-    afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
     /** The last day is due again, also for accounts that are younger. */
     const giveDayBack = (dataDirectory: string) => {

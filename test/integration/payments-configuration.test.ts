@@ -1,7 +1,4 @@
 /** What the operator's configuration of payments does to a server; no chain is asked here. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { failingStart } from "../support/FailingStart.ts"
@@ -11,6 +8,7 @@ import { everyDay } from "../support/Repetitions.ts"
 import { sharedServer, useSharedServer, withoutModel } from "../support/SharedServer.ts"
 import { startServer } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const unreachableUrl = "http://127.0.0.1:9"
 const evmOnly = {
@@ -132,9 +130,8 @@ const mistakes: ReadonlyArray<readonly [string, Readonly<Record<string, string>>
 it.each(mistakes)(
   "%s stops the start by the name of its variable, without showing a key",
   async (_, changed, variable) => {
-    const directory = mkdtempSync(join(tmpdir(), "muniment-test-"))
+    const directory = temporaryDirectory()
     const { code, output } = await failingStart(directory, { ...evmOnly, ...changed })
-    rmSync(directory, { recursive: true, force: true })
     expect(code).not.toBe(0)
     expect(output).toContain(variable)
     expect(output).not.toContain(evmKeys.operator.slice(2))

@@ -32,7 +32,7 @@ import {
   testNetworks
 } from "../support/PaymentChains.ts"
 import { isLongRun } from "../support/Repetitions.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { clientOf, payloadFor, type Payload, submitAs } from "../component/payments/evm/EvmPayments.ts"
 
 /** Blocks after which the chain calls a transaction final. */
@@ -177,8 +177,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       const { payload, payment, who } = await funded()
       const own = payload.authorization.from.toLowerCase()
       await submitAs(chains.evm, evmAddresses.admin, payload)
-      const thief = await who.deposit(1, payment)
-      expect([thief.status, thief.body.code]).toEqual([409, "payment_already_used"])
+      expect(refusalOf(await who.deposit(1, payment))).toEqual([409, "payment_already_used"])
       const row = async () => (await paymentsOf(server)).find(({ account }) => account === own)
       expect(await row()).toMatchObject({ state: "broadcasting" })
       await chains.evm.mine(finalBlocks)
@@ -192,8 +191,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       const { payload, payment, who } = await funded()
       await submitAs(chains.evm, evmAddresses.admin, payload)
       const more = { ...payload, authorization: { ...payload.authorization, value: "2000000" } }
-      const refused = await who.deposit(2, paymentHeader("base-sepolia", more))
-      expect([refused.status, refused.body.code]).toEqual([402, "payment_invalid"])
+      expect(refusalOf(await who.deposit(2, paymentHeader("base-sepolia", more)))).toEqual([402, "payment_invalid"])
       expect((await who.deposit(1, payment)).status).toBe(409)
       await chains.evm.mine(finalBlocks)
     })

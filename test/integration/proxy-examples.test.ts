@@ -6,10 +6,9 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http"
 import { type AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { normalize } from "node:path/posix"
 import { setTimeout as pause } from "node:timers/promises"
@@ -18,6 +17,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { freePort, operatorKey, patienceMillis, repository } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const page = readFileSync(join(repository, "packages/server/docs/security.md"), "utf8")
 
@@ -108,7 +108,7 @@ const realProxy = async (name: string, target: string): Promise<Proxy | undefine
   const program = name.toLowerCase()
   if (!isInstalled(program)) return undefined
   const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), "muniment-proxy-"))
+  const folder = temporaryDirectory()
   const file = join(folder, "settings")
   const service = new URL(target).host
   if (program === "nginx") {
@@ -145,7 +145,6 @@ const realProxy = async (name: string, target: string): Promise<Proxy | undefine
     origin,
     stop: () => {
       child.kill("SIGTERM")
-      rmSync(folder, { recursive: true, force: true })
     }
   }
 }

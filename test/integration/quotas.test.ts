@@ -1,17 +1,15 @@
 /** Quotas (contract: Quotas): exact under concurrency, after restarts, per tier and per account, shown and explained. */
-import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { quotaDefaults } from "@muniment/domain/Plans"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-quotas-"))
+const dataDirectory = temporaryDirectory()
 
 let server: TestServer
 beforeAll(async () => {
@@ -19,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 const setQuotas = async (body: object): Promise<Answer["body"]> => {

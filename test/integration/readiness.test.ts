@@ -1,11 +1,11 @@
 /** `/health/ready` with 100,000 accounts (contract: Health and documents): its work does not grow with them. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { Database } from "@muniment/sqlite/Database"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const accounts = 100_000
 const rounds = 9
@@ -13,7 +13,7 @@ const probesOfRound = 20
 /** Processor time of one probe, whatever else the machine does; listing the accounts takes hundreds of milliseconds. */
 const millisMax = 5
 
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-readiness-"))
+const dataDirectory = temporaryDirectory()
 let server: TestServer
 
 beforeAll(async () => {
@@ -29,7 +29,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 const ready = () => server.call("GET", "/health/ready", { key: null })

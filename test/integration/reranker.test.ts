@@ -1,6 +1,5 @@
 /** `MUNIMENT_RERANKER` through the real service: hits in the model's order, its time in `explain`, and what fails keeps it. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { sectionOf } from "../support/FencedPrompt.ts"
@@ -8,6 +7,7 @@ import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { writeTinyReranker } from "../support/tinyReranker.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const facts = ["The tram stops at the mill", "The tram stops at the harbour", "The tram rusts", "A tram of gold"]
 const weights = { harbour: 1, rusts: 5, gold: -2, tram: 0.5 }
@@ -21,8 +21,7 @@ interface Found {
   readonly explain: { readonly rerank?: { readonly model: string; readonly hits: number; readonly millis: number } }
 }
 
-const folder = mkdtempSync(join(tmpdir(), "muniment-reranker-"))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryDirectory()
 
 const started = (reranker: string, others: Readonly<Record<string, string>> = {}): Promise<TestServer> =>
   startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RERANKER: reranker, ...others } })

@@ -2,17 +2,15 @@
  * Stored conversations that only rules have read, read again by a language model over its real wire format (contract:
  * Operator routes, reading again): what it takes, once each, oldest first, nothing erased, through a kill.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import { runMuniment } from "../support/CliProcess.ts"
 import { sectionOf } from "../support/FencedPrompt.ts"
 import { type ModelRequest, useModel } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { isLongRun } from "../support/Repetitions.ts"
-import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 interface Line {
   readonly n: number
@@ -33,7 +31,7 @@ const withModel = (): Readonly<Record<string, string>> => ({
   MUNIMENT_LLM_TOKENS_PER_DAY: "20000"
 })
 
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-reread-"))
+const dataDirectory = temporaryDirectory()
 const model = useModel()
 let server: TestServer
 let key: string
@@ -98,7 +96,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 const command = (...args: ReadonlyArray<string>) =>
@@ -108,8 +105,7 @@ const command = (...args: ReadonlyArray<string>) =>
   })
 
 it("is refused without a language model", async () => {
-  const { body, status } = await reread()
-  expect([status, body.code]).toEqual([409, "no_language_model"])
+  expect(refusalOf(await reread())).toEqual([409, "no_language_model"])
   expect(await command("--dry-run")).toMatchObject({ code: 1, err: expect.stringContaining("MUNIMENT_LLM_PROVIDER") })
   await server.stop()
   server = await startServer({ dataDirectory, environment: withModel() })

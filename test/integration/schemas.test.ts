@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import { accountCalls, schemaText, text, useAccount } from "../support/MemoryCalls.ts"
 import { useSharedServer } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 
 const server = useSharedServer()
 const alice = useAccount(server, "alice")
@@ -60,8 +61,7 @@ describe("registering a schema", () => {
     ["a pattern that is no pattern", '{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}'],
     ["more than 64 KiB", JSON.stringify({ type: "object", description: "x".repeat(65_536) })]
   ])("refuses %s", async (_, schema) => {
-    const { status, body } = await register({ name: "refused", schema })
-    expect([status, body.code]).toEqual([400, "invalid_schema"])
+    expect(refusalOf(await register({ name: "refused", schema }))).toEqual([400, "invalid_schema"])
     expect((await get("refused")).status).toBe(404)
   })
 
@@ -77,8 +77,7 @@ describe("registering a schema", () => {
     ["uniqueOn on a property that is not declared", { uniqueOn: ["email", "phone"] }, "invalid_schema"],
     ["uniqueOn with an empty name", { uniqueOn: [""] }, "invalid_schema"]
   ])("refuses %s", async (_, change, code) => {
-    const { status, body } = await register({ name: "refused", ...change })
-    expect([status, body.code]).toEqual([400, code])
+    expect(refusalOf(await register({ name: "refused", ...change }))).toEqual([400, code])
   })
 
   it("takes names of 1 to 64 characters with dots, dashes and underscores", async () => {
@@ -93,8 +92,7 @@ describe("registering a schema", () => {
   it("under a name that is taken or built in is a conflict", async () => {
     await register({ name: "taken" })
     for (const name of ["taken", "factual_memory", "preference_memory", "temporal_event"]) {
-      const { status, body } = await register({ name })
-      expect([status, body.code]).toEqual([409, "schema_exists"])
+      expect(refusalOf(await register({ name }))).toEqual([409, "schema_exists"])
     }
   })
 

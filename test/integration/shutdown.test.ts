@@ -1,14 +1,12 @@
 /** The end of a server, and the bounds of its listener. */
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, describe, expect, it, vi } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { acceptedRequest } from "../support/PendingRequest.ts"
 import { operatorKey, patienceMillis, startServer } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const memory = (text: string) => ({
   agentId: `agent ${text.length % 3}`,
@@ -16,8 +14,7 @@ const memory = (text: string) => ({
 })
 
 describe.concurrent("SIGTERM under load", () => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-shutdown-"))
-  afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }))
+  const dataDirectory = temporaryDirectory()
 
   it("cuts no accepted request, ends with 0, and all that was answered is there afterwards", async () => {
     const server = await startServer({ dataDirectory })

@@ -1,28 +1,27 @@
 /** A start that cannot succeed: one sentence for the operator, exit code 1, no stack, and at once. */
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { once } from "node:events"
-import { tmpdir } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { layer as nodeServices } from "@effect/platform-node/NodeServices"
 import { ConfigProvider, Effect } from "effect"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { withStartFailure } from "@muniment/cli/StartFailure"
 import { checkStart } from "@muniment/server/StartChecks"
 import { failingStart } from "../support/FailingStart.ts"
 import { everyDay } from "../support/Repetitions.ts"
 import { repository, startServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const recordModules = pathToFileURL(join(repository, "test/support/recordModules.mjs")).href
 
 let directory: string
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "muniment-start-"))
+  directory = temporaryDirectory()
 })
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** The one sentence, without the heading. */
 const sentenceOf = async (

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { idsOf } from "../support/MemoryCalls.ts"
-import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+import { type Answer, type CallOptions, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
@@ -197,8 +197,7 @@ describe("a clock that has stepped by more than a day while nobody served", () =
     expect(status.clockStep.now - status.clockStep.seenAt).toBeGreaterThan(39 * dayMillis)
     expect(status.warnings).toContainEqual(expect.stringContaining("jobs run --accept-clock"))
     expect(await metric()).toBe("1")
-    const refused = await server.asOperator("POST", "/admin/jobs/run", {})
-    expect([refused.status, refused.body.code]).toEqual([409, "clock_step"])
+    expect(refusalOf(await server.asOperator("POST", "/admin/jobs/run", {}))).toEqual([409, "clock_step"])
     expect((await server.asOperator("GET", "/admin/jobs")).body.clockStep).toEqual(
       expect.objectContaining({ seenAt: expect.any(Number) })
     )

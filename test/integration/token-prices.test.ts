@@ -4,6 +4,7 @@ import { sectionOf } from "../support/FencedPrompt.ts"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { useModel } from "../support/ModelServer.ts"
 import { answer, status, text } from "../support/ModelServerReplies.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { told } from "../support/ToldMemory.ts"
 import { useServer } from "../support/useServer.ts"
 
@@ -93,8 +94,7 @@ it("asks no model for an account whose credits do not cover it", async () => {
     expect((await calls.post("/v1/memories", { agentId: "b", memories })).status).toBe(200)
   }
   model.requests.length = 0
-  const refused = await talk(calls)
-  expect([refused.status, refused.body.code], JSON.stringify(refused.body)).toEqual([403, "insufficient_credits"])
+  expect(refusalOf(await talk(calls))).toEqual([403, "insufficient_credits"])
   expect(model.requests).toEqual([])
   expect((await calls.call("GET", "/v1/credits")).body.allowance.credits).toBe(5)
   await expectProven()
@@ -132,8 +132,7 @@ it("takes the price of each conversation whose messages are stored and whose tok
     [200, "partial", "0"]
   ])
   expect(await left(calls)).toBe(0)
-  const refused = await say(calls, "I live in Lorient.")
-  expect([refused.status, refused.body.code]).toEqual([403, "insufficient_credits"])
+  expect(refusalOf(await say(calls, "I live in Lorient."))).toEqual([403, "insufficient_credits"])
   // Two messages, and what rules read in them, which costs no tokens.
   const { records } = (await server.asOperator("GET", "/admin/export?account=emil")).body
   const ofAgent = records.filter(({ agentId }: { readonly agentId: string }) => agentId === "a")

@@ -13,6 +13,7 @@ import {
   useAccount
 } from "../support/MemoryCalls.ts"
 import type { Answer } from "../support/TestServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import {
   evmWallet,
   isVerifiedOffline,
@@ -210,8 +211,7 @@ describe("an attestation", () => {
 
   it("is refused with a filter that it could not echo, instead of counting without it", async () => {
     const unknown = { claim: "memory_count_gte", threshold: 0, filters: { threadId: "no such thread" } }
-    const { status, body } = await alice.post("/v1/attestations", unknown)
-    expect([status, body.code]).toEqual([400, "unknown_parameter"])
+    expect(refusalOf(await alice.post("/v1/attestations", unknown))).toEqual([400, "unknown_parameter"])
   })
 
   it("is by the configured issuer, about the account's namespace, which its id gives", async () => {

@@ -2,15 +2,12 @@
  * Shared search between agents (contract: Grants): A grants B one agent and one subject; B sees exactly those memories,
  * C none, and nobody any after the grant's end. What comes with them verifies offline.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Attestation } from "@muniment/domain/Attestation"
 import type { Grant } from "@muniment/domain/Grant"
 import { fact, idsOf, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { everyDay } from "../support/Repetitions.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
   grantsHeader,
@@ -23,9 +20,10 @@ import {
   solWallet,
   walletCalls
 } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-grants-"))
+const dataDirectory = temporaryDirectory()
 
 let server: TestServer
 
@@ -34,7 +32,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 type Calls = Omit<MemoryCalls, "key">
@@ -244,8 +241,7 @@ describe.each(
     const grant = await toB({ e: nowSeconds() + 7_200 })
     const spared = await toB({ e: nowSeconds() + 7_201 })
     for (const calls of [b, c]) {
-      const refusal = await calls.post("/v1/grants/revoke", { grant })
-      expect([refusal.status, refusal.body.code]).toEqual([403, "not_grantor"])
+      expect(refusalOf(await calls.post("/v1/grants/revoke", { grant }))).toEqual([403, "not_grantor"])
     }
     expect(await seen(b, [grant], { scope: "shared" })).toEqual(granted)
     for (const headers of [{}, {}, { "idempotency-key": "revoke" }, { "idempotency-key": "revoke" }]) {

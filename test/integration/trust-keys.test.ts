@@ -2,14 +2,13 @@
  * The published keys of attestations (contract: Attestations): who may read them, under which names, and that
  * attestations outlive restarts and rotations.
  */
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { verifyAttestation } from "@muniment/client/Attestation"
 import { fact } from "../support/MemoryCalls.ts"
 import { runsOnOneBox } from "../support/OneBox.ts"
-import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { type Answer, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
   grantsHeader,
@@ -18,13 +17,14 @@ import {
   signedGrant,
   walletCalls
 } from "../support/TrustCalls.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = {
   MUNIMENT_EMBEDDING_MODEL: "none",
   MUNIMENT_SERVICE_NAME: "archive",
   MUNIMENT_KEY_FILE_ALIASES: "elder, oldest.name"
 }
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-keys-"))
+const dataDirectory = temporaryDirectory()
 const keyFile = join(dataDirectory, "attestation-keys.json")
 const path = "/.well-known/archive-keys.json"
 
@@ -35,7 +35,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
 })
 
 const published = async (): Promise<Answer["body"]> => (await server.call("GET", path, { key: null })).body
@@ -170,8 +169,7 @@ describe("attestations", () => {
       server.call("POST", "/admin/attestation-keys/revoke", { key, body: { publicKey } })
     expect((await revoke(before.attestationPublicKey, null)).status).toBe(401)
     expect((await revoke(before.attestationPublicKey, "mun_nobody")).status).toBe(403)
-    const unknown = await revoke(`0x${"0".repeat(64)}`)
-    expect([unknown.status, unknown.body.code]).toEqual([404, "key_not_found"])
+    expect(refusalOf(await revoke(`0x${"0".repeat(64)}`))).toEqual([404, "key_not_found"])
     expect((await revoke("0x00")).status).toBe(400)
     expect(await published()).toEqual(before)
 

@@ -2,14 +2,12 @@
  * The account that a wallet opens (contract: Wallet signatures): made by its first priced call, once, on the configured
  * plan; and what its owner does with it over HTTP.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { fact, idsOf } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, solWallet, walletCalls, walletHeaders } from "../support/TrustCalls.ts"
 import { useServer } from "../support/useServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 
@@ -142,28 +140,24 @@ describe.each([
 })
 
 it("a wallet's account is on the configured plan, keeps it, and outlives a restart", async () => {
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-wallets-"))
+  const dataDirectory = temporaryDirectory()
   const signer = evmWallet("planned")
   const withPlan = async <A>(plan: string, use: (running: TestServer) => Promise<A>): Promise<A> => {
     const running = await startServer({ dataDirectory, environment: { ...environment, MUNIMENT_WALLET_PLAN: plan } })
     return use(running).finally(() => running.stop())
   }
   const whoami = async (running: TestServer) => (await walletCalls(running, signer).call("GET", "/v1/account")).body
-  try {
-    const [{ id }] = await withPlan("starter", async (running) => {
-      const entries = await walletCalls(running, signer).create("a", [fact("tea", "pu-erh")])
-      expect((await whoami(running)).account.plan).toBe("starter")
-      return entries
-    })
-    await withPlan("pro", async (running) => {
-      expect((await whoami(running)).account.plan).toBe("starter")
-      expect((await walletCalls(running, signer).get(id)).data.fact).toBe("pu-erh")
-      const other = walletCalls(running, solWallet("planned later"))
-      await other.create("a", [fact("tea", "mate")])
-      expect((await other.call("GET", "/v1/account")).body.account.plan).toBe("pro")
-      expect(await accounts(running)).toHaveLength(3)
-    })
-  } finally {
-    rmSync(dataDirectory, { recursive: true, force: true })
-  }
+  const [{ id }] = await withPlan("starter", async (running) => {
+    const entries = await walletCalls(running, signer).create("a", [fact("tea", "pu-erh")])
+    expect((await whoami(running)).account.plan).toBe("starter")
+    return entries
+  })
+  await withPlan("pro", async (running) => {
+    expect((await whoami(running)).account.plan).toBe("starter")
+    expect((await walletCalls(running, signer).get(id)).data.fact).toBe("pu-erh")
+    const other = walletCalls(running, solWallet("planned later"))
+    await other.create("a", [fact("tea", "mate")])
+    expect((await other.call("GET", "/v1/account")).body.account.plan).toBe("pro")
+    expect(await accounts(running)).toHaveLength(3)
+  })
 })

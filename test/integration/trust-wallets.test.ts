@@ -7,6 +7,7 @@ import { base58 } from "@scure/base"
 import { describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { useSharedServer, withoutModel } from "../support/SharedServer.ts"
+import { refusalOf } from "../support/TestServer.ts"
 import { evmWallet, solWallet, walletCalls, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
 const server = useSharedServer(withoutModel)
@@ -116,8 +117,7 @@ describe.each([
       "x-wallet-timestamp": "timestamp_out_of_range",
       "x-wallet-signature": "invalid_signature"
     })
-    const none = await server.call("GET", "/v1/account", { key: null })
-    expect([none.status, none.body.code]).toEqual([401, "missing_credentials"])
+    expect(refusalOf(await server.call("GET", "/v1/account", { key: null }))).toEqual([401, "missing_credentials"])
   })
 
   it("is refused when another wallet signed, or nobody", async () => {

@@ -1,11 +1,11 @@
 /** Vectors follow the write (contract: Memories, Vectors): a backlog that survives kills, and a caller that waits. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, it } from "vitest"
 import { accountCalls, fact } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => fact("Ann", `Visit ${at} was to the harbour, where the ferries leave`))
@@ -35,7 +35,7 @@ const withoutVector = (dataDirectory: string): number => {
 
 describe("a large write", () => {
   it("is answered before its vectors, which follow, through a kill too, and show in health and metrics", async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-backlog-"))
+    const dataDirectory = temporaryDirectory()
     const first = await startServer({ dataDirectory })
     const count = 300
     for (let at = 0; at < count; at += 100) {
@@ -55,7 +55,6 @@ describe("a large write", () => {
     expect(body.memories).toHaveLength(5)
     await second.stop()
     expect(withoutVector(dataDirectory)).toBe(0)
-    rmSync(dataDirectory, { recursive: true })
   })
 
   it("that waits for its vectors is found by meaning when it is answered, beside a backlog", async () => {

@@ -30,6 +30,9 @@ export interface Answer {
   readonly body: any
 }
 
+/** Status and code, to compare both at once. */
+export const refusalOf = ({ body, status }: Answer): readonly [status: number, code: unknown] => [status, body.code]
+
 export interface CallOptions {
   readonly body?: unknown
   /** Sent as it is, whatever it says. */
