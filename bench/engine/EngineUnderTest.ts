@@ -18,7 +18,6 @@ import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
-import { sqliteNamespaceStore, type CommitPlace } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { modelId, type Memories, type Question } from "./Memories.ts"
 
@@ -34,7 +33,7 @@ export interface EngineUnderTest {
   ) => Promise<Float64Array>
   /** Until all that was acknowledged is in the namespaces' files. */
   readonly followed: () => Promise<void>
-  /** Of the commit log since it was opened; 0 without one. */
+  /** Of the commit log since it was opened. */
   readonly syncs: () => Promise<number>
   /** Until the index has nothing left to build. */
   readonly settled: (key: NamespaceKey) => Promise<void>
@@ -59,8 +58,6 @@ export const openEngine = async (
     readonly directory?: string
     readonly pin?: IndexPin
     readonly openMax?: number
-    /** Default: "log", the commit log first, the files after it. */
-    readonly commitsOn?: CommitPlace | "log"
   } = {}
 ): Promise<EngineUnderTest> => {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), "muniment-bench-engine-"))
@@ -74,7 +71,8 @@ export const openEngine = async (
           ...(options.openMax !== undefined && { openMax: options.openMax })
         })
       ),
-      Layer.provide(storeOf(directory, options.commitsOn ?? "log"))
+      Layer.provide(logFirstStore(directory)),
+      Layer.provide(fileLogLayer({ directory: join(directory, logFolder) }))
     )
   )
   const searchOf = (key: NamespaceKey, { text, vector }: Question, filter: MemoryFilter = {}) =>
@@ -124,11 +122,6 @@ export const openEngine = async (
     }
   }
 }
-
-const storeOf = (directory: string, commitsOn: CommitPlace | "log") =>
-  commitsOn === "log"
-    ? logFirstStore(directory).pipe(Layer.provide(fileLogLayer({ directory: join(directory, logFolder) })))
-    : sqliteNamespaceStore(directory, { commitsOn })
 
 /** Imports memories `from` to `to` (exclusive) in batches, one after the other. */
 export const fill = async (

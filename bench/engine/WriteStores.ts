@@ -34,14 +34,11 @@ export interface WriteStores {
   readonly notes: ReadonlyArray<string>
 }
 
-/** Our store without the commit log (`MUNIMENT_COMMIT_LOG=off`): beside the one that is served, and no peer. */
-export const filesAloneName = "Muniment, files alone"
-
 const found = 3
 
 export const openWriteStores = async (agents: number): Promise<WriteStores> => {
   const notes: Array<string> = []
-  const stores: Array<WriteStore> = [await ourStore("Muniment", "log"), await ourStore(filesAloneName, "thread")]
+  const stores: Array<WriteStore> = [await ourStore()]
   const vec = await loadSqliteVec()
   notes.push(peerNote(vec))
   if (!isMissing(vec)) stores.push(sqliteStore(vec.module))
@@ -65,8 +62,8 @@ export const verifyStore = async (store: WriteStore, agent: number, memories: Re
   }
 }
 
-const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<WriteStore> => {
-  const engine = await openEngine({ commitsOn })
+const ourStore = async (): Promise<WriteStore> => {
+  const engine = await openEngine()
   const keys = new Map<number, ReturnType<typeof namespaceKey>>()
   const keyOf = (agent: number) => {
     let key = keys.get(agent)
@@ -74,7 +71,7 @@ const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<Writ
     return key
   }
   return {
-    name,
+    name: "Muniment",
     doesSameJob: true,
     write: (agent, memories) => engine.ask(keyOf(agent), { _tag: "StoreMemories", memories, idempotency: undefined }),
     find: async (agent, memory) => {
@@ -84,7 +81,7 @@ const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<Writ
       return [byBoth, byVector].map((hits) => hits.slice(0, found).map((hit) => hit.memory.id))
     },
     followed: engine.followed,
-    ...(commitsOn === "log" && { syncs: engine.syncs }),
+    syncs: engine.syncs,
     close: engine.close
   }
 }

@@ -13,7 +13,6 @@ import { answerHelp } from "../Usage.ts"
 import { measureMixed, type MixedResult } from "./mixed.ts"
 import { measureNamespaces, type NamespacesResult } from "./namespaces.ts"
 import { measureSearches, type SearchResult } from "./searches.ts"
-import { filesAloneName } from "./WriteStores.ts"
 import { manyAgents, measureWrites, type WriteResult } from "./writes.ts"
 
 const partNames = ["writes", "searches", "mixed", "namespaces"] as const
@@ -136,8 +135,7 @@ const caseNames = (writes: ReadonlyArray<WriteResult>) => [...new Set(writes.map
 
 /** Our rate, until all is in the files, by that of the best peer that does the whole job; undefined without one. */
 const ratioToBest = (writes: ReadonlyArray<WriteResult>, name: string): number | undefined => {
-  const [ours, ...others] = writes.filter((write) => write.name === name && write.doesSameJob)
-  const peers = others.filter(({ store }) => store !== filesAloneName)
+  const [ours, ...peers] = writes.filter((write) => write.name === name && write.doesSameJob)
   if (ours === undefined || peers.length === 0) return undefined
   return ours.sustainedPerSecond / Math.max(...peers.map(({ sustainedPerSecond }) => sustainedPerSecond))
 }

@@ -8,8 +8,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { conversationMessageKind, type MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { fileLogLayer } from "@muniment/engine/log/RunningLog"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { MemorySearch, type MemoryHit } from "@muniment/engine/search/MemorySearch"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
+import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { isForeign } from "@muniment/language/text/Language"
 import { denseTexts } from "@muniment/engine/text/MemoryText"
@@ -82,7 +84,8 @@ const engineIn = (directory: string) =>
         index: { hnswlib: undefined, pin: "exact", slabs: new SlabPool(loadKernels()) }
       })
     ),
-    Layer.provide(sqliteNamespaceStore(directory))
+    Layer.provide(logFirstStore(directory)),
+    Layer.provide(fileLogLayer({ directory: join(directory, logFolder) }))
   )
 
 const perCommit = 100

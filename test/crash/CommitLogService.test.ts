@@ -4,7 +4,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { failingStart } from "../support/FailingStart.ts"
 import { type FaultyDisk, makeFaultyDisk } from "../support/FaultyDisk.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
 import { fact } from "../support/MemoryCalls.ts"
@@ -12,7 +11,7 @@ import { repetitions } from "../support/Repetitions.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
-const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "on" }
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 
 const create = async (server: TestServer, agentId: string, at: number) =>
   server.call("POST", "/v1/memories", {
@@ -95,17 +94,6 @@ describe("after a kill", () => {
       }
       expect([agent, ...(await total(again, agent))]).toEqual([agent, 200, 20])
     }
-    await again.stop()
-  })
-
-  it("a service without the log refuses the directory, whose files may lack commits", async () => {
-    const server = await startServer({ dataDirectory: directory, environment })
-    await fill(server, "left", 9)
-    await server.kill()
-    const refused = await failingStart(directory, { ...environment, MUNIMENT_COMMIT_LOG: "off" })
-    expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("never had a commit log")])
-    const again = await startServer({ dataDirectory: directory, environment })
-    expect(await total(again, "left")).toEqual([200, 9])
     await again.stop()
   })
 })

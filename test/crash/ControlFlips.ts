@@ -33,7 +33,7 @@ const use = (random: SeededRandom, name: string) =>
     }
   })
 
-const check = ControlDatabase.use(({ comparison }) => comparison!.check)
+const check = ControlDatabase.use(({ comparison }) => comparison.check)
 
 /** What a kill leaves of a service that has erased something, has a base, and has changes behind it. */
 export const controlToFlip = (directory: string, random: SeededRandom) =>

@@ -9,7 +9,7 @@ import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 
-const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "on" }
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const control = ["control.db", "control.db-wal", "control.db-shm"]
 
 let directory: string

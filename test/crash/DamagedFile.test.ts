@@ -17,11 +17,11 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { failingStart } from "../support/FailingStart.ts"
-import { everyDay } from "../support/Repetitions.ts"
 import { namespaceTags } from "../support/namespaceTags.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const memoriesPerAgent = 200
 const timeout = 180_000
@@ -94,27 +94,39 @@ const fill = async (server: TestServer): Promise<void> => {
   }
 }
 
-/** What a log has from its beginning is made again (`CommitLogService.test.ts`); these files are older than the log. */
-const commitLogs = everyDay(1, ["on", "off"])
+const rowsIn = (file: string): unknown => {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare("SELECT count(*) AS rows FROM memory").get()?.["rows"]
+  } finally {
+    database.close()
+  }
+}
 
-describe.each(commitLogs)("with damaged files from before the log, MUNIMENT_COMMIT_LOG=%s:", (commitLog) => {
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+
+/** What a log has from its beginning is made again (`CommitLogService.test.ts`); of these files it has nothing. */
+describe("with damaged files of which there is no log", () => {
   let dataDirectory: string
   let server: TestServer
 
   beforeAll(async () => {
     dataDirectory = mkdtempSync(join(tmpdir(), "muniment-damage-"))
-    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
     const first = await startServer({ dataDirectory, environment })
     await fill(first)
-    // Killed, so that the logs stay beside their files; those damaged in the file lose their log first.
-    await first.kill()
     const tags = namespaceTags(dataDirectory)
+    const fileOf = (agent: Agent) => join(dataDirectory, "namespaces", `${tags.get(agent)}.db`)
+    for (const agent of agents)
+      await vi.waitFor(() => expect(rowsIn(fileOf(agent))).toBe(memoriesPerAgent), patienceMillis)
+    // Killed, so that SQLite's logs stay beside their files; those damaged in the file lose theirs first.
+    await first.kill()
+    rmSync(join(dataDirectory, logFolder), { recursive: true })
     for (const agent of agents) {
-      const file = join(dataDirectory, "namespaces", `${tags.get(agent)}.db`)
+      const file = fileOf(agent)
       if (!agent.startsWith("log")) new DatabaseSync(file).exec("PRAGMA wal_checkpoint(TRUNCATE)")
       damage[agent]?.(file)
     }
-    server = await startServer({ dataDirectory, environment: { ...environment, MUNIMENT_COMMIT_LOG: commitLog } })
+    server = await startServer({ dataDirectory, environment })
   })
 
   afterAll(async () => {
@@ -208,7 +220,6 @@ describe.each(commitLogs)("with damaged files from before the log, MUNIMENT_COMM
 describe("a file of a later release", () => {
   it("is named with its version in the answer, the status and the readiness", async () => {
     const directory = mkdtempSync(join(tmpdir(), "muniment-newer-"))
-    const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
     const first = await startServer({ dataDirectory: directory, environment })
     for (const agentId of ["a", "b", "c", "d"]) {
       const memories = [{ kind: "factual_memory", data: { subject: "s", fact: "f" } }]
@@ -237,8 +248,9 @@ describe("a file of a later release", () => {
 describe("a damaged control.db of which there is no other copy", () => {
   const whole = mkdtempSync(join(tmpdir(), "muniment-control-"))
   beforeAll(async () => {
-    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
     await (await startServer({ dataDirectory: whole, environment })).stop()
+    for (const name of [logFolder, "control.db.base", "control.db.base.json"])
+      rmSync(join(whole, name), { recursive: true, force: true })
   })
   afterAll(() => rmSync(whole, { recursive: true, force: true }))
 

@@ -11,16 +11,10 @@ import { startMuniment } from "../support/CliProcess.ts"
 import { openDatabases, unlockedFiles } from "../support/FileLocks.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { besideReader } from "../support/OutsideReader.ts"
-import { everyDay } from "../support/Repetitions.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const agents = ["ann", "bob", "cy", "dee"]
-/** With the commit log, which mends what a lost log of SQLite's takes; now and then without it, where nothing does. */
-const kinds = everyDay(1, ["on", "off"] as const)
-const environmentOf = (commitLog: (typeof kinds)[number]) => ({
-  MUNIMENT_EMBEDDING_MODEL: "none",
-  MUNIMENT_COMMIT_LOG: commitLog
-})
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 
 /** Repeated under its key, as the contract says: a reader that gets no processor time may hold a file too long. */
 const create = async (server: TestServer, agentId: string, text: string) => {
@@ -35,8 +29,7 @@ const create = async (server: TestServer, agentId: string, text: string) => {
   }
 }
 
-describe.each(kinds)("with the commit log %s", (commitLog) => {
-  const environment = environmentOf(commitLog)
+describe("beside another program", () => {
   let directory: string
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "muniment-outside-"))

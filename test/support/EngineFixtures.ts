@@ -20,8 +20,9 @@ import {
 } from "@muniment/engine/store/NamespaceStore"
 import type { CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
 import type { StoreError } from "@muniment/engine/store/StoreError"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
+import { liveClock } from "./liveClock.ts"
+import { logFirst } from "./SharedLog.ts"
 
 /** WebAssembly memory of all indexes of a test file. */
 export const slabs = new SlabPool(loadKernels())
@@ -125,7 +126,7 @@ export class StoreProbe {
   /** Runs after a call that succeeded, and may fail it: then the call has happened and the caller does not know. */
   after: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
 
-  /** What the next checks of files find; empty: what is there. */
+  /** What the next checks of files find, and what no log makes again; empty: what is there. */
   faults: ReadonlyArray<string> = []
 
   count(name: StoreCall["name"]): number {
@@ -152,7 +153,7 @@ export class StoreProbe {
   }
 }
 
-/** The SQLite store with a probe in front of it. */
+/** The store of the service with a probe in front of it. */
 export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<NamespaceStore> =>
   Layer.effect(
     NamespaceStore,
@@ -170,7 +171,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
       storedBytes: store.storedBytes,
       events: (key: NamespaceKey, after: number, limit: number) =>
         probe.around({ name: "events", key }, store.events(key, after, limit)),
-      remake: store.remake,
+      remake: (key: NamespaceKey) => (probe.faults.length > 0 ? Effect.succeed(false) : store.remake(key)),
       settleAll: store.settleAll,
       releaseRoom: store.releaseRoom,
       archive: store.archive,
@@ -178,7 +179,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
       files: store.files,
       remove: store.remove
     }))
-  ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
+  ).pipe(Layer.provide(logFirst(directory)), Layer.provide(liveClock))
 
 const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
   const { key } = file

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { openFileLog } from "@muniment/engine/log/FileLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
-import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { type NamespaceKey, NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 
 /** Small, so that tests pass from one segment to the next. */
@@ -28,3 +28,12 @@ export const sharedLog = (directory: string): Layer.Layer<CommitLog> =>
 
 export const logFirst = (directory: string): Layer.Layer<NamespaceStore> =>
   logFirstStore(directory).pipe(Layer.provide(sharedLog(directory)))
+
+/** A namespace of a store of its own, which closes with it. */
+export const openedIn = (directory: string, key: NamespaceKey) =>
+  Effect.flatMap(Layer.build(Layer.fresh(logFirst(directory))), (services) =>
+    Effect.provide(
+      NamespaceStore.use(({ open }) => open(key)),
+      services
+    )
+  )

@@ -1,11 +1,30 @@
 /** Files of namespaces as earlier releases have left them. */
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
+import { namespaceFolder } from "@muniment/engine/store/sqlite/namespaceFiles"
+import { copyContent, writeMeta } from "@muniment/engine/store/sqlite/namespaceMeta"
 import { bytesTriggers, dropBytesTriggers } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { summedTables } from "@muniment/engine/store/sqlite/rowSums"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
-import type { Database } from "@muniment/sqlite/Database"
+import { Database } from "@muniment/sqlite/Database"
 
 /** The last version before files could follow the commit log. */
 export const versionWithoutLog = 8
+
+/** The closed files as they were before there was a log, which no file has followed. */
+export const forgetLog = (directory: string, tags: ReadonlyArray<NamespaceTag>): void => {
+  rmSync(join(directory, logFolder), { recursive: true, force: true })
+  for (const tag of tags)
+    Database.using(join(directory, namespaceFolder, `${tag}.db`), (database) =>
+      database.transaction(() => {
+        copyContent(database)
+        database.exec("DELETE FROM meta WHERE key IN ('ordinal', 'erasure_due')")
+        writeMeta(database, {})
+      })
+    )
+}
 
 /** Takes what few memories have, which version 13 brought, from a file of the newest version. */
 export const removeExtras = (database: Database): void =>

@@ -31,7 +31,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   ...hookChecks(status.hooks),
   clockCheck(status),
   logCheck(status.commitLog),
-  ...controlChecks(status.control),
+  controlCheck(status.control),
   diskCheck(status.disk),
   backupCheck(status.backup),
   scrubCheck(status.scrub),
@@ -190,7 +190,7 @@ const storeCheck = ({ namespaces, quarantined }: ServiceStatus): Check =>
       }
 
 const logCheck = (log: ServiceStatus["commitLog"]): Check => {
-  if (log === null) return { name: "commit log", verdict: "ok", detail: "off: commits go to the files of the agents" }
+  if (log === null) return { name: "commit log", verdict: "ok", detail: "in PostgreSQL, shared by all nodes" }
   const detail = `${log.segments} segments, records ${log.firstOrdinal} to ${log.lastOrdinal}`
   if (log.damage.length > 0) {
     const remedy = "agents whose files lack these records are set aside: restore them from a backup"
@@ -207,15 +207,12 @@ const logCheck = (log: ServiceStatus["commitLog"]): Check => {
 /** More than what comes between two syncs of the log. */
 const controlBehindWarn = 1_000
 
-/** None where there is no log. */
-const controlChecks = (control: ServiceStatus["control"]): ReadonlyArray<Check> => {
-  if (control === null) return []
-  const { behind, checkedSeconds } = control
+const controlCheck = ({ behind, checkedSeconds }: ServiceStatus["control"]): Check => {
   const checked =
     checkedSeconds === null ? "not checked yet" : `last checked ${(checkedSeconds / 3_600).toFixed(1)} h ago`
   const detail = `the commit log is ${behind} changes behind; ${checked}`
-  if (behind < controlBehindWarn) return [{ name: "control.db", verdict: "ok", detail }]
-  return [{ name: "control.db", verdict: "warn", detail, remedy: "the commit log takes none; see the service's log" }]
+  if (behind < controlBehindWarn) return { name: "control.db", verdict: "ok", detail }
+  return { name: "control.db", verdict: "warn", detail, remedy: "the commit log takes none; see the service's log" }
 }
 
 const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {

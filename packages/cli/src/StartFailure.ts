@@ -45,7 +45,6 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "AddressUnusable":
     case "NewerDatabase":
     case "LogFault":
-    case "CommitLogLeft":
     case "ControlDatabaseBehind":
     case "ControlDatabaseDamaged":
     case "ChangeLogUnusable":

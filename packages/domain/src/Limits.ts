@@ -149,7 +149,6 @@ export const Limits = {
   mailboxCapacity: 256,
   commitBatchMax: 64,
   changesPerCommitMax: 100,
-  smallCommitChangesMax: 32,
   removalsPerCommitMax: 100,
   openNamespacesMax: 1_024,
   namespaceIdleMillis: 300_000,
@@ -290,7 +289,6 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
       Limits.headerBytesMax
   ],
   ["a commit batch fits the mailbox", Limits.commitBatchMax <= Limits.mailboxCapacity],
-  ["a full commit is not a small one", Limits.smallCommitChangesMax < Limits.changesPerCommitMax],
   ["memory data fits the request body", Limits.memoryDataBytesMax < Limits.requestBodyBytesMax],
   ["memory data nests less deeply than the request", Limits.memoryDataDepthMax < Limits.jsonDepthMax],
   ["a schema fits the request body", Limits.schemaTextBytesMax < Limits.requestBodyBytesMax],

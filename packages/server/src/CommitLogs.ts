@@ -1,38 +1,25 @@
-/**
- * The commit log as the server uses it: commits of namespaces and changes of `control.db` in one order, or no log at all.
- */
-import { existsSync } from "node:fs"
+/** The commit log as the server uses it: commits of namespaces and changes of `control.db` in one order. */
 import { join } from "node:path"
-import { Data, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { type ChangeLog, ChangeLogUnusable, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { CommitLog, type CommitLogShape } from "@muniment/engine/log/CommitLog"
 import type { LogError, LogFault } from "@muniment/engine/log/LogError"
 import { processTag } from "@muniment/engine/log/logFormat"
 import { fileLogLayer } from "@muniment/engine/log/RunningLog"
-import { listSegments, logFolder } from "@muniment/engine/log/segmentFiles"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
 import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
-import type { ServerConfig } from "./Config.ts"
 
 export interface StoreLayers {
-  readonly control: Layer.Layer<ControlDatabase, ControlFailure | CommitLogLeft | LogFault>
+  readonly control: Layer.Layer<ControlDatabase, ControlFailure | LogFault>
   readonly namespaces: Layer.Layer<NamespaceStore, LogFault>
 }
 
 type ControlFailure = Layer.Error<ReturnType<typeof ControlDatabase.layer>>
 
-/** `control.db` and the files of the namespaces; with one log under both, or without. */
-export const storeLayers = ({
-  commitLog,
-  dataDirectory
-}: Pick<ServerConfig, "commitLog" | "dataDirectory">): StoreLayers => {
-  if (commitLog === "off")
-    return {
-      control: ControlDatabase.layer(dataDirectory).pipe(Layer.provide(demandNoLog(dataDirectory))),
-      namespaces: sqliteNamespaceStore(dataDirectory, { commitsOn: "thread" })
-    }
+/** `control.db` and the files of the namespaces, with one log under both. */
+export const storeLayers = (dataDirectory: string): StoreLayers => {
   const log = fileLogLayer({ directory: join(dataDirectory, logFolder) })
   return {
     control: loggedControl(dataDirectory).pipe(Layer.provide(log)),
@@ -43,21 +30,6 @@ export const storeLayers = ({
 /** `control.db` over the log of the process. */
 export const loggedControl = (dataDirectory: string) =>
   Layer.unwrap(Effect.map(CommitLog, (logs) => ControlDatabase.layer(dataDirectory, changeLogOf(logs))))
-
-/** The files may lack what the log has. */
-export class CommitLogLeft extends Data.TaggedError("CommitLogLeft") {
-  override readonly message =
-    "MUNIMENT_COMMIT_LOG: off is for directories that never had a commit log, and this one has: it holds commits that the files may lack"
-}
-
-const demandNoLog = (dataDirectory: string): Layer.Layer<never, CommitLogLeft> => {
-  const directory = join(dataDirectory, logFolder)
-  return Layer.effectDiscard(
-    Effect.suspend(() =>
-      existsSync(directory) && listSegments(directory).length > 0 ? new CommitLogLeft() : Effect.void
-    )
-  )
-}
 
 /** The part of the log that `control.db` uses. */
 const changeLogOf = (logs: CommitLog["Service"]): ChangeLog => {

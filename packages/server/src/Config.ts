@@ -277,8 +277,6 @@ export const ServerConfig = Config.all({
   llm,
   consolidation,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
-  /** Where commits go first: to the commit log, or to the namespaces' files. */
-  commitLog: Config.Literals(["on", "off"], "MUNIMENT_COMMIT_LOG").pipe(Config.withDefault("on")),
   /** The round that reads all files. */
   scrub: Config.all({
     days: integer("MUNIMENT_SCRUB_DAYS", 0).pipe(Config.withDefault(7)),

@@ -107,7 +107,7 @@ export interface Ground<Control, Namespaces, Directory, Copies> {
 }
 
 const filesGround = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
-  const stores = storeLayers(config)
+  const stores = storeLayers(config.dataDirectory)
   return {
     control: stores.control,
     namespaces: namespacesLayer(config, hnswlib).pipe(Layer.provide(stores.namespaces)),

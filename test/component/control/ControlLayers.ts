@@ -3,7 +3,6 @@ import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -11,6 +10,7 @@ import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
+import { controlOf } from "./MemoryLog.ts"
 
 /** Providing it again for the same directory is a restart. */
 export const controlLayerOf = (dataDirectory: string) =>
@@ -25,7 +25,7 @@ export const controlLayerOf = (dataDirectory: string) =>
     AccountHooks.layer
   ).pipe(
     Layer.provideMerge(Quotas.layer),
-    Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
+    Layer.provideMerge(controlOf(dataDirectory)),
     Layer.provide(SecureRandom.layerWebCrypto),
     Layer.fresh
   )

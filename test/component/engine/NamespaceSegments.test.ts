@@ -15,7 +15,6 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceState } from "@muniment/engine/namespace/NamespaceState"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { StoreFull } from "@muniment/engine/store/StoreError"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import {
   axisVector,
   creating,
@@ -30,6 +29,7 @@ import { filesWith } from "../../support/filesWith.ts"
 import { SeededRandom } from "../../support/SeededRandom.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it } from "../../support/it.ts"
+import { logFirst } from "../../support/SharedLog.ts"
 
 const key = namespaceKey()
 const { model } = axisVector(0)
@@ -98,7 +98,7 @@ const image = (directory: string) =>
       state.close()
       return { read, image: { segments, models, size } }
     })
-  ).pipe(Effect.provide(sqliteNamespaceStore(directory)))
+  ).pipe(Effect.provide(logFirst(directory)))
 
 /** Expects the same image with the stored segments and without them. */
 const expectSame = Effect.fnUntraced(function* (directory: string, rowsRead: number) {
@@ -276,7 +276,7 @@ describe("segments of a namespace", () => {
             Effect.sync(() => Object.assign(segments, { save: () => full }))
           )
       }))
-    ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
+    ).pipe(Layer.provide(logFirst(directory)))
     const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(Layer.provide(fullDisk))
     const use = Effect.gen(function* () {
       yield* fill(3_100)

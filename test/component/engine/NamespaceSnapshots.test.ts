@@ -10,7 +10,6 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceState } from "@muniment/engine/namespace/NamespaceState"
 import type { IndexSettings } from "@muniment/engine/namespace/NamespaceVectors"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import type { StoreCall } from "../../support/EngineFixtures.ts"
 import {
   axisVector,
@@ -23,6 +22,7 @@ import {
   replacementOf,
   StoreProbe
 } from "../../support/EngineFixtures.ts"
+import { logFirst } from "../../support/SharedLog.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { hnswlib } from "./vectors/indexFixtures.ts"
 import { it } from "../../support/it.ts"
@@ -67,7 +67,7 @@ const pendingAtOpen = (directory: string) =>
       state.close()
       return pending
     })
-  ).pipe(Effect.provide(sqliteNamespaceStore(directory)))
+  ).pipe(Effect.provide(logFirst(directory)))
 
 /** Records the number of snapshot files at each commit. */
 const watching = (directory: string, seen: Array<number>): StoreProbe => {

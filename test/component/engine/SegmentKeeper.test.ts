@@ -10,9 +10,9 @@ import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { saveSegments, slotsOutside, adoptSegments } from "@muniment/engine/namespace/NamespaceVectors"
-import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
+import type { OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
+import { openedIn } from "../../support/SharedLog.ts"
 import { put, unit } from "../../support/storeConformance.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { PlainIndex } from "./store/PlainIndex.ts"
@@ -25,8 +25,7 @@ const { model } = axisVector(0)
 const slots = [0, 1, 700, 1_023, 1_024, 2_000, 4_096]
 const last = slots.length
 
-const opening = (directory: string) =>
-  NamespaceStore.use((store) => store.open(key)).pipe(Effect.provide(sqliteNamespaceStore(directory)))
+const opening = (directory: string) => openedIn(directory, key)
 
 const sourceOf = (index: PlainIndex, seq = last) => ({ model, index, seq, slotCount: 4_097 })
 

@@ -29,7 +29,7 @@ it("settings go, what tests need stays, and caches are found by the user's home"
     MUNIMENT_URL: "http://elsewhere",
     MUNIMENT_API_KEY: "mun_user",
     MUNIMENT_PROFILE: "work",
-    MUNIMENT_COMMIT_LOG: "off",
+    MUNIMENT_REMEMBER: "facts",
     MUNIMENT_MODELS_DIR: "/models",
     MUNIMENT_TEST_SEED: "7",
     AWS_ACCESS_KEY_ID: "user",

@@ -3,7 +3,7 @@
  * them. Over real files and the test's clock; the reading alone is the test's.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -115,7 +115,7 @@ describe("the count of conversations that wait", () => {
       yield* Deferred.succeed(isRead, undefined)
       yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
       expect(yield* total).toEqual({ count: 0, ageMillis: 0 })
-      expect(request.pollUnsafe()).not.toBeUndefined()
+      yield* Fiber.join(request)
     }).pipe(Effect.scoped, Effect.provide(base))
   })
 

@@ -15,7 +15,6 @@ import { fileURLToPath } from "node:url"
 export interface SeedLine {
   readonly seed: number
   readonly world: "engine" | "whole"
-  readonly store: "log" | "file"
   readonly crashes: number
   readonly acknowledged: number
   readonly step?: number
@@ -149,8 +148,8 @@ const reportOf = (slices: ReadonlyArray<Slice>): ReadonlyArray<string> => {
   })
 }
 
-const faultLine = ({ fault, seed, step, store, world }: Found): string =>
-  `  seed ${seed}${world === undefined ? "" : ` (${world}, ${store}), step ${step}`}: ${fault}`
+const faultLine = ({ fault, seed, step, world }: Found): string =>
+  `  seed ${seed}${world === undefined ? "" : ` (${world}), step ${step}`}: ${fault}`
 
 /** Slices next to each other as one range. */
 const rangesOf = (slices: ReadonlyArray<Slice>): string => {

@@ -7,11 +7,9 @@ import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { openFileLog } from "@muniment/engine/log/FileLog"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { inlineThreads } from "./InlineThread.ts"
 import type { SimulatedClock } from "./SimulatedClock.ts"
 
-export type Variant = "log" | "file"
 export type Served = NamespaceHost | MemorySearch
 
 /** Small, so that a run passes from one segment to the next. */
@@ -39,15 +37,13 @@ const logLayer = (directory: string): Layer.Layer<CommitLog> =>
     }))
   )
 
-const layerOf = (directory: string, variant: Variant) => {
-  const logged = logFirstStore(directory).pipe(Layer.provide(logLayer(directory)))
-  const store = variant === "log" ? logged : sqliteNamespaceStore(directory, { commitsOn: "thread" })
-  return MemorySearch.layer.pipe(
+const layerOf = (directory: string) =>
+  MemorySearch.layer.pipe(
     Layer.provideMerge(NamespaceHost.layer({ dataDirectory: directory, index: exactOnly })),
-    Layer.provide(store),
+    Layer.provide(logFirstStore(directory)),
+    Layer.provide(logLayer(directory)),
     Layer.fresh
   )
-}
 
 const noLoggers = new Set<Logger.Logger<unknown, unknown>>()
 
@@ -55,12 +51,10 @@ export class Service {
   readonly directory: string
   readonly #clock: SimulatedClock
   readonly #scope = Scope.makeUnsafe()
-  readonly #variant: Variant
   #context: Context.Context<Served> | undefined
 
-  constructor(directory: string, variant: Variant, clock: SimulatedClock) {
+  constructor(directory: string, clock: SimulatedClock) {
     this.directory = directory
-    this.#variant = variant
     this.#clock = clock
   }
 
@@ -69,7 +63,7 @@ export class Service {
   }
 
   get start(): Promise<void> {
-    const built = Layer.buildWithScope(layerOf(this.directory, this.#variant), this.#scope)
+    const built = Layer.buildWithScope(layerOf(this.directory), this.#scope)
     return this.#promise(built).then((context) => {
       this.#context = context
     })
@@ -103,8 +97,3 @@ export const failureOf = <A, E>(exit: Exit.Exit<A, E>): string | undefined => {
   const error: unknown = failed?.error
   return typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : "defect"
 }
-
-/** Refused because another process serves the agent, not by a failure on the way to it. */
-export const isFenced = <A, E>(exit: Exit.Exit<A, E>): boolean =>
-  Exit.isFailure(exit) &&
-  exit.cause.reasons.some((one) => Cause.isFailReason(one) && JSON.stringify(one.error).includes("another process"))

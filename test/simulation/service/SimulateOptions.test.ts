@@ -4,8 +4,8 @@ import { mutations } from "./mutations.ts"
 import { parseOptions } from "./SimulateOptions.ts"
 
 describe("the options of the simulator", () => {
-  it("are 200 seeds of both worlds and stores by default", () => {
-    expect(parseOptions([])).toMatchObject({ seeds: 200, seed: 1, store: "both", world: "both", steps: 120 })
+  it("are 200 seeds of both worlds by default", () => {
+    expect(parseOptions([])).toMatchObject({ seeds: 200, seed: 1, world: "both", steps: 120 })
   })
 
   it("are one process, and all processors for a run that can be resumed", () => {
@@ -14,8 +14,8 @@ describe("the options of the simulator", () => {
   })
 
   it("are taken as they are said", () => {
-    const said = ["--seeds", "3", "--seed", "0", "--store", "file", "--world", "whole", "--replay"]
-    expect(parseOptions(said)).toMatchObject({ seeds: 3, seed: 0, store: "file", world: "whole", replay: true })
+    const said = ["--seeds", "3", "--seed", "0", "--world", "whole", "--replay"]
+    expect(parseOptions(said)).toMatchObject({ seeds: 3, seed: 0, world: "whole", replay: true })
     expect(parseOptions(["--mutation", mutations[0]!.name]).mutation).toBe(mutations[0]!.name)
   })
 
@@ -23,7 +23,6 @@ describe("the options of the simulator", () => {
     [["--seeds", "many"], "--seeds takes a whole number from 0"],
     [["--seed", "-1"], "--seed"],
     [["--steps", "1e3"], "--steps takes a whole number from 1"],
-    [["--store", "logs"], "--store takes log, file, both"],
     [["--world", "all"], "--world takes engine, whole, both"],
     [["--mutation", "none such"], "--mutation takes"],
     [["--sedes", "1"], "--sedes"]

@@ -11,7 +11,6 @@ for bit. Ends with 1 when a fault is found, or a mutation is not.
 
   --seeds N         so many seeds (200); 0 with --progress tells what was found
   --seed S          the first of them (1)
-  --store NAME      log, file, or both: every fourth seed over the file store (both)
   --world NAME      engine, whole, or both: every 17th seed with the whole service (both)
   --steps N         of each seed (120)
   --replay          each seed twice, with equal traces
@@ -27,7 +26,6 @@ for bit. Ends with 1 when a fault is found, or a mutation is not.
 export interface SimulateOptions {
   readonly seeds: number
   readonly seed: number
-  readonly store: "log" | "file" | "both"
   readonly world: "engine" | "whole" | "both"
   readonly steps: number
   readonly trace: boolean
@@ -47,7 +45,6 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
     options: {
       seeds: { type: "string" },
       seed: { type: "string" },
-      store: { type: "string", default: "both" },
       world: { type: "string", default: "both" },
       steps: { type: "string" },
       trace: { type: "boolean", default: false },
@@ -63,7 +60,6 @@ export const parseOptions = (args: ReadonlyArray<string>): SimulateOptions => {
   return {
     seeds: countOf("seeds", values.seeds, 200, 0),
     seed: countOf("seed", values.seed, 1, 0),
-    store: oneOf("store", values.store, ["log", "file", "both"]),
     world: oneOf("world", values.world, ["engine", "whole", "both"]),
     steps: countOf("steps", values.steps, 120),
     trace: values.trace,

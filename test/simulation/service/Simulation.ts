@@ -16,7 +16,7 @@ import { SeededRandom } from "../../support/SeededRandom.ts"
 import { copyFiles, removeDirectory } from "./Copies.ts"
 import { cut, failAfter, forgetDisk } from "./LogDisk.ts"
 import { Model, type Write } from "./Model.ts"
-import { busyThreads, failureOf, isFenced, Service, settle, type Variant } from "./Service.ts"
+import { busyThreads, failureOf, Service, settle } from "./Service.ts"
 import { SimulatedClock } from "./SimulatedClock.ts"
 import { Trace } from "./Trace.ts"
 
@@ -51,8 +51,8 @@ export interface SimulationResult {
   readonly finding: Finding | undefined
 }
 
-export const simulate = async (seed: number, variant: Variant, steps: number): Promise<SimulationResult> => {
-  const simulation = new Simulation(seed, variant)
+export const simulate = async (seed: number, steps: number): Promise<SimulationResult> => {
+  const simulation = new Simulation(seed)
   try {
     return await simulation.run(steps)
   } finally {
@@ -64,7 +64,6 @@ class Fault extends Error {}
 
 class Simulation {
   readonly #seed: number
-  readonly #variant: Variant
   readonly #random: SeededRandom
   readonly #clock = new SimulatedClock(startMillis)
   readonly #trace = new Trace()
@@ -84,9 +83,8 @@ class Simulation {
   /** The log's disk fails in this life. */
   #isDiskFaulty = false
 
-  constructor(seed: number, variant: Variant) {
+  constructor(seed: number) {
     this.#seed = seed
-    this.#variant = variant
     this.#random = new SeededRandom(seed)
     const memory = "/dev/shm"
     this.#root = join(existsSync(memory) ? memory : tmpdir(), `muniment-simulation-${process.pid}-${seed}`)
@@ -142,7 +140,6 @@ class Simulation {
     else if (chance < 0.968) await this.#purge(this.#pick(this.#tenants))
     else if (chance < 0.975) this.#breakDisk()
     else if (chance < 0.99) await this.#crash(this.#random.next() < 0.7)
-    else if (chance < 0.995) await this.#usurp()
     await settle()
     if (this.#fault !== undefined) throw new Fault(this.#fault)
   }
@@ -357,23 +354,17 @@ class Simulation {
     }
   }
 
-  /** `beside`: another process of the same files, which ends as well. */
-  async #crash(isPower: boolean, beside?: Service): Promise<void> {
+  async #crash(isPower: boolean): Promise<void> {
     this.#crashes++
     const before = this.#service
     this.#note("crash", isPower ? "power" : "kill")
     this.#life++
     for (const { model } of this.#tenants) model.crash(this.#clock.currentTimeMillisUnsafe())
     const after = this.#next()
-    // The file store syncs each commit.
-    const frames =
-      isPower && this.#variant === "log"
-        ? (least: number, most: number) => this.#random.between(least, most)
-        : undefined
+    const frames = isPower ? (least: number, most: number) => this.#random.between(least, most) : undefined
     cut(before.logDirectory, after.logDirectory, isPower ? () => this.#random.next() < 0.5 : undefined)
     copyFiles(before.directory, after.directory, frames)
     await this.#until(before.bury, true)
-    if (beside !== undefined) await this.#until(beside.bury, true)
     this.#clock.forget()
     forgetDisk(before.logDirectory)
     removeDirectory(before.directory)
@@ -384,31 +375,7 @@ class Simulation {
     await this.#open()
   }
 
-  /** The lock has failed, and two processes serve the same files: each write is done by one of them, or by none. */
-  async #usurp(): Promise<void> {
-    if (this.#variant !== "file") return
-    await this.#drain()
-    this.#note("usurper")
-    const other = new Service(this.#service.directory, this.#variant, this.#clock)
-    await this.#until(other.start)
-    for (let left = this.#random.between(2, 8); left > 0; left--) {
-      const tenant = this.#pick(this.#tenants)
-      const delivery = { tenant, write: this.#writeOf(tenant, "create") }
-      delivery.write.copies = 1
-      const server = this.#random.next() < 0.5 ? other : this.#service
-      const exit = await this.#until(this.#carryOut(delivery, server))
-      const failure = failureOf(exit)
-      this.#note("answer", delivery.write.key, failure ?? "stored")
-      delivery.write.tries = triesMax
-      if (failure === undefined) this.#stored(delivery, exit)
-      else if (failure === "Unavailable" && isFenced(exit)) this.#over(delivery)
-      else throw new Fault(`a write beside another process is answered with ${failure}`)
-    }
-    await this.#crash(false, other)
-  }
-
   #breakDisk(): void {
-    if (this.#variant !== "log") return
     this.#isDiskFaulty = true
     failAfter(this.#service.logDirectory, this.#random.between(0, 6), () => this.#random.next() < 0.5)
   }
@@ -420,6 +387,6 @@ class Simulation {
   }
 
   #next(): Service {
-    return new Service(join(this.#root, `life-${this.#life}`), this.#variant, this.#clock)
+    return new Service(join(this.#root, `life-${this.#life}`), this.#clock)
   }
 }

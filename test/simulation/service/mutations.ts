@@ -197,11 +197,5 @@ export const mutations: ReadonlyArray<Mutation> = [
     from: "{ ...words, occurrence: number, kinds: read }",
     to: "{ ...words, occurrence: number, kinds: read, at: performance.now() }",
     isWhole: true
-  },
-  {
-    name: "a fence ignored",
-    file: "packages/engine/src/store/sqlite/CommitTransaction.ts",
-    from: 'if (!follows(order, before)) return { _tag: "Fenced", epoch: before.epoch }',
-    to: ""
   }
 ]

@@ -32,21 +32,19 @@ const runSeeds = async (mutation: Mutation | undefined): Promise<boolean> => {
   let acknowledged = 0
   let isSound = true
   for (let seed = first; seed < first + values.seeds; seed++) {
-    const chosen = seed % 4 === 0 ? "file" : "log"
-    const store = values.store === "both" ? chosen : values.store
     const isWhole = values.world === "whole" || (values.world === "both" && seed % 17 === 2)
     // It loads the whole service, which few runs need.
     const run = isWhole ? (await import("./whole/WholeSimulation.ts")).simulateWhole : simulate
-    const result = await run(seed, store, values.steps)
-    const again = values.replay ? await run(seed, store, values.steps) : result
+    const result = await run(seed, values.steps)
+    const again = values.replay ? await run(seed, values.steps) : result
     const finding = result.finding ?? replayFinding(result, again)
     const { acknowledged: answers, crashes: ends } = result
     const world = isWhole ? "whole" : "engine"
-    const line: SeedLine = { seed, world, store, crashes: ends, acknowledged: answers, ...finding }
+    const line: SeedLine = { seed, world, crashes: ends, acknowledged: answers, ...finding }
     if (values.lines) say(JSON.stringify(line))
     isSound &&= finding === undefined
     if (finding !== undefined && !values.lines) {
-      say(`seed ${seed} (${isWhole ? "whole, " : ""}${store}), step ${finding.step}: ${finding.fault}`)
+      say(`seed ${seed} (${world}), step ${finding.step}: ${finding.fault}`)
       return false
     }
     crashes += ends
@@ -76,8 +74,6 @@ const runAlone = (options: ReadonlyArray<string>) =>
 
 /** What decides the life of a seed. */
 const seedOptions = (): ReadonlyArray<string> => [
-  "--store",
-  values.store,
   "--world",
   values.world,
   "--steps",

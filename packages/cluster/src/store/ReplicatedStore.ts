@@ -82,7 +82,7 @@ export const replicatedStore = ({
         log,
         bases,
         folder,
-        thread: yield* openCommitThread({ isOfCopies: true }),
+        thread: yield* openCommitThread(),
         checks: yield* openCheckThread({ logDirectory: undefined }),
         snapshots: yield* openSnapshotThread("namespace base")
       })

@@ -137,7 +137,7 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
         more: linkTo("system")
       },
   status.commitLog === null
-    ? { tone: "warn", text: "Commits go to the files of the agents; the commit log is off." }
+    ? { tone: "good", text: "The commit log is in PostgreSQL, shared by all nodes." }
     : status.commitLog.damage.length > 0
       ? { tone: "bad", text: `The commit log has ${status.commitLog.damage.length} damaged records.` }
       : status.commitLog.isFull

@@ -109,9 +109,9 @@ const diskFacts = ({ backup, dataDirectory, disk, namespaces }: ServiceStatus): 
   ["A new one", <code>muniment backup create --to DIR</code>]
 ]
 
-const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> =>
-  commitLog === null
-    ? [["Commit log", "off: commits go to the files of the agents"]]
+const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> => [
+  ...(commitLog === null
+    ? [["Commit log", "in PostgreSQL, shared by all nodes"] as const]
     : [
         [
           "State",
@@ -126,17 +126,11 @@ const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> =>
         ["Size", `${bytes(commitLog.bytes)}, segments: ${count(commitLog.segments)}`],
         ["Ordinals", `${count(commitLog.firstOrdinal)} to ${count(commitLog.lastOrdinal)}`],
         ["Syncs since the start", count(commitLog.syncs)],
-        ...(control === null
-          ? []
-          : [
-              ["Changes of control.db not synced", count(control.behind)] as const,
-              [
-                "control.db checked",
-                control.checkedSeconds === null ? "not yet" : `${duration(control.checkedSeconds)} ago`
-              ] as const
-            ]),
         ...commitLog.damage.map((text, at) => [`Damage ${at + 1}`, text] as const)
-      ]
+      ]),
+  ["Changes of control.db not synced", count(control.behind)],
+  ["control.db checked", control.checkedSeconds === null ? "not yet" : `${duration(control.checkedSeconds)} ago`]
+]
 
 const scrubFacts = ({ scrub }: ServiceStatus): ReadonlyArray<Fact> => [
   ["Last full round", scrub.ageSeconds === null ? "none has ended yet" : `ended ${duration(scrub.ageSeconds)} ago`],

@@ -24,14 +24,7 @@ import {
   noteNumber
 } from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
-import {
-  controlCopies,
-  type ControlDatabaseDamaged,
-  damageOf,
-  isAbsent,
-  mendControl,
-  removeBase
-} from "./check/ControlCopies.ts"
+import { controlCopies, type ControlDatabaseDamaged, damageOf, isAbsent, mendControl } from "./check/ControlCopies.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"
 import { RowWatch, type WatchedRows } from "./RowWatch.ts"
@@ -79,41 +72,37 @@ export class ControlDatabase extends Context.Service<
     readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
     /** Moves the write-ahead log into the file, and lets the commit log forget what the file has; every minute. */
     readonly settle: Effect.Effect<void, ControlFailure>
-    /** Compares the file with its base and the commit log (`check/`); undefined: there is no log. */
-    readonly comparison: Comparison | undefined
+    /** Compares the file with its base and the commit log (`check/`). */
+    readonly comparison: Comparison
   }
 >()("muniment/control/ControlDatabase") {
   /**
    * Creates the directory and the file as needed, migrates the file to the last version, and applies what only the log
-   * has. `logs`: gets every change; without it the changes have no number.
+   * has; the log gets every change.
    */
-  static readonly layer = (dataDirectory: string, logs?: ChangeLog): Layer.Layer<ControlDatabase, ControlUnusable> =>
+  static readonly layer = (dataDirectory: string, logs: ChangeLog): Layer.Layer<ControlDatabase, ControlUnusable> =>
     Layer.effect(
       ControlDatabase,
       Effect.gen(function* () {
         yield* mendControl(dataDirectory, logs)
         const { changes, database } = yield* openJoined(dataDirectory, logs)
-        const check = logs === undefined ? undefined : yield* openControlCheck(dataDirectory, logs)
-        const forget = () => (check === undefined ? removeBase(controlCopies(dataDirectory)) : check.forget())
+        const check = yield* openControlCheck(dataDirectory, logs)
         const sql = yield* makeSqliteClient(database, changes)
         let watches = 0
         return ControlDatabase.of({
           sql,
-          ...transactionsOf(sql, database.filename, () => changes?.over !== undefined),
+          ...transactionsOf(sql, database.filename, () => changes.over !== undefined),
           watch: (rows, notify) => Effect.sync(() => new RowWatch(database, `watch_${++watches}`, rows, notify)),
           noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
-          settle: Effect.catch(settleControl(sql, changes, forget), (error) =>
+          settle: Effect.catch(settleControl(sql, changes, check.forget), (error) =>
             error._tag === "ChangeLogUnusable" ? Effect.fail(controlUnavailable()) : failed(database.filename, error)
           ),
-          comparison:
-            check === undefined || changes === undefined
-              ? undefined
-              : {
-                  check: check.check,
-                  status: Effect.sync(() => ({ behind: changes.behind, checkedAt: check.checkedAt ?? null })),
-                  isDue: Effect.sync(() => check.isDue(changes.number)),
-                  isDamaged: Effect.sync(() => existsSync(controlCopies(dataDirectory).damaged))
-                }
+          comparison: {
+            check: check.check,
+            status: Effect.sync(() => ({ behind: changes.behind, checkedAt: check.checkedAt ?? null })),
+            isDue: Effect.sync(() => check.isDue(changes.number)),
+            isDamaged: Effect.sync(() => existsSync(controlCopies(dataDirectory).damaged))
+          }
         })
       })
     ).pipe(Layer.provide(Reactivity.layer))
@@ -144,24 +133,16 @@ const transactionsOf = (
     )
 })
 
-/** Open until the scope closes; with a log it has all that the log has. */
+/** Open until the scope closes; it has all that the log has. */
 const openJoined = Effect.fnUntraced(function* (
   dataDirectory: string,
-  logs: ChangeLog | undefined
-): Effect.fn.Return<
-  { readonly database: Database; readonly changes: ControlChanges | undefined },
-  ControlUnusable,
-  Scope.Scope
-> {
+  logs: ChangeLog
+): Effect.fn.Return<{ readonly database: Database; readonly changes: ControlChanges }, ControlUnusable, Scope.Scope> {
   const filename = join(dataDirectory, "control.db")
   const isNew = yield* attempt("look", () => isAbsent(filename))
   const database = yield* Effect.acquireRelease(openMigrated(dataDirectory, filename), (opened) =>
     Effect.sync(() => opened.close())
   )
-  if (logs === undefined) {
-    yield* attempt("open", () => leaveLog(database))
-    return { database, changes: undefined }
-  }
   // A copy that its node's next start throws away: what makes a change durable is the log that nodes share. The next
   // owner would wait for what closing it writes to the disk.
   if (logs.isShared === true) yield* attempt("open", () => database.exec("PRAGMA synchronous=OFF"))
@@ -217,12 +198,6 @@ const failed = (filename: string, error: SqlError.SqlError): Effect.Effect<never
 
 const messageOf = ({ reason }: SqlError.SqlError): string =>
   reason.cause instanceof Error ? reason.cause.message : reason.message
-
-/** Without a log changes have no number: a log will need a base. */
-const leaveLog = (database: Database): void => {
-  const newest = newestRecord(database)
-  if (newest !== undefined && !newest.isBase) noteBase(database, newest.number + 1)
-}
 
 /**
  * Joins `control.db` and the log before anything is read or written: lost changes are applied from the log, and what
@@ -282,12 +257,12 @@ const noteBase = (database: Database, number: number): void => {
 
 /**
  * Copies the write-ahead log into the file, and tells the commit log, so that it need not keep the changes; text that was
- * removed leaves both logs. An erasure stays due until both are without the text, also over a kill. `changes` undefined:
- * there is no commit log. `forget` removes copies that may have what is to be erased.
+ * removed leaves both logs. An erasure stays due until both are without the text, also over a kill. `forget` removes
+ * copies that may have what is to be erased.
  */
 const settleControl = Effect.fn("ControlDatabase.settle")(function* (
   sql: SqlClient.SqlClient,
-  changes: ControlChanges | undefined,
+  changes: ControlChanges,
   forget: () => void
 ): Effect.fn.Return<void, SqlError.SqlError | ChangeLogUnusable> {
   const [due] = yield* sql<{ readonly last: number | null }>`SELECT max(id) AS last FROM erasure_due`
@@ -295,18 +270,14 @@ const settleControl = Effect.fn("ControlDatabase.settle")(function* (
     forget()
     yield* erase(sql, changes, due!.last)
   }
-  if (changes !== undefined) yield* changes.settle(checkpoint(sql, "PASSIVE"))
+  yield* changes.settle(checkpoint(sql, "PASSIVE"))
 })
 
-const erase = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  changes: ControlChanges | undefined,
-  last: number
-) {
-  // Kept changes have the text too. Without a commit log none are kept, and the newest number stays.
-  if (changes !== undefined) yield* sql.withTransaction(sql`DELETE FROM change_record`)
+const erase = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: ControlChanges, last: number) {
+  // Kept changes have the text too.
+  yield* sql.withTransaction(sql`DELETE FROM change_record`)
   if (!(yield* checkpoint(sql, "TRUNCATE"))) return
-  const isErased = yield* (changes?.eraseLogged ?? Effect.void).pipe(
+  const isErased = yield* changes.eraseLogged.pipe(
     Effect.as(true),
     Effect.catch((error) =>
       Effect.as(

@@ -154,15 +154,13 @@ export const ServiceStatus = Schema.Struct({
       }),
       damage: Schema.Array(Schema.String).annotate({ description: "Records that were synced and cannot be read." })
     })
-  ).annotate({ description: "Null: commits go to the files of the agents." }),
-  control: Schema.NullOr(
-    Schema.Struct({
-      behind: Schema.Int.annotate({ description: "Changes of control.db that the commit log has not synced." }),
-      checkedSeconds: Schema.NullOr(Schema.Int).annotate({
-        description: "Since the last check of control.db that found nothing; null: none since text was last erased."
-      })
+  ).annotate({ description: "Null: several machines share one, in PostgreSQL." }),
+  control: Schema.Struct({
+    behind: Schema.Int.annotate({ description: "Changes of control.db that the commit log has not synced." }),
+    checkedSeconds: Schema.NullOr(Schema.Int).annotate({
+      description: "Since the last check of control.db that found nothing; null: none since text was last erased."
     })
-  ).annotate({ description: "Null: there is no commit log." }),
+  }),
   scrub: Schema.Struct({
     ageSeconds: Schema.NullOr(Schema.Int).annotate({
       description: "Since the end of the last round that read every file; null: none has ended."

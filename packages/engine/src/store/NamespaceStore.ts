@@ -57,10 +57,10 @@ export class NamespaceStore extends Context.Service<
     readonly releaseRoom: Effect.Effect<boolean>
     /**
      * Writes the records of the commit log behind an ordinal into a file, and keeps later ones for the next call for ten
-     * minutes; undefined: there are none, or there is no log.
+     * minutes; undefined: there are none, or the log is on no single machine.
      */
     readonly archive: (afterOrdinal: number, path: string) => Effect.Effect<LogPart | undefined, StoreError>
-    /** State of the commit log; undefined: commits go to the files. */
+    /** State of the commit log; undefined: it is on no single machine. */
     readonly logStatus: Effect.Effect<LogStatus | undefined>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, StoreError>

@@ -230,7 +230,6 @@ const refreshScrub = Effect.gen(function* () {
 
 const refreshControl = Effect.gen(function* () {
   const { comparison } = yield* ControlDatabase
-  if (comparison === undefined) return
   const { behind, checkedAt } = yield* comparison.status
   yield* Metric.update(controlBehind, behind)
   if (checkedAt !== null) yield* Metric.update(controlChecked, checkedAt / 1e3)

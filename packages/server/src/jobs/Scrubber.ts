@@ -57,11 +57,10 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
   }
   const rounds = new ScrubRounds(options, files, onDamage)
   // The start has made it again.
-  if (comparison !== undefined && !(yield* comparison.isDamaged)) yield* rounds.noteMended(controlFile)
+  if (!(yield* comparison.isDamaged)) yield* rounds.noteMended(controlFile)
   if (days > 0) {
     yield* Effect.addFinalizer(() => (rounds.note.startedAt === null ? Effect.void : rounds.save))
-    const isBaseDue = comparison?.isDue ?? Effect.succeed(false)
-    const base = Effect.flatMap(isBaseDue, (isDue) => (isDue ? rounds.checkNow(control) : Effect.void))
+    const base = Effect.flatMap(comparison.isDue, (isDue) => (isDue ? rounds.checkNow(control) : Effect.void))
     yield* Rounds.add({
       name: "scrubber",
       schedule: Schedule.spaced(everyMillis),
@@ -74,16 +73,12 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
 })
 
 /** `control.db`: what its b-trees say, then what its base and the commit log say. */
-const controlOf = (
-  filename: string,
-  host: NamespaceHost["Service"],
-  comparison: Comparison | undefined
-): ScrubbedFile => ({
+const controlOf = (filename: string, host: NamespaceHost["Service"], comparison: Comparison): ScrubbedFile => ({
   name: controlFile,
   check: (pace) =>
     Effect.gen(function* () {
       const verdict = yield* host.checkFile(filename, pace)
-      if (comparison === undefined || verdict.faults.length > 0) return verdict
+      if (verdict.faults.length > 0) return verdict
       const { faults } = yield* Effect.mapError(comparison.check, (cause) => new StoreFault({ cause }))
       return { ...verdict, faults }
     }),

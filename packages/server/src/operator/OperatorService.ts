@@ -100,7 +100,7 @@ interface Parts {
   readonly clock: JobClock["Service"]
   readonly backup: LastBackup["Service"]
   readonly scrubber: Scrubber["Service"]
-  readonly comparison: Comparison | undefined
+  readonly comparison: Comparison
   readonly rounds: RoundBook
   /** Data directory. */
   readonly path: string
@@ -161,7 +161,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const clockStep = yield* parts.clock.step
   const backupAge = yield* parts.backup.ageMillis
   const scrub = yield* parts.scrubber.note
-  const control = yield* parts.comparison?.status ?? Effect.undefined
+  const control = yield* parts.comparison.status
   const nowMillis = yield* Clock.currentTimeMillis
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
@@ -185,13 +185,10 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     commitLog: log ?? null,
-    control:
-      control === undefined
-        ? null
-        : {
-            behind: control.behind,
-            checkedSeconds: control.checkedAt === null ? null : secondsOf(Math.max(0, nowMillis - control.checkedAt))
-          },
+    control: {
+      behind: control.behind,
+      checkedSeconds: control.checkedAt === null ? null : secondsOf(Math.max(0, nowMillis - control.checkedAt))
+    },
     scrub: {
       ageSeconds: scrub.finishedAt === null ? null : secondsOf(Math.max(0, nowMillis - scrub.finishedAt)),
       isRunning: scrub.startedAt !== null,

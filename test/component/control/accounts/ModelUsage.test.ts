@@ -2,16 +2,15 @@
 import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { ModelSpend } from "@muniment/domain/ModelSpend"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../../support/it.ts"
+import { controlOf } from "../MemoryLog.ts"
 
 const fresh = itWith(() => usageOf(temporaryDirectory()))
 
-const usageOf = (directory: string) =>
-  ModelUsage.layer.pipe(Layer.provide(ControlDatabase.layer(directory)), Layer.fresh)
+const usageOf = (directory: string) => ModelUsage.layer.pipe(Layer.provide(controlOf(directory)), Layer.fresh)
 
 const amount = (inputTokens: number, outputTokens = 0, costMicroUsd = 0): ModelSpend => ({
   inputTokens,

@@ -142,7 +142,7 @@ describe("an owner of control.db whose change the shared log may not have", () =
       forget: () => Effect.void,
       lateMillis: 0
     }
-    const money = (directory: string, earlier: typeof owners | undefined, changes?: ChangeLog) =>
+    const money = (directory: string, earlier: typeof owners | undefined, changes: ChangeLog) =>
       moneyOver(ControlDatabase.layer(directory, changes), credits(10)).pipe(
         Layer.provide(Layer.succeed(EarlierOwners, earlier))
       )
@@ -172,6 +172,6 @@ describe("an owner of control.db whose change the shared log may not have", () =
       const lost = (yield* ledger.balances).find(({ name }) => name === "expense:uncollected")
       expect(lost).toMatchObject({ debits: credits(4), credits: 0 })
       expect((yield* checkLedger).problems).toEqual([])
-    }).pipe(Effect.provide(money(temporaryDirectory(), undefined)), Effect.scoped)
+    }).pipe(Effect.provide(money(temporaryDirectory(), undefined, sharedLog().logs)), Effect.scoped)
   })
 })

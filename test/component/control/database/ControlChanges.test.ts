@@ -4,13 +4,7 @@ import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
-import {
-  type ChangeLog,
-  ChangeLogUnusable,
-  type ControlChange,
-  followChanges,
-  type OpenChangeLog
-} from "@muniment/control/database/ChangeLog"
+import { type ChangeLog, type ControlChange, followChanges } from "@muniment/control/database/ChangeLog"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { Database } from "@muniment/sqlite/Database"
@@ -19,6 +13,7 @@ import { crashImage } from "../CrashImage.ts"
 import { loggedControlOf, numberOf, rowsOf, syncedLog } from "../LoggedControl.ts"
 import { moneyOver } from "../MoneyLayers.ts"
 import { it } from "../../../support/it.ts"
+import { controlOf, memoryLog } from "../MemoryLog.ts"
 
 const owner: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 
@@ -26,32 +21,6 @@ const addAccount = (name: string) =>
   ControlDatabase.use(({ sql, write }) =>
     write(sql`INSERT INTO account (id, name, plan, created_at) VALUES (${name}, ${name}, 'free', 0)`)
   )
-
-/** A log in memory, which fails while it is told to. */
-const memoryLog = () => {
-  const changes: Array<ControlChange> = []
-  const state = { changes, isFailing: false, syncedMax: Infinity, settled: 0 }
-  const make = (): OpenChangeLog => ({
-    newest: Effect.sync(() => changes.at(-1)),
-    behind: (number) => Effect.sync(() => changes.filter((change) => change.number > number)),
-    append: (change) =>
-      Effect.suspend(() =>
-        state.isFailing
-          ? Effect.fail(new ChangeLogUnusable({ cause: "no room" }))
-          : Effect.sync(() => changes.push({ ...change, changes: change.changes.slice() as Uint8Array | "base" }))
-      ),
-    syncedOrdinal: () => Math.min(changes.length, state.syncedMax),
-    erase: (throughOrdinal) =>
-      Effect.sync(() => {
-        for (const [at, change] of changes.entries())
-          if (at < throughOrdinal && change.changes !== "base") changes[at] = { ...change, changes: "erased" }
-      }),
-    settled: (ordinal) => Effect.sync(() => void (state.settled = ordinal))
-  })
-  let open = make()
-  const logs: ChangeLog = { current: Effect.sync(() => open) }
-  return { state, logs, reopen: () => (open = make()) }
-}
 
 const kept = Effect.gen(function* () {
   const { read, sql } = yield* ControlDatabase
@@ -74,7 +43,7 @@ describe("changes of control.db", () => {
         expect(tables.length).toBeGreaterThan(20)
         expect(tables.filter(({ keys, strict }) => keys === 0 || strict === 0)).toEqual([])
       })
-    ).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
+    ).pipe(Effect.provide(controlOf(temporaryDirectory())))
   )
 
   it.live("make a copy of any moment the database again, with what triggers changed", function* () {
@@ -204,19 +173,19 @@ describe("changes of control.db", () => {
     }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory(), logs)))
   })
 
-  it.effect("are not counted without a log, and the next log gets a base", function* () {
+  it.effect("of a release without a log begin with a base", function* () {
     const { logs, state } = memoryLog()
     const directory = temporaryDirectory()
-    const start = (log: ChangeLog | undefined, name: string) =>
+    const start = (log: ChangeLog, name: string) =>
       Effect.provide(addAccount(name), Layer.fresh(ControlDatabase.layer(directory, log)))
-    yield* start(logs, "a")
-    for (const name of ["b", "c"]) yield* start(undefined, name)
-    yield* start(logs, "d")
+    yield* start(memoryLog().logs, "a")
+    const database = new Database({ filename: join(directory, "control.db") })
+    database.exec("DELETE FROM change_record")
+    database.close()
+    yield* start(logs, "b")
     expect(state.changes.map(({ changes, number }) => [number, typeof changes])).toEqual([
-      [1, "string"],
-      [2, "object"],
-      [3, "string"],
-      [4, "object"]
+      [2, "string"],
+      [3, "object"]
     ])
   })
 })

@@ -8,13 +8,14 @@ import { openDatabases, unlockedFiles } from "../../../support/FileLocks.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { loggedControlOf, rowsOf, syncedLog } from "../LoggedControl.ts"
 import { it } from "../../../support/it.ts"
+import { controlOf } from "../MemoryLog.ts"
 
 const addAccount = (name: string) =>
   ControlDatabase.use(({ sql, write }) =>
     write(sql`INSERT INTO account (id, name, plan, created_at) VALUES (${name}, ${name}, 'free', 0)`)
   )
 
-const check = ControlDatabase.use(({ comparison }) => comparison!.check)
+const check = ControlDatabase.use(({ comparison }) => comparison.check)
 const erase = ControlDatabase.use(({ noteErasure, settle, write }) => Effect.andThen(write(noteErasure), settle))
 
 const run = <A, E>(directory: string, step: Effect.Effect<A, E, ControlDatabase>) =>
@@ -180,7 +181,7 @@ describe("control.db whose pages are damaged", () => {
   it.live("is refused with a sentence where neither base nor log has it", function* () {
     const { directory } = yield* damaged
     rmSync(join(directory, "control.db.base"))
-    const refusals = [loggedControlOf(directory), Layer.fresh(ControlDatabase.layer(directory))]
+    const refusals = [loggedControlOf(directory), Layer.fresh(controlOf(directory))]
     for (const layer of refusals) {
       const error = yield* Effect.flip(Effect.provide(ControlDatabase.use(Effect.succeed), layer))
       expect(error._tag).toBe("ControlDatabaseDamaged")

@@ -9,8 +9,9 @@ import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../../support/it.ts"
+import { controlOf } from "../MemoryLog.ts"
 
-const fresh = itWith(() => ControlDatabase.layer(temporaryDirectory()))
+const fresh = itWith(() => controlOf(temporaryDirectory()))
 
 const account = (sql: ControlDatabase["Service"]["sql"], id: string) =>
   sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`
@@ -22,7 +23,7 @@ describe("ControlDatabase", () => {
       const { read, sql } = yield* ControlDatabase
       expect(yield* read(sql`PRAGMA synchronous`)).toEqual([{ synchronous: 2 }])
       expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: controlMigrations.length }])
-    }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    }).pipe(Effect.provide(controlOf(directory)))
     expect(existsSync(join(directory, "control.db"))).toBe(true)
     expect(statSync(directory).mode & 0o777).toBe(0o700)
   })
@@ -39,7 +40,7 @@ describe("ControlDatabase", () => {
       expect(yield* read(sql`SELECT name FROM account`)).toEqual([{ name: "alice" }])
       expect(yield* read(sql`SELECT * FROM wallet`)).toEqual([])
       expect(yield* read(sql`SELECT * FROM grant_revocation`)).toEqual([])
-    }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    }).pipe(Effect.provide(controlOf(directory)))
     expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
   })
 
@@ -63,7 +64,7 @@ describe("ControlDatabase", () => {
           { id: "credited", resource: null, settled_at: 5 },
           { id: "open", resource: null, settled_at: null }
         ])
-      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      }).pipe(Effect.provide(controlOf(directory)))
     })
   )
 
@@ -81,7 +82,7 @@ describe("ControlDatabase", () => {
         expect(yield* read(sql`SELECT id, state, units, reverted_at FROM payment`)).toEqual([
           { id: "p", state: "settled", units: 100_000, reverted_at: null }
         ])
-      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      }).pipe(Effect.provide(controlOf(directory)))
     })
   )
 
@@ -90,9 +91,7 @@ describe("ControlDatabase", () => {
     const database = new Database({ filename: join(directory, "control.db") })
     database.exec("PRAGMA user_version=99")
     database.close()
-    const error = yield* Effect.flip(
-      ControlDatabase.use(Effect.succeed).pipe(Effect.provide(ControlDatabase.layer(directory)))
-    )
+    const error = yield* Effect.flip(ControlDatabase.use(Effect.succeed).pipe(Effect.provide(controlOf(directory))))
     expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
   })
 

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { controlOf } from "../MemoryLog.ts"
 
 const page = readFileSync(new URL("../../../../.github/ARCHITECTURE.md", import.meta.url), "utf8")
 
@@ -37,5 +38,5 @@ it.effect("the page shows every table with its columns, and no other", () =>
     const real: Record<string, Array<string>> = {}
     for (const { column, table } of rows) (real[table] ??= []).push(column)
     expect(shownTables()).toEqual(real)
-  }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
+  }).pipe(Effect.provide(controlOf(temporaryDirectory())))
 )

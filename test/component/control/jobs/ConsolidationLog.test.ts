@@ -2,17 +2,16 @@
 import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type ConsolidationEntry, ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../../support/it.ts"
+import { controlOf } from "../MemoryLog.ts"
 
 const fresh = itWith(() => logOf(temporaryDirectory()))
 
 const dayMillis = 86_400_000
 
-const logOf = (directory: string) =>
-  ConsolidationLog.layer.pipe(Layer.provide(ControlDatabase.layer(directory)), Layer.fresh)
+const logOf = (directory: string) => ConsolidationLog.layer.pipe(Layer.provide(controlOf(directory)), Layer.fresh)
 
 const entryOf = (number: number, at: number): ConsolidationEntry => ({
   id: `con_${number}`,

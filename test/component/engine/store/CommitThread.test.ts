@@ -1,26 +1,39 @@
-/** Commits on a thread: the conformance suite, and the failures of a thread. */
+/** Files that follow the log on a thread, and the failures of the thread. */
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import { existsSync, lstatSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { TestClock } from "effect/testing"
-import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
-import type { CommitOrder } from "@muniment/engine/store/sqlite/CommitTransaction"
+import { bodyFormat, recordFlags, recordKinds } from "@muniment/engine/log/logFormat"
+import { encodeCommit } from "@muniment/engine/store/sqlite/commitBody"
+import { type FollowedEntry, openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { Database } from "@muniment/sqlite/Database"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "../../../support/EngineFixtures.ts"
-import { put, storeConformance, unit } from "../../../support/storeConformance.ts"
+import { logFirst } from "../../../support/SharedLog.ts"
+import { put, unit } from "../../../support/storeConformance.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-
-const threaded = (directory: string) => sqliteNamespaceStore(directory, { commitsOn: "thread" })
-
-storeConformance("SqliteNamespaceStore that commits on a thread", threaded)
 
 const key = namespaceKey()
 const opening = NamespaceStore.use((store) => store.open(key))
-const order: CommitOrder = { key, epoch: 0, seq: 0, isClaim: true, group: [], atMillis: 1 }
+
+/** A commit without changes: the first one of an owner, or one after it. */
+const entry = (ordinal: number): FollowedEntry => {
+  const { text } = encodeCommit({ group: [], key, erases: false })
+  const isClaim = ordinal === 1
+  const fields = {
+    kind: recordKinds.commit,
+    flags: isClaim ? recordFlags.claim : 0,
+    tag: key.tag,
+    changes: 0,
+    fromSeq: 0
+  }
+  const written = { epoch: isClaim ? 0 : 1, atMillis: 1, ordinal, unsynced: 0 }
+  const header = { ...fields, ...written, length: text.length, bodySum: 0, format: bodyFormat, textBytes: text.length }
+  return { ordinal, record: { header, text, vectors: Buffer.alloc(0) } }
+}
+const [first, second] = [[entry(1)], [entry(2)]]
 
 /** What the process has open, on Linux. */
 const openFiles = "/proc/self/fd"
@@ -38,7 +51,7 @@ const failureOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined =>
     ? Cause.findErrorOption(exit.cause).pipe((found) => (found._tag === "Some" ? found.value : undefined))
     : undefined
 
-describe("a namespace whose commits are made on a thread", () => {
+describe("a namespace whose file follows on a thread", () => {
   it.effect("shows a commit completely as soon as it is answered, also a large one", () =>
     Effect.gen(function* () {
       const file = yield* opening
@@ -49,7 +62,7 @@ describe("a namespace whose commits are made on a thread", () => {
       expect(file.postings.occurrences("narwhal")).toHaveLength(300)
       expect((yield* file.record(299))?.id).toBe(memoryRecord(299, "").id)
       expect((yield* file.storedResult("key"))?.result).toBe("result of key")
-    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+    }).pipe(Effect.provide(logFirst(temporaryDirectory())), Effect.scoped)
   )
 
   it.effect("lets housekeeping and commits write one after the other", () =>
@@ -69,7 +82,7 @@ describe("a namespace whose commits are made on a thread", () => {
       })
       const [, forgotten] = yield* Effect.all([commits, tidying], { concurrency: 2 })
       expect(forgotten).toBe(1)
-    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+    }).pipe(Effect.provide(logFirst(temporaryDirectory())), Effect.scoped)
   )
 
   it.effect("knows which conversations were erased from, and when the next turn expires", () =>
@@ -92,7 +105,7 @@ describe("a namespace whose commits are made on a thread", () => {
       yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 3)
       expect(file.conversations.isErasedSince(scope, readAt)).toBe(true)
       expect(file.conversations.isErasedSince({ subjectId: "bob" }, readAt)).toBe(false)
-    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+    }).pipe(Effect.provide(logFirst(temporaryDirectory())), Effect.scoped)
   )
 })
 
@@ -103,9 +116,9 @@ describe("the thread", () => {
       const filename = join(directory, "damaged.db")
       writeFileSync(filename, "no database at all, whatever its name says ".repeat(200))
       const thread = yield* openCommitThread()
-      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
+      expect(failureOf(yield* Effect.exit(thread.follow(filename, first)))).toMatchObject({ _tag: "StoreDamaged" })
       const nowhere = join(directory, "no folder", "a.db")
-      expect(failureOf(yield* Effect.exit(thread.commit(nowhere, order)))).toMatchObject({ _tag: "StoreFault" })
+      expect(failureOf(yield* Effect.exit(thread.follow(nowhere, first)))).toMatchObject({ _tag: "StoreFault" })
     }).pipe(Effect.scoped)
   )
 
@@ -117,8 +130,7 @@ describe("the thread", () => {
         for (let at = 0; at < 5; at++) {
           const filename = join(directory, `${at}.db`)
           if (round === 0) openMigrated(filename).close()
-          const { outcome } = yield* thread.commit(filename, { ...order, isClaim: round === 0, epoch: round })
-          expect(outcome).toMatchObject({ _tag: "Committed" })
+          expect((yield* thread.follow(filename, [entry(round + 1)])).content.ordinal).toBe(round + 1)
         }
       }
       expect(openIn(directory).toSorted()).toEqual(["3.db", "4.db"])
@@ -126,20 +138,19 @@ describe("the thread", () => {
   )
 
   it.effect.runIf(existsSync(openFiles))(
-    "that rests ends with its files closed, and the next commit starts another",
+    "that rests ends with its files closed, and the next order starts another",
     () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         const filename = join(directory, "a.db")
         openMigrated(filename).close()
         const thread = yield* openCommitThread()
-        expect((yield* thread.commit(filename, order)).outcome).toMatchObject({ _tag: "Committed" })
+        expect((yield* thread.follow(filename, first)).content.ordinal).toBe(1)
         expect(openIn(directory)).toEqual(["a.db"])
         yield* TestClock.adjust("2 minutes")
         yield* thread.close(filename)
         expect(openIn(directory)).toEqual([])
-        const next = yield* thread.commit(filename, { ...order, isClaim: false, epoch: 1 })
-        expect(next.outcome).toMatchObject({ _tag: "Committed" })
+        expect((yield* thread.follow(filename, second)).content.ordinal).toBe(2)
       }).pipe(Effect.scoped)
   )
 
@@ -148,13 +159,13 @@ describe("the thread", () => {
       const filename = join(temporaryDirectory(), "a.db")
       openMigrated(filename).close()
       const thread = yield* openCommitThread()
-      yield* thread.commit(filename, order)
+      yield* thread.follow(filename, first)
       const other = new Database({ filename })
       yield* Effect.addFinalizer(() => Effect.sync(() => other.close()))
       other.exec("BEGIN; SELECT * FROM memory")
       expect(failureOf(yield* Effect.exit(thread.empty(filename)))).toMatchObject({ _tag: "StoreFault" })
       other.exec("ROLLBACK; BEGIN IMMEDIATE")
-      const commit = yield* Effect.forkScoped(thread.commit(filename, { ...order, isClaim: false, epoch: 1 }))
+      const commit = yield* Effect.forkScoped(thread.follow(filename, second))
       // Longer than the wait for readers.
       yield* Effect.sleep(200)
       expect(commit.pollUnsafe()).toBeUndefined()
@@ -163,15 +174,15 @@ describe("the thread", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that dies fails its unanswered commits, and the next commit starts another", () =>
+  it.effect("that dies fails its unanswered orders, and the next one starts another", () =>
     Effect.gen(function* () {
       const thread = yield* openCommitThread()
       const filename = join(temporaryDirectory(), "a.db")
-      const lost = Effect.exit(thread.commit(filename, order))
+      const lost = Effect.exit(thread.follow(filename, first))
       const [exit] = yield* Effect.all([lost, thread.end], { concurrency: 2 })
       expect(failureOf(exit)).toMatchObject({ _tag: "StoreFault" })
       // An empty file has no tables: the new thread answers with that error.
-      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
+      expect(failureOf(yield* Effect.exit(thread.follow(filename, first)))).toMatchObject({ _tag: "StoreDamaged" })
     }).pipe(Effect.scoped)
   )
 })

@@ -108,7 +108,7 @@ describe("a namespace file of version 1", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
-  it.effect("is counted without a migration, and migrated by its first use", () => {
+  it.effect("is migrated by its first use, also if that counts it", () => {
     const directory = temporaryDirectory()
     writeFirstVersion(directory)
     return Effect.gen(function* () {
@@ -124,8 +124,6 @@ describe("a namespace file of version 1", () => {
         turnsBefore: 0,
         isEmpty: false
       })
-      expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
-      yield* allOf(key)
       expect(readdirSync(join(directory, "namespaces"))).toContain(`${key.tag}.db.before-migration.v1`)
     }).pipe(Effect.provide(engineOf(directory)))
   })

@@ -1,7 +1,6 @@
 /** What a language model's calls cost, counted in the ledger by account and day, and what they may cost. */
 import { describe, expect } from "vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
@@ -12,6 +11,7 @@ import { answer, type ModelFormat, status } from "../../../support/ModelServerRe
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { formats, request, secretKey, tea } from "./ModelHarness.ts"
 import { it } from "../../../support/it.ts"
+import { controlOf } from "../../control/MemoryLog.ts"
 
 const prices = { inputPriceMicroUsdPerMillion: 3_000_000, outputPriceMicroUsdPerMillion: 15_000_000 }
 
@@ -32,7 +32,7 @@ const started = (
   }).pipe(
     Layer.provide(Layer.effect(ModelBudget, ModelUsage)),
     Layer.provideMerge(ModelUsage.layer),
-    Layer.provide(ControlDatabase.layer(directory)),
+    Layer.provide(controlOf(directory)),
     Layer.fresh
   )
 

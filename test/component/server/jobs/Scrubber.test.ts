@@ -6,13 +6,14 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { DataDirectory } from "@muniment/server/DataDirectory"
 import { Scrubber } from "@muniment/server/jobs/Scrubber"
 import { creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it } from "../../../support/it.ts"
+import { controlOf } from "../../control/MemoryLog.ts"
+import { forgetLog } from "../../../support/earlierFiles.ts"
 
 const keys = ["ann", "bob"].map((agent) => namespaceKey(agent))
 const [sound, rotten] = keys as [(typeof keys)[number], (typeof keys)[number]]
@@ -42,7 +43,7 @@ const world = (path: string) => {
   const all: NamespaceDirectory["Service"]["all"] = () => keys
   return Scrubber.layer({ days: 7, mebibytesPerSecond: 8 }).pipe(
     Layer.provideMerge(Layer.mergeAll(AuditLog.layer, engineOf(path))),
-    Layer.provideMerge(ControlDatabase.layer(path)),
+    Layer.provideMerge(controlOf(path)),
     Layer.provideMerge(Layer.succeed(NamespaceDirectory, { all } as NamespaceDirectory["Service"])),
     Layer.provideMerge(Layer.succeed(DataDirectory, { path } as DataDirectory["Service"]))
   )
@@ -62,6 +63,8 @@ it.effect("sets an agent with a rotten row aside, says which record, and serves 
   const path = temporaryDirectory()
   mkdirSync(join(path, "namespaces"), { recursive: true })
   yield* Effect.provide(fill, engineOf(path))
+  // From which it would be made again.
+  forgetLog(path, [])
   rot(join(path, `namespaces/${rotten.tag}.db`), "narwhal 2 of the bay")
   yield* Effect.gen(function* () {
     yield* untilRead

@@ -16,7 +16,6 @@ import { plans } from "@muniment/domain/Plans"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
@@ -28,6 +27,7 @@ import { JobClock } from "@muniment/server/jobs/JobClock"
 import { StorageInsurance } from "@muniment/server/jobs/StorageInsurance"
 import { axisVector, creating, engineOf, memoryRecord, newMemory, StoreProbe } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { controlOf } from "../../control/MemoryLog.ts"
 
 export const dayMillis = 86_400_000
 /** A Saturday at noon: its job is over, the next one is in 12 hours and 10 minutes. */
@@ -63,7 +63,7 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
   ).pipe(
     Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(Ledger.layer({ monthlyAllowance: options.monthlyAllowance ?? credits(1_000) })),
-    Layer.provideMerge(ControlDatabase.layer(directory)),
+    Layer.provideMerge(controlOf(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)
   )
   const { maintainMillis = hourMillis } = options

@@ -9,7 +9,6 @@ import { seededChance } from "./SeededCrypto.ts"
 export const operatorToken = "operator-token-of-the-simulation-0123456789"
 
 export interface WholeSettings {
-  readonly hasLog: boolean
   /** Credits of each account. */
   readonly monthlyAllowance: number
 }
@@ -27,9 +26,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const environment = (directory: string, { hasLog, monthlyAllowance }: WholeSettings) => ({
+const environment = (directory: string, { monthlyAllowance }: WholeSettings) => ({
   MUNIMENT_DATA_DIR: directory,
-  MUNIMENT_COMMIT_LOG: hasLog ? "on" : "off",
   MUNIMENT_EMBEDDING_MODEL: "none",
   MUNIMENT_OPERATOR_TOKEN: operatorToken,
   MUNIMENT_BOOTSTRAP_KEY: "mun_operator_key_of_the_simulation_0123456789",

@@ -12,7 +12,7 @@ import { SeededRandom } from "../../../support/SeededRandom.ts"
 import { copyFiles, filesBelow, removeDirectory } from "../Copies.ts"
 import { cut, failAfter, forgetDisk, holdsText, leaveFree, mendDisk } from "../LogDisk.ts"
 import { Model } from "../Model.ts"
-import { busyThreads, settle, type Variant } from "../Service.ts"
+import { busyThreads, settle } from "../Service.ts"
 import type { SimulationResult } from "../Simulation.ts"
 import { SimulatedClock } from "../SimulatedClock.ts"
 import { Trace } from "../Trace.ts"
@@ -46,8 +46,8 @@ const retiredMillis = 1_000
 
 class Fault extends Error {}
 
-export const simulateWhole = async (seed: number, variant: Variant, steps: number): Promise<SimulationResult> => {
-  const simulation = new WholeSimulation(seed, variant)
+export const simulateWhole = async (seed: number, steps: number): Promise<SimulationResult> => {
+  const simulation = new WholeSimulation(seed)
   try {
     return await simulation.run(steps)
   } finally {
@@ -57,7 +57,6 @@ export const simulateWhole = async (seed: number, variant: Variant, steps: numbe
 
 class WholeSimulation {
   readonly #seed: number
-  readonly #variant: Variant
   readonly #random: SeededRandom
   readonly #clock = new SimulatedClock(startMillis)
   readonly #chain: SimulatedChain
@@ -86,9 +85,8 @@ class WholeSimulation {
   /** Answers that still blamed the disk after it was mended. */
   #staleRefusals: number | undefined
 
-  constructor(seed: number, variant: Variant) {
+  constructor(seed: number) {
     this.#seed = seed
-    this.#variant = variant
     this.#random = new SeededRandom(seed)
     takeOverCrypto()
     seedCrypto(seed)
@@ -457,10 +455,7 @@ class WholeSimulation {
     this.#note("crash", isPower ? "power" : "kill")
     this.#life++
     const after = this.#next()
-    const frames =
-      isPower && this.#variant === "log"
-        ? (least: number, most: number) => this.#random.between(least, most)
-        : undefined
+    const frames = isPower ? (least: number, most: number) => this.#random.between(least, most) : undefined
     cut(before.logDirectory, after.logDirectory, isPower ? () => this.#random.next() < 0.5 : undefined)
     copyFiles(before.directory, after.directory, frames)
     await this.#until(before.bury, true)
@@ -478,7 +473,6 @@ class WholeSimulation {
   }
 
   #breakDisk(): void {
-    if (this.#variant !== "log") return
     this.#staleRefusals = undefined
     const isFull = this.#random.next() < 0.5
     if (isFull) {
@@ -497,7 +491,7 @@ class WholeSimulation {
 
   /** Who pays runs out in a short run; elsewhere all can read to the end. */
   #serviceOf(directory: string): WholeService {
-    const settings = { hasLog: this.#variant === "log", monthlyAllowance: this.#isPaying && !this.#isLong ? 60 : 2_000 }
+    const settings = { monthlyAllowance: this.#isPaying && !this.#isLong ? 60 : 2_000 }
     return new WholeService(directory, settings, this.#clock)
   }
 }

@@ -62,7 +62,7 @@ export class ControlCheck {
   }
 
   /** Removes the base, which has text that is to be erased. */
-  forget(): void {
+  readonly forget = (): void => {
     this.#erasures++
     removeBase(this.#copies)
   }

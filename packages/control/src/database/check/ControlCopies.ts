@@ -191,14 +191,14 @@ const readBytesMax = 67_108_864
  */
 export const mendControl = Effect.fn("ControlDatabase.mend")(function* (
   dataDirectory: string,
-  logs: ChangeLog | undefined
+  logs: ChangeLog
 ): Effect.fn.Return<void, ControlDatabaseDamaged | ChangeLogUnusable | SqliteError> {
   const copies = controlCopies(dataDirectory)
   yield* attempt("remove what a check left", () => removeComparison(copies))
   const fault = yield* attempt("read", () => faultOf(copies))
   const isDamaged = fault !== undefined || existsSync(copies.damaged)
   if (!isDamaged) return
-  if (logs !== undefined && (yield* makeAgain(copies, logs))) {
+  if (yield* makeAgain(copies, logs)) {
     rmSync(copies.damaged, { force: true })
     yield* Effect.logError("control.db was damaged and is made again from its base and the commit log", { fault })
   } else if (fault !== undefined) return yield* new ControlDatabaseDamaged({ filename: copies.filename, fault })

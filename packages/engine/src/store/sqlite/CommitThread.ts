@@ -1,21 +1,18 @@
 /**
- * Commits on a worker thread: SQLite's statements and syncs hold that thread and not the event loop, so searches
- * do not wait for writes. One thread for all namespaces; it starts with the store, because the first write should
+ * A worker thread on which files follow the log: SQLite's statements and syncs hold that thread and not the event loop, so
+ * searches do not wait for writes. One thread for all namespaces; it starts with the store, because the first write should
  * not wait a quarter of a second for it. It ends when it rests, because it holds some fifteen megabytes.
  *
  * Small orders go before large ones of other files, so that what an agent just said does not wait behind an import.
  *
- * Invariants: orders for one file are carried out in the order they were given, one at a time; an answer comes after
- * the commit is durable; when the thread is lost, every order without an answer fails with an unknown outcome
+ * Invariants: orders for one file are carried out in the order they were given, one at a time; when the thread is lost, every order without an answer fails with an unknown outcome
  * (`StoreFault`), its owner stops and reopens the file, and the next order starts a new thread.
  */
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
-import { Limits } from "@muniment/domain/Limits"
 import { Rounds } from "@muniment/worker/Rounds"
 import { Effect, type Scope } from "effect"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { ReadEntry } from "../../log/RecordReader.ts"
-import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
 import { filesOpenMax } from "./filesOpenMax.ts"
 import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
@@ -24,14 +21,12 @@ import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } fro
 export type FollowedEntry = LogEntry | ReadEntry
 
 export type CommitRequest =
-  | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
   | { readonly _tag: "Follow"; readonly filename: string; readonly entries: ReadonlyArray<FollowedEntry> }
   | { readonly _tag: "Empty"; readonly filename: string }
   | { readonly _tag: "Close"; readonly filename: string }
 
 /** Errors travel as their tags: a class does not survive the way between threads. */
 export type CommitReply =
-  | { readonly _tag: "Committed"; readonly commit: ThreadCommit }
   | { readonly _tag: "Followed"; readonly followed: Followed }
   | { readonly _tag: "Emptied" }
   | { readonly _tag: "Closed" }
@@ -40,12 +35,6 @@ export type CommitReply =
       readonly error: Exclude<StoreError["_tag"], "StoreFenced">
       readonly message: string
     }
-
-export interface ThreadCommit {
-  readonly outcome: CommitOutcome
-  /** Scopes of conversations that lost something; undefined in the list: any. */
-  readonly erased: ReadonlyArray<string | undefined>
-}
 
 export interface Followed {
   readonly content: CopyContent
@@ -61,10 +50,8 @@ export interface Refusal {
 }
 
 export interface CommitThreadSettings {
-  /** Directory of the log that files follow; undefined: there is none on this machine. */
+  /** Directory of the log that files follow; undefined: it lies elsewhere. */
   readonly logDirectory: string | undefined
-  /** Files are copies of a log, which makes commits durable; otherwise they are so by the files alone. */
-  readonly isOfCopies: boolean
   /** How many files the thread keeps open. */
   readonly filesOpenMax: number
 }
@@ -77,12 +64,7 @@ const closeMillisMax = 10_000
 export const openCommitThread = Effect.fnUntraced(function* (
   given: Partial<CommitThreadSettings> = {}
 ): Effect.fn.Return<CommitThread, never, Scope.Scope> {
-  const settings: CommitThreadSettings = {
-    logDirectory: undefined,
-    isOfCopies: given.logDirectory !== undefined,
-    filesOpenMax: filesOpenMax(),
-    ...given
-  }
+  const settings: CommitThreadSettings = { logDirectory: undefined, filesOpenMax: filesOpenMax(), ...given }
   const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
     name: "commit",
     entry: new URL("./CommitWorker.ts", import.meta.url),
@@ -108,23 +90,17 @@ export class CommitThread {
     this.#worker = worker
   }
 
-  commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
-    const changes = order.group.reduce((sum, unit) => sum + unit.changes.length, 0)
-    const isUrgent = changes <= Limits.smallCommitChangesMax
-    return Effect.flatMap(this.#order({ _tag: "Commit", filename, order }, isUrgent), (reply) =>
-      reply._tag === "Committed"
-        ? Effect.succeed(reply.commit)
-        : Effect.die(new Error("a commit was answered without an outcome"))
-    )
-  }
-
   /** Carries out records of the log as one transaction; those that the file has are passed over. */
   follow(filename: string, entries: ReadonlyArray<FollowedEntry>): Effect.Effect<Followed, StoreError> {
     const isUrgent = entries.reduce((sum, entry) => sum + lengthOf(entry), 0) <= urgentBytesMax
-    return Effect.flatMap(this.#order({ _tag: "Follow", filename, entries }, isUrgent), (reply) =>
-      reply._tag === "Followed"
-        ? Effect.succeed(reply.followed)
-        : Effect.die(new Error("records were answered without an outcome"))
+    return this.#ask({ _tag: "Follow", filename, entries }, isUrgent).pipe(
+      // At its end, so that a close which was asked for meanwhile does not make it forgotten.
+      Effect.ensuring(Effect.sync(() => this.#used.add(filename))),
+      Effect.flatMap((reply) =>
+        reply._tag === "Followed"
+          ? Effect.succeed(reply.followed)
+          : Effect.die(new Error("records were answered without an outcome"))
+      )
     )
   }
 
@@ -148,14 +124,6 @@ export class CommitThread {
   /** Ends the thread; the next order starts another. */
   get end(): Effect.Effect<void> {
     return this.#worker.end
-  }
-
-  /** Noted at its end, so that a close which was asked for meanwhile does not make it forgotten. */
-  #order(request: Exclude<CommitRequest, { readonly _tag: "Close" }>, isUrgent: boolean) {
-    return Effect.ensuring(
-      this.#ask(request, isUrgent),
-      Effect.sync(() => this.#used.add(request.filename))
-    )
   }
 
   #ask(

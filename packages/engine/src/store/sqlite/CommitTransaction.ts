@@ -1,13 +1,14 @@
 /**
- * The statements of one commit, on the event loop or on the commit thread: checks that the owner is current, applies
- * the commands' changes in order, and numbers them.
+ * The statements of commits that the log holds, on the commit thread: applies the commands' changes in order, and numbers
+ * them.
  *
- * Invariant: one synchronous SQLite transaction, durable when `run` returns. A fenced order changes nothing; after
- * an error the outcome is unknown.
+ * Invariants: one synchronous SQLite transaction; a commit is carried out only behind the one that it follows, by epoch and
+ * sequence number; one that the file has is passed over.
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
-import type { SlotSums, SqlitePostings } from "./SqlitePostings.ts"
+import { ConversationWrites } from "./ConversationWrites.ts"
+import { SqlitePostings, type SlotSums } from "./SqlitePostings.ts"
 import { extrasText } from "../memoryBytes.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { DamagedColumn, jsonOf, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
@@ -15,13 +16,15 @@ import { type CopyContent, copyContent, type MetaValues, writeMeta } from "./nam
 import { memorySum, memorySumColumns, memorySumOf, rowSum } from "./rowSums.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
+import type { ErasureLog } from "../ErasureLog.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
-import type { SqliteConversations } from "./SqliteConversations.ts"
 import { SqliteEvents } from "./SqliteEvents.ts"
 import { deleteTouchedSegments } from "./SqliteSegments.ts"
 
-/** Plain data, since it may be sent to another thread. */
-export interface CommitOrder {
+/** A commit that the log holds. */
+export interface LoggedOrder {
+  /** Number of its record in the log. */
+  readonly ordinal: number
   readonly key: NamespaceKey
   /** The file must have this epoch, and `seq` as its last change. */
   readonly epoch: number
@@ -30,42 +33,24 @@ export interface CommitOrder {
   readonly isClaim: boolean
   readonly group: ReadonlyArray<CommandChanges>
   readonly atMillis: number
-}
-
-/** A commit that the log holds. */
-export interface LoggedOrder extends CommitOrder {
-  /** Number of its record in the log. */
-  readonly ordinal: number
   /** Whether it removes or replaces what earlier records hold. */
   readonly erases: boolean
 }
 
-export type CommitOutcome =
-  | { readonly _tag: "Committed"; readonly seq: number; readonly epoch: number; readonly bytes: number }
-  | { readonly _tag: "Fenced"; readonly epoch: number }
-
 export class CommitTransaction {
   readonly #database: Database
   readonly #postings: SqlitePostings
-  readonly #conversations: SqliteConversations
+  readonly #conversations: ConversationWrites
   readonly #events: SqliteEvents
   /** Changes of the full text, for the end of the transaction. */
   #words: Array<() => void> = []
 
-  constructor(database: Database, postings: SqlitePostings, conversations: SqliteConversations) {
+  /** `erasures` notes the conversations that lose something. */
+  constructor(database: Database, erasures: ErasureLog) {
     this.#database = database
-    this.#postings = postings
-    this.#conversations = conversations
+    this.#postings = new SqlitePostings(database.handle)
+    this.#conversations = new ConversationWrites(database, erasures)
     this.#events = new SqliteEvents(database)
-  }
-
-  run(order: CommitOrder): CommitOutcome {
-    return this.#transaction(() => {
-      const before = copyContent(this.#database)
-      if (!follows(order, before)) return { _tag: "Fenced", epoch: before.epoch }
-      const { bytes, epoch, seq } = writeMeta(this.#database, this.#apply(order))
-      return { _tag: "Committed", seq, epoch, bytes }
-    })
   }
 
   /** Carries out commits of the log in their order, as one transaction; those that the file has are passed over. */
@@ -111,7 +96,7 @@ export class CommitTransaction {
     isClaim,
     key,
     seq: expectedSeq
-  }: CommitOrder): MetaValues & { readonly seq: number } {
+  }: LoggedOrder): MetaValues & { readonly seq: number } {
     let seq = expectedSeq
     for (const { changes, conversation, idempotency } of group) {
       for (const change of changes) {
@@ -251,7 +236,7 @@ type Mutable<A> = { -readonly [Key in keyof A]: A[Key] }
 
 type FilePosition = Pick<CopyContent, "epoch" | "seq">
 
-const follows = (order: CommitOrder, at: FilePosition): boolean => at.epoch === order.epoch && at.seq === order.seq
+const follows = (order: LoggedOrder, at: FilePosition): boolean => at.epoch === order.epoch && at.seq === order.seq
 
 const vectorSum = (slot: number, seq: number, { model, values }: MemoryVector): number =>
   rowSum([slot, seq, model, vectorBytes(values)])

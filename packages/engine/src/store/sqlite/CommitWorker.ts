@@ -12,19 +12,9 @@ import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 import { type LogRecord, RecordReader } from "../../log/RecordReader.ts"
 import { orderOf } from "./commitBody.ts"
 import { registerRowSum } from "./rowSums.ts"
-import { SqlitePostings } from "./SqlitePostings.ts"
-import type { CommitOrder, LoggedOrder } from "./CommitTransaction.ts"
-import { CommitTransaction } from "./CommitTransaction.ts"
-import type {
-  CommitReply,
-  CommitRequest,
-  CommitThreadSettings,
-  Followed,
-  FollowedEntry,
-  ThreadCommit
-} from "./CommitThread.ts"
+import { CommitTransaction, type LoggedOrder } from "./CommitTransaction.ts"
+import type { CommitReply, CommitRequest, CommitThreadSettings, Followed, FollowedEntry } from "./CommitThread.ts"
 import { ErasureLog } from "../ErasureLog.ts"
-import { SqliteConversations } from "./SqliteConversations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
 interface OpenFile {
@@ -35,7 +25,6 @@ interface OpenFile {
 
 const answer = (request: CommitRequest): CommitReply => {
   try {
-    if (request._tag === "Commit") return { _tag: "Committed", commit: commit(request.filename, request.order) }
     if (request._tag === "Follow") return { _tag: "Followed", followed: follow(request.filename, request.entries) }
     if (request._tag === "Empty") {
       empty(request.filename)
@@ -55,13 +44,6 @@ const answer = (request: CommitRequest): CommitReply => {
 
 /** Least recently used first. */
 const files = new Map<string, OpenFile>()
-
-const commit = (filename: string, order: CommitOrder): ThreadCommit => {
-  const file = fileOf(filename)
-  const before = file.erasures.mark()
-  const outcome = file.transaction.run(order)
-  return { outcome, erased: file.erasures.since(before) }
-}
 
 const recordOf = (entry: FollowedEntry): LogRecord => {
   if (!("place" in entry)) return entry.record
@@ -118,15 +100,10 @@ const fileOf = (filename: string): OpenFile => {
 const open = (filename: string): OpenFile => {
   const database = new Database({ filename })
   // The log makes a commit durable: a power cut takes commits off the end of a copy, and the log has them.
-  if (isOfCopies) database.exec("PRAGMA synchronous=NORMAL")
+  database.exec("PRAGMA synchronous=NORMAL")
   registerRowSum(database)
   const erasures = new ErasureLog()
-  const conversations = new SqliteConversations(database, { erasures, isFollowed: true })
-  return {
-    database,
-    erasures,
-    transaction: new CommitTransaction(database, new SqlitePostings(database.handle), conversations)
-  }
+  return { database, erasures, transaction: new CommitTransaction(database, erasures) }
 }
 
 /** Readers of the event loop take less; the orders of other files wait meanwhile. */
@@ -151,7 +128,7 @@ const close = (filename: string): void => {
   files.delete(filename)
 }
 
-const { filesOpenMax, isOfCopies, logDirectory } = settingsOf<CommitThreadSettings>()
+const { filesOpenMax, logDirectory } = settingsOf<CommitThreadSettings>()
 const reader = logDirectory === undefined ? undefined : new RecordReader(logDirectory)
 
 serve(answer, {

@@ -11,8 +11,7 @@ import { COLUMNS } from "../../text/MemoryText.ts"
 import { CommitTransaction, type LoggedOrder } from "./CommitTransaction.ts"
 import { openMigrated } from "./namespaceFiles.ts"
 import { type CopyContent, copyContent } from "./namespaceMeta.ts"
-import { SqliteConversations } from "./SqliteConversations.ts"
-import { SqlitePostings } from "./SqlitePostings.ts"
+import { ErasureLog } from "../ErasureLog.ts"
 
 /** Writes a copy of the file, open or not, as of one moment; returns what it holds. */
 export const takeSnapshot = (filename: string, snapshot: string): CopyContent => {
@@ -40,8 +39,7 @@ export const followExpected = (filename: string, orders: ReadonlyArray<LoggedOrd
   const database = openMigrated(filename)
   try {
     database.exec("PRAGMA synchronous=OFF")
-    const postings = new SqlitePostings(database.handle)
-    new CommitTransaction(database, postings, new SqliteConversations(database)).follow(orders)
+    new CommitTransaction(database, new ErasureLog()).follow(orders)
   } finally {
     database.close()
   }

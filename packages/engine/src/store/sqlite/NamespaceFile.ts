@@ -1,19 +1,17 @@
 /**
- * One open namespace file: `OpenNamespace` in SQL.
+ * One open namespace file, the copy that follows the log: its reads in SQL, and what housekeeping writes.
  *
- * Invariants: a commit is one transaction, run on the event loop or by the commit thread through a connection of its
- * own. The first commit claims the epoch and every commit checks it, within its transaction. After an error during a
- * commit its outcome is unknown and the owner must reopen. A commit on the thread is visible to reads shortly before
- * the image follows: records are compared with the image, and every posting is checked against its slot's stamp.
+ * Invariants: commits come by the commit thread, through a connection of its own, and writes of the two take turns, since
+ * waiting for SQLite's own lock would block the event loop. What the thread writes is visible to reads shortly before the
+ * image follows: records are compared with the image, and every posting is checked against its slot's stamp.
  */
 import { rmSync } from "node:fs"
 import type { SQLOutputValue } from "node:sqlite"
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Condition } from "@muniment/domain/Where"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
-import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import {
   DamagedColumn,
   passageOf,
@@ -35,18 +33,17 @@ import { SqliteEvents } from "./SqliteEvents.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
-import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
-import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
+import type { StoredRecord, StoredResult } from "../Commit.ts"
 import type { ConversationChange, ConversationScope } from "../Conversations.ts"
 import type { EventPage } from "../MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
-import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
-import { StoreFenced, type StoreError } from "../StoreError.ts"
+import type { NamespaceKey, SlotRange, StoredVector } from "../NamespaceStore.ts"
+import type { StoreError } from "../StoreError.ts"
 
 /** Rows read in one turn: 1 to 4 ms, most of it for vectors. */
 const rowsPerTurn = 250
 
-export class NamespaceFile implements OpenNamespace {
+export class NamespaceFile {
   readonly key: NamespaceKey
   readonly lastSeq: number
   readonly postings: SqlitePostings
@@ -54,36 +51,26 @@ export class NamespaceFile implements OpenNamespace {
   readonly segments: SqliteSegments
   readonly snapshotPath: string
   readonly #database: Database
-  readonly #thread: CommitThread | undefined
-  readonly #transaction: CommitTransaction
+  readonly #thread: CommitThread
   readonly #events: SqliteEvents
-  readonly #exclusively: WriteLock
-  readonly #epochSeen: number
-  #claimedEpoch: number | undefined
-  #bytes: number
+  readonly #writing = Semaphore.makeUnsafe(1)
+  /** Of the owner that this is. */
+  #epoch: number
   #mayHaveCopies = true
 
-  /** `thread` runs the commits; undefined: the event loop does. */
-  constructor(database: Database, key: NamespaceKey, thread: CommitThread | undefined) {
+  constructor(database: Database, key: NamespaceKey, thread: CommitThread) {
     this.#database = database
     this.#thread = thread
-    this.#exclusively = thread === undefined ? noLock : makeWriteLock()
     this.key = key
     this.snapshotPath = `${database.filename.slice(0, -".db".length)}.hnsw`
     this.postings = new SqlitePostings(database.handle)
-    const { bytes, epoch, seq } = copyContent(database)
+    const { epoch, seq } = copyContent(database)
     this.lastSeq = seq
-    this.#epochSeen = epoch
-    this.#bytes = bytes
+    this.#epoch = epoch
     requireOwner(database, key)
-    this.conversations = new SqliteConversations(database, { exclusively: this.#exclusively })
-    this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(this.#meta("epoch"), seq), this.#exclusively)
-    this.#transaction = new CommitTransaction(database, this.postings, this.conversations)
+    this.conversations = new SqliteConversations(database, this.#writing)
+    this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(seq), this.#writing)
     this.#events = new SqliteEvents(database)
-  }
-
-  bytes(): number {
-    return this.#bytes
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
@@ -118,40 +105,15 @@ export class NamespaceFile implements OpenNamespace {
     return guarded(() => this.#database.prepare(vectorsOfSlots).allArrays(JSON.stringify(slots)).map(vectorOf))
   }
 
-  commit(
-    expectedSeq: number,
-    group: ReadonlyArray<CommandChanges>,
-    atMillis: number
-  ): Effect.Effect<number, StoreError> {
-    return Effect.suspend(() => {
-      const order: CommitOrder = {
-        key: this.key,
-        epoch: this.#claimedEpoch ?? this.#epochSeen,
-        seq: expectedSeq,
-        isClaim: this.#claimedEpoch === undefined,
-        group,
-        atMillis
-      }
-      return Effect.flatMap(this.#run(order), (outcome) => {
-        if (outcome._tag === "Fenced") return Effect.fail(new StoreFenced({ epoch: outcome.epoch }))
-        this.#claimedEpoch = outcome.epoch
-        this.#bytes = outcome.bytes
-        return Effect.succeed(outcome.seq)
-      })
-    })
-  }
-
   /** Carries out commits that the log holds and this file lacks; `conversations`: their changes of conversations. */
   follow(
     entries: ReadonlyArray<FollowedEntry>,
     conversations: ReadonlyArray<ConversationChange>
   ): Effect.Effect<Followed, StoreError> {
-    const followed = this.#thread?.follow(this.#database.filename, entries)
-    if (followed === undefined) return Effect.die(new Error("a file without a thread follows no log"))
-    return Effect.tap(this.#exclusively(followed), ({ content, erased }) =>
+    const followed = this.#thread.follow(this.#database.filename, entries)
+    return Effect.tap(this.#writing.withPermit(followed), ({ content, erased }) =>
       Effect.sync(() => {
-        if (content.epoch > this.#epochSeen) this.#claimedEpoch = content.epoch
-        this.#bytes = content.bytes
+        this.#epoch = content.epoch
         this.conversations.follow(conversations, erased)
       })
     )
@@ -159,7 +121,7 @@ export class NamespaceFile implements OpenNamespace {
 
   /** Notes up to which record the log must be erased; 0: it was. */
   noteErasure(ordinal: number): Effect.Effect<void, StoreError> {
-    return this.#exclusively(
+    return this.#writing.withPermit(
       guarded(() => {
         this.#database.transaction(() => {
           copyContent(this.#database)
@@ -181,7 +143,7 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
-    return this.#exclusively(
+    return this.#writing.withPermit(
       guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
     )
   }
@@ -191,7 +153,7 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   forgetEvents(beforeMillis: number, changesKept: number): Effect.Effect<void, StoreError> {
-    const portion = this.#exclusively(guarded(() => this.#events.forget(beforeMillis, changesKept)))
+    const portion = this.#writing.withPermit(guarded(() => this.#events.forget(beforeMillis, changesKept)))
     return Effect.repeat(Effect.tap(portion, Effect.yieldNow), { while: (hasMore) => hasMore }).pipe(Effect.asVoid)
   }
 
@@ -264,13 +226,12 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   checkpoint(mode: "PASSIVE" | "TRUNCATE"): Effect.Effect<void, StoreError> {
-    return this.#exclusively(guarded(() => this.#database.checkpoint(mode)))
+    return this.#writing.withPermit(guarded(() => this.#database.checkpoint(mode)))
   }
 
   /** Moves SQLite's log into the file, on the thread. */
   get emptyLog(): Effect.Effect<void, StoreError> {
-    const emptied = this.#thread?.empty(this.#database.filename)
-    return emptied === undefined ? this.checkpoint("TRUNCATE") : this.#exclusively(emptied)
+    return this.#writing.withPermit(this.#thread.empty(this.#database.filename))
   }
 
   get discardCopies(): Effect.Effect<void, StoreError> {
@@ -284,30 +245,15 @@ export class NamespaceFile implements OpenNamespace {
     })
   }
 
-  #run(order: CommitOrder): Effect.Effect<CommitOutcome, StoreError> {
-    const thread = this.#thread
-    if (thread === undefined) return guarded(() => this.#transaction.run(order))
-    return Effect.map(this.#exclusively(thread.commit(this.#database.filename, order)), ({ erased, outcome }) => {
-      const conversations = order.group.flatMap(({ conversation }) =>
-        conversation === undefined ? [] : [conversation]
-      )
-      if (outcome._tag === "Committed") this.conversations.follow(conversations, erased)
-      return outcome
-    })
-  }
-
   /** One statement for all slots: a map reads thousands, and a call for each costs more than its row. */
   #recordRows(slots: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<SQLOutputValue>> {
     return this.#database.prepare(recordsOfSlots).allArrays(JSON.stringify(slots))
   }
 
   /** Whether this owner made the last commit: the file has its epoch, and `seq` as the last change. */
-  #isCurrent(epoch: number, seq: number): boolean {
-    return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
-  }
-
-  #meta(key: "seq" | "epoch"): number {
-    return Number(metaOf(this.#database, key) ?? 0)
+  #isCurrent(seq: number): boolean {
+    const [epoch, last] = (["epoch", "seq"] as const).map((key) => Number(metaOf(this.#database, key) ?? 0))
+    return epoch === this.#epoch && last === seq
   }
 
   /** Visits the rows of a query with parameters (from slot, to slot, limit); yields between chunks. */

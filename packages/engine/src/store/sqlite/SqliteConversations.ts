@@ -1,10 +1,8 @@
 /**
- * `Conversations` in SQLite. Changes run inside the transaction of a commit; reads and the sweep of expired data have
- * their own.
+ * `Conversations` in SQLite: the reads, and the sweep of what has expired. Commits write them on the commit thread
+ * (`ConversationWrites`), and tell what they erased.
  */
-import type { Effect } from "effect"
-import type { MemoryRecord, MessageSource } from "@muniment/domain/Memory"
-import { Limits } from "@muniment/domain/Limits"
+import type { Effect, Semaphore } from "effect"
 import type { Database } from "@muniment/sqlite/Database"
 import {
   againPrefix,
@@ -23,10 +21,9 @@ import {
 } from "../Conversations.ts"
 import { ErasureLog, type ErasureMark } from "../ErasureLog.ts"
 import type { StoreError } from "../StoreError.ts"
-import { guarded } from "./storeErrorOf.ts"
+import { idOf, noSummary, withinSql, withinValues } from "./ConversationWrites.ts"
 import { textOf } from "./memoryColumns.ts"
-import { sumChanged, summedTables, type SummedTable } from "./rowSums.ts"
-import { noLock, type WriteLock } from "./WriteLock.ts"
+import { guarded } from "./storeErrorOf.ts"
 
 /** Turns, and summaries, that one sweep removes: a few milliseconds. The rest waits for the next sweep. */
 const sweptMax = 500
@@ -35,22 +32,13 @@ export class SqliteConversations implements Conversations {
   readonly #database: Database
   /** Lower bound of the next expiry in the file; exact after each sweep. */
   #nextExpiry: number | undefined
-  readonly #erasures: ErasureLog
-  readonly #exclusively: WriteLock
+  readonly #erasures = new ErasureLog()
+  readonly #writing: Semaphore.Semaphore
 
-  /** `isFollowed`: another object answers when something expires next, and follows what this one applies. */
-  constructor(
-    database: Database,
-    options: {
-      readonly erasures?: ErasureLog | undefined
-      readonly exclusively?: WriteLock | undefined
-      readonly isFollowed?: boolean
-    } = {}
-  ) {
+  constructor(database: Database, writing: Semaphore.Semaphore) {
     this.#database = database
-    this.#erasures = options.erasures ?? new ErasureLog()
-    this.#exclusively = options.exclusively ?? noLock
-    this.#nextExpiry = options.isFollowed === true ? undefined : this.#earliestExpiry()
+    this.#writing = writing
+    this.#nextExpiry = this.#earliestExpiry()
   }
 
   get nextExpiry(): number | undefined {
@@ -80,7 +68,7 @@ export class SqliteConversations implements Conversations {
 
   processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
     return guarded(() => {
-      const conversation = this.#idOf(scope)
+      const conversation = idOf(this.#database, scope)
       if (conversation === undefined) return new Set<string>()
       const statement = this.#database.prepare(
         "SELECT 1 FROM conversation_mark WHERE conversation = ? AND key = ? AND is_read = 1"
@@ -91,7 +79,7 @@ export class SqliteConversations implements Conversations {
 
   stored(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
     return guarded(() => {
-      const conversation = this.#idOf(scope)
+      const conversation = idOf(this.#database, scope)
       if (conversation === undefined) return new Map<string, string | undefined>()
       const statement = this.#database.prepare(storedSql)
       return new Map(
@@ -151,94 +139,18 @@ export class SqliteConversations implements Conversations {
       this.#nextExpiry = this.#earliestExpiry()
       return swept
     })
-    return this.#exclusively(sweep)
+    return this.#writing.withPermit(sweep)
   }
 
-  /** After a commit through another connection: updates this object's erasure log and next expiry. */
+  /** After a commit: `erased` are the scopes of conversations that lost something; undefined in the list: any. */
   follow(changes: ReadonlyArray<ConversationChange>, erased: ReadonlyArray<string | undefined>): void {
     for (const scope of erased) this.#erasures.add(scope)
     for (const change of changes) if (change._tag === "Advance") this.#noteExpiry(change)
   }
 
-  /** Inside the commit's transaction. */
-  apply(change: ConversationChange, atMillis: number): void {
-    if (change._tag !== "Advance") this.#erasures.add(undefined)
-    switch (change._tag) {
-      case "Advance":
-        return this.#advance(change, atMillis)
-      case "Forget": {
-        const forget = this.#database.prepare(`DELETE FROM conversation WHERE ${withinSql}`)
-        forget.run(...withinValues(change.within))
-        return
-      }
-      case "DropTurns": {
-        this.#database.prepare(dropSummariesSql).run(change.beforeMillis)
-        this.#database.prepare("DELETE FROM conversation_turn WHERE created_at < ?").run(change.beforeMillis)
-      }
-    }
-  }
-
-  /** Inside the commit's transaction: erases the turns that a memory was taken from, and the summary of its conversation. */
-  eraseSources(scope: ConversationScope, sources: ReadonlyArray<MessageSource>): void {
-    const conversation = this.#idOf(scope)
-    if (conversation === undefined || sources.length === 0) return
-    this.#erasures.add(scopeText(scope))
-    const remove = this.#database.prepare("DELETE FROM conversation_turn WHERE conversation = ? AND key = ?")
-    for (const { key } of sources) remove.run(conversation, key)
-    this.#database.prepare(`UPDATE conversation SET ${noSummary} WHERE id = ?`).run(conversation)
-  }
-
-  /** Inside the commit's transaction: marks the message behind a memory as stored, and counts its position. */
-  keepMessage(scope: ConversationScope, { id, position, sources = [] }: MemoryRecord): void {
-    const conversation = this.#ensure(scope)
-    for (const { key } of sources) this.#database.prepare(markStoredSql).run(conversation, key, id)
-    if (position !== undefined) this.#database.prepare(countPositionSql).run(position + 1, conversation)
-  }
-
-  #ensure(scope: ConversationScope): number {
-    const known = this.#idOf(scope)
-    if (known !== undefined) return known
-    this.#database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
-    return this.#idOf(scope)!
-  }
-
-  #advance(change: ConversationAdvance, atMillis: number): void {
-    const { awaits, expiresAt, processed, reads, scope, summary, summaryExpiresAt, turns, withheld = [] } = change
-    const database = this.#database
-    const conversation = this.#ensure(scope)
-    this.eraseSources(
-      scope,
-      withheld.map((key) => ({ key }))
-    )
-    const mark = database.prepare(markReadSql)
-    for (const key of processed) mark.run(conversation, key)
-    const append = database.prepare(appendSql)
-    for (const { content, key, name, role, sentAt } of turns.slice(-Limits.conversationContextMax)) {
-      append.run(conversation, key, role, content, atMillis, expiresAt ?? null, name ?? null, sentAt ?? null)
-    }
-    database.prepare(trimSql).run(conversation, conversation, Limits.conversationContextMax)
-    if (summary !== undefined) {
-      database.prepare(summarySql).run(summary, atMillis, summaryExpiresAt ?? null, conversation)
-    }
-    if (awaits !== undefined) {
-      const { conversationDate, id, messages } = awaits
-      const keys = JSON.stringify(messages)
-      database
-        .prepare(awaitSql)
-        .run(id, conversation, keys, wantedText(awaits), conversationDate, awaits.expiresAt ?? null)
-    }
-    if (reads !== undefined) database.prepare("DELETE FROM conversation_pending WHERE id = ?").run(reads)
-    this.#noteExpiry(change)
-  }
-
   #noteExpiry({ expiresAt, summaryExpiresAt }: ConversationAdvance): void {
     const expiries = [this.#nextExpiry, expiresAt, summaryExpiresAt].filter((time) => time !== undefined)
     if (expiries.length > 0) this.#nextExpiry = Math.min(...expiries)
-  }
-
-  #idOf(scope: ConversationScope): number | undefined {
-    const row = this.#database.prepare("SELECT id FROM conversation WHERE scope = ?").get(scopeText(scope))
-    return row === undefined ? undefined : Number(row["id"])
   }
 
   #earliestExpiry(): number | undefined {
@@ -247,9 +159,6 @@ export class SqliteConversations implements Conversations {
     return times.length === 0 ? undefined : Math.min(...times)
   }
 }
-
-const withinSql = "(?1 IS NULL OR subject_id = ?1) AND (?2 IS NULL OR thread_id = ?2)"
-const withinValues = ({ subjectId, threadId }: ConversationScope) => [subjectId ?? null, threadId ?? null] as const
 
 const timeOf = (column: unknown): number | undefined => (typeof column === "number" ? column : undefined)
 
@@ -279,32 +188,12 @@ const readingOf = (columns: Readonly<Record<string, unknown>>): ScopedReading =>
 
 type Wanted = Pick<ScopedReading, "kinds" | "instructions">
 
-/** The column of the kinds: a list of them, or an object where there are instructions too. */
-const wantedText = ({ instructions, kinds }: Wanted): string | null => {
-  if (instructions !== undefined) return JSON.stringify({ instructions, kinds })
-  return kinds === undefined ? null : JSON.stringify(kinds)
-}
-
 const wantedOf = (text: string | undefined): Wanted => {
   const wanted = text === undefined ? undefined : (JSON.parse(text) as ReadonlyArray<string> | Partial<Wanted>)
   if (wanted === undefined || "length" in wanted) return { kinds: wanted }
   return { instructions: wanted.instructions, kinds: wanted.kinds }
 }
 
-/** Assignments of an UPDATE of `conversation`, with its sum. */
-const setColumns = (values: Readonly<Record<string, string>>): string =>
-  [...Object.entries(values).map(([column, value]) => `${column} = ${value}`), sumChanged("conversation", values)].join(
-    ", "
-  )
-
-/** A new row with the sum of its columns, given in their order. */
-const insertInto = (table: SummedTable): string => {
-  const columns = summedTables[table]
-  const places = columns.map((_, at) => `?${at + 1}`).join(", ")
-  return `INTO ${table} (${columns.join(", ")}, sum) VALUES (${places}, row_sum(${places}))`
-}
-
-const awaitSql = `INSERT OR IGNORE ${insertInto("conversation_pending")}`
 /** Behind every row that is not read again. */
 const againPlace = 2 ** 40
 const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at,
@@ -316,17 +205,6 @@ const pendingCountSql = `SELECT count(*) AS count,
   LEFT JOIN conversation_mark AS mark
     ON mark.conversation = pending.conversation AND mark.key = json_extract(pending.messages, '$[0].key')
   LEFT JOIN memory ON memory.id = mark.memory`
-const summarySql = `UPDATE conversation SET ${setColumns({ summary: "?1", summary_at: "?2", summary_expires_at: "?3" })}
-  WHERE id = ?4`
-const noSummary = setColumns({ summary: "NULL", summary_at: "NULL", summary_expires_at: "NULL" })
-const foundSql = `INSERT INTO conversation (scope, subject_id, thread_id, sum)
-  VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3, NULL, NULL, NULL, 0))`
-const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read, sum) VALUES (?1, ?2, 1, row_sum(?1, ?2, 1, NULL))
-  ON CONFLICT (conversation, key) DO UPDATE SET is_read = 1, ${sumChanged("conversation_mark", { is_read: "1" })}`
-const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read, memory, sum)
-  VALUES (?1, ?2, 0, ?3, row_sum(?1, ?2, 0, ?3))
-  ON CONFLICT (conversation, key) DO UPDATE SET memory = ?3, ${sumChanged("conversation_mark", { memory: "?3" })}`
-const countPositionSql = `UPDATE conversation SET ${setColumns({ next_position: "?1" })} WHERE id = ?2 AND next_position < ?1`
 const storedSql = `SELECT memory.id AS id FROM conversation_mark LEFT JOIN memory ON memory.id = conversation_mark.memory
   WHERE conversation = ? AND key = ? AND conversation_mark.memory IS NOT NULL`
 const slotsSql = `SELECT asked.key, memory.slot FROM json_each(?1) AS asked
@@ -336,14 +214,8 @@ const slotsSql = `SELECT asked.key, memory.slot FROM json_each(?1) AS asked
 const turnsSql = `SELECT key, role, name, content, sent_at, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`
-const appendSql = `INSERT OR REPLACE ${insertInto("conversation_turn")}`
-const trimSql = `DELETE FROM conversation_turn WHERE conversation = ? AND turn NOT IN
-  (SELECT turn FROM conversation_turn WHERE conversation = ? ORDER BY turn DESC LIMIT ?)`
 const findsOldSql = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversation_turn WHERE created_at < ?1)
   OR EXISTS (SELECT 1 FROM conversation WHERE summary_at < ?1)`
-// A summary may contain a removed turn, however new the summary is.
-const dropSummariesSql = `UPDATE conversation SET ${noSummary} WHERE summary_at < ?1
-  OR summary IS NOT NULL AND id IN (SELECT conversation FROM conversation_turn WHERE created_at < ?1)`
 const sweepTurnsSql = `DELETE FROM conversation_turn WHERE turn IN
   (SELECT turn FROM conversation_turn WHERE expires_at <= ? LIMIT ?)`
 const sweepSummariesSql = `UPDATE conversation SET ${noSummary} WHERE id IN

@@ -3,25 +3,24 @@
  * page checksums, and a flipped bit in a code would silently change results.
  */
 import { crc32 } from "node:zlib"
-import { Effect } from "effect"
+import { Effect, type Semaphore } from "effect"
 import type { Database } from "@muniment/sqlite/Database"
 import { slotsPerSegment } from "../../bitmap/Bitmap.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { StoreError } from "../StoreError.ts"
 import { guarded } from "./storeErrorOf.ts"
-import { noLock, type WriteLock } from "./WriteLock.ts"
 import { segmentsTouchedBy, type SoleModel, type StoredSegments } from "../StoredSegments.ts"
 
 export class SqliteSegments implements StoredSegments {
   readonly #database: Database
   readonly #isCurrent: (seq: number) => boolean
-  readonly #exclusively: WriteLock
+  readonly #writing: Semaphore.Semaphore
 
   /** `isCurrent`: whether this owner made the change `seq` and it is the last one; called in the transaction. */
-  constructor(database: Database, isCurrent: (seq: number) => boolean, exclusively: WriteLock = noLock) {
+  constructor(database: Database, isCurrent: (seq: number) => boolean, writing: Semaphore.Semaphore) {
     this.#database = database
     this.#isCurrent = isCurrent
-    this.#exclusively = exclusively
+    this.#writing = writing
   }
 
   get soleModel(): Effect.Effect<SoleModel | undefined, StoreError> {
@@ -64,7 +63,7 @@ export class SqliteSegments implements StoredSegments {
   }
 
   save(seq: number, segment: number, model: string, data: Uint8Array): Effect.Effect<boolean, StoreError> {
-    return this.#exclusively(
+    return this.#writing.withPermit(
       guarded(() =>
         this.#database.transaction(() => {
           const isCurrent = this.#isCurrent(seq)
@@ -78,7 +77,8 @@ export class SqliteSegments implements StoredSegments {
   discard(segments: Iterable<number>): Effect.Effect<void, StoreError> {
     return Effect.forEach(
       segments,
-      (segment) => Effect.andThen(this.#exclusively(guarded(() => remove(this.#database, segment))), Effect.yieldNow),
+      (segment) =>
+        Effect.andThen(this.#writing.withPermit(guarded(() => remove(this.#database, segment))), Effect.yieldNow),
       { discard: true }
     )
   }

@@ -11,14 +11,13 @@ import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { encodeCommit } from "@muniment/engine/store/sqlite/commitBody"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { axisVector, memoryRecord, namespaceKey } from "../../../../support/EngineFixtures.ts"
 import { logFirst, sharedLog } from "../../../../support/SharedLog.ts"
 import { put, storeConformance, unit } from "../../../../support/storeConformance.ts"
 import { patienceMillis } from "../../../../support/TestServer.ts"
-import { versionWithoutLog } from "../../../../support/earlierFiles.ts"
+import { forgetLog, versionWithoutLog } from "../../../../support/earlierFiles.ts"
 import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
 
 storeConformance("log first", logFirst)
@@ -275,14 +274,8 @@ describe("a copy", () => {
   it.effect("of a release without a log is opened as it is, and from its first commit refused by that release", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
-      const without = <A, E>(use: (file: OpenNamespace) => Effect.Effect<A, E>) =>
-        Effect.scoped(
-          Effect.flatMap(
-            NamespaceStore.use((before) => before.open(key)),
-            use
-          ).pipe(Effect.provide(sqliteNamespaceStore(directory)))
-        )
-      yield* without((file) => insertAll(file, 0, 2))
+      yield* opened(directory, (file) => insertAll(file, 0, 2))
+      forgetLog(directory, [key.tag])
       const before = readFileSync(fileOf(directory))
       yield* opened(directory, () => Effect.void)
       expect(readFileSync(fileOf(directory)).equals(before)).toBe(true)

@@ -1,4 +1,4 @@
-/** The SQLite store: the conformance suite, migrations, damage, owners, bytes in the file. */
+/** A namespace's file: how it is made, later releases, damage, owners, bytes in the file. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -6,19 +6,15 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { placeEmptyFile, openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
-import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceState } from "@muniment/engine/namespace/NamespaceState"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { axisVector, exactOnly, memoryRecord, namespaceKey } from "../../../support/EngineFixtures.ts"
-import { put, storeConformance, unit } from "../../../support/storeConformance.ts"
+import { openedIn } from "../../../support/SharedLog.ts"
+import { put, unit } from "../../../support/storeConformance.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
-
-storeConformance("SqliteNamespaceStore", sqliteNamespaceStore)
 
 const key = namespaceKey()
 const fileOf = (directory: string) => join(directory, "namespaces", `${key.tag}.db`)
-const opening = (directory: string, by = key) =>
-  NamespaceStore.use((store) => store.open(by)).pipe(Effect.provide(sqliteNamespaceStore(directory)))
+const opening = (directory: string, by = key) => openedIn(directory, by)
 /** Two memories with vectors. */
 const fill = (directory: string) =>
   Effect.scoped(
@@ -90,6 +86,7 @@ describe("a namespace file", () => {
         { key: "bytes", value: expect.any(Number) },
         { key: "epoch", value: 1 },
         { key: "event_floor", value: 0 },
+        { key: "ordinal", value: 1 },
         { key: "seq", value: 2 },
         { key: "sum", value: expect.any(Number) }
       ])
