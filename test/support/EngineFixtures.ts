@@ -4,7 +4,12 @@
  */
 import { Effect, Layer } from "effect"
 import { conversationMessageKind, type MemoryRecord } from "@muniment/domain/Memory"
-import type { ConversationCommit, StoreMemories, PreparedMemory } from "@muniment/engine/namespace/Commands"
+import type {
+  ConversationCommit,
+  PatchMemories,
+  PreparedMemory,
+  StoreMemories
+} from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
@@ -236,6 +241,13 @@ export const engineOf = (directory: string, options: EngineOptions = {}) =>
     Layer.provide(probedStore(directory, options.probe ?? new StoreProbe())),
     Layer.fresh
   )
+
+/** A change in place of these memories. */
+export const patching = (
+  ids: ReadonlyArray<string>,
+  patch: PatchMemories["patch"],
+  atMillis: number
+): PatchMemories => ({ _tag: "PatchMemories", ids, patch, atMillis, idempotency: undefined })
 
 /** Every live memory of a namespace by id, superseded versions included. */
 export const allOf = Effect.fnUntraced(function* (key: NamespaceKey) {

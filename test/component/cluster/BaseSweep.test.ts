@@ -4,7 +4,6 @@ import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { sweepBases } from "@muniment/cluster/nodes/BaseSweep"
@@ -14,14 +13,10 @@ import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { clusterStatus } from "@muniment/cluster/nodes/clusterStatus"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const tag = logTag(1)
 

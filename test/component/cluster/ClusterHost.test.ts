@@ -3,7 +3,7 @@
  * shared log, and bases in one folder.
  */
 import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
@@ -19,16 +19,12 @@ import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespa
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { freePort } from "../../support/TestServer.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it } from "../../support/it.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 type Host = NamespaceHost["Service"]
 

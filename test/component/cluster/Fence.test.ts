@@ -4,17 +4,12 @@
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
-import { afterAll, beforeAll } from "vitest"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const tag = logTag(1)
 const written = 3

@@ -1,16 +1,12 @@
 /** PostgreSQL killed in the middle of appends: nothing acknowledged is lost, doubled or out of order. */
 import { Effect, Fiber } from "effect"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { it } from "../../support/it.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const namespaces = [1, 2, 3, 4, 5, 6, 7, 8]
 const kills = 3

@@ -1,24 +1,15 @@
 /** Appends whose outcome the owner does not learn, and owners that stand still in the middle of one: the claim decides. */
 import { Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll, describe, expect } from "vitest"
+import { describe, expect } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
-import { TcpProxy } from "../../support/TcpProxy.ts"
 import { effectOf, type Steps, it } from "../../support/it.ts"
+import { usePostgres, useProxy } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-let proxy: TcpProxy
-beforeAll(async () => {
-  server = await PostgresServer.start()
-  proxy = await TcpProxy.start(server.port)
-})
-afterAll(async () => {
-  await proxy?.stop()
-  await server?.stop()
-})
+const server = usePostgres()
+const proxy = useProxy(server)
 
 let names = 0
 const node = (port?: number) =>

@@ -3,21 +3,21 @@ import { createHash, randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ConfigProvider, Effect } from "effect"
-import { afterAll, beforeAll, describe, expect } from "vitest"
+import { describe, expect } from "vitest"
 import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
-import { s3Environment, type S3Server, startS3Server } from "../../support/S3Server.ts"
+import { s3Environment, startS3Server } from "../../support/S3Server.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { effectOf, type Steps, it } from "../../support/it.ts"
+import { beforeTests } from "../../support/beforeTests.ts"
 
 const bucketDirectory = temporaryDirectory()
-let store: S3Server
-beforeAll(async () => {
-  store = await startS3Server(bucketDirectory, "bases")
-})
-afterAll(() => store?.close())
+const store = beforeTests(
+  () => startS3Server(bucketDirectory, "bases"),
+  (started) => started.close()
+)
 
 const credentials = (): Record<string, string> => s3Environment(store.port)
 

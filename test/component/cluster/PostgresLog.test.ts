@@ -1,20 +1,16 @@
 /** The shared log against a real PostgreSQL: what only a log of several nodes has to hold. */
 import { Deferred, Effect, Fiber, Logger } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll, describe, expect } from "vitest"
+import { describe, expect } from "vitest"
 import { startLock } from "@muniment/cluster/log/logSchema"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { LogError } from "@muniment/engine/log/LogError"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { it } from "../../support/it.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 let names = 0
 /** A node of its own. */

@@ -1,19 +1,14 @@
 /** The commit log in PostgreSQL against the suite that every log of namespaces has to pass. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll } from "vitest"
 import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { LogFault } from "@muniment/engine/log/LogError"
 import { inDatabase } from "../../support/ClusterDatabase.ts"
 import { logTag } from "../../support/CommitLogs.ts"
 import { logConformance } from "../../support/logConformance.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const inServer = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
   Effect.suspend(() => inDatabase(server.url(), use)).pipe(Effect.mapError((cause) => new LogFault({ cause })))

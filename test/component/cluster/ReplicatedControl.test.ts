@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import { zstdDecompressSync } from "node:zlib"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
@@ -15,16 +15,12 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { moneyOver } from "../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it } from "../../support/it.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const account: Account = { id: "acc_1", name: "one", plan: "free", createdAt: 0 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { ConfigProvider, Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
 import { packedBases } from "@muniment/cluster/bases/PackedBases"
@@ -15,22 +15,13 @@ import { NamespaceStore, type NamespaceKey, type OpenNamespace } from "@muniment
 import { StoreFull } from "@muniment/engine/store/StoreError"
 import { axisVector, creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { endLeases, inDatabase } from "../../support/ClusterDatabase.ts"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
-import { TcpProxy } from "../../support/TcpProxy.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { effectOf, type Steps, it } from "../../support/it.ts"
+import { usePostgres, useProxy } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-let proxy: TcpProxy
-beforeAll(async () => {
-  server = await PostgresServer.start()
-  proxy = await TcpProxy.start(server.port)
-})
-afterAll(async () => {
-  await proxy?.stop()
-  await server?.stop()
-})
+const server = usePostgres()
+const proxy = useProxy(server)
 
 const key = namespaceKey()
 

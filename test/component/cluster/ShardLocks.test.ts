@@ -4,18 +4,14 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { Runner, RunnerAddress, RunnerStorage, ShardId, ShardingConfig } from "effect/cluster"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
-import { afterAll, beforeAll, expect } from "vitest"
+import { expect } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { NodeSignals } from "@muniment/cluster/log/NodeSignals"
 import { shardLocksLayer } from "@muniment/cluster/nodes/ShardLocks"
-import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { it } from "../../support/it.ts"
+import { usePostgres } from "../../support/usePostgres.ts"
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await PostgresServer.start()
-})
-afterAll(() => server?.stop())
+const server = usePostgres()
 
 const shards = Array.from({ length: 1_024 }, (_, at) => ShardId.make("default", at + 1))
 const one = RunnerAddress.make("127.0.0.1", 1)

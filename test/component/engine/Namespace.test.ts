@@ -15,6 +15,7 @@ import {
   memoryRecord,
   namespaceKey,
   newMemory,
+  patching,
   StoreProbe
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
@@ -117,13 +118,7 @@ describe("a group of commands", () => {
         Effect.all(
           [
             host.ask(key, one(2)),
-            host.ask(key, {
-              _tag: "PatchMemories",
-              ids: [id],
-              patch: { tags: ["seen"] },
-              atMillis: 5_000,
-              idempotency: undefined
-            }),
+            host.ask(key, patching([id], { tags: ["seen"] }, 5_000)),
             host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
             host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
             host.ask(key, { _tag: "RemoveMatching", filter: {} })
@@ -151,7 +146,7 @@ describe("a group of commands", () => {
       const first = yield* Effect.forkChild(host.ask(key, one(2)))
       yield* held.arrived
       const patch = (fields: { readonly tags?: ReadonlyArray<string>; readonly expiresAt?: number }) =>
-        host.ask(key, { _tag: "PatchMemories", ids: [id], patch: fields, atMillis: 5_000, idempotency: undefined })
+        host.ask(key, patching([id], fields, 5_000))
       const both = yield* Effect.forkChild(
         Effect.all([patch({ expiresAt: -1 }), patch({ tags: ["late"] })], { concurrency: "unbounded" })
       )

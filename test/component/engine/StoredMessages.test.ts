@@ -1,5 +1,5 @@
 /** Messages as memories: their places in their conversation, and their marks. Over a real file. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Clock, Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -20,9 +20,11 @@ import {
 } from "../../support/EngineFixtures.ts"
 import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
-const engine = () => Effect.provide(engineOf(temporaryDirectory()))
 
 const store = (...records: ReadonlyArray<MemoryRecord>) =>
   NamespaceHost.use((host) => host.ask(key, creating(records.map((record) => newMemory(record)))))
@@ -38,31 +40,27 @@ const positions = Effect.map(allOf(key), (all) =>
 )
 
 describe("a message", () => {
-  it.effect("gets the next position of its conversation, which is never used again", () =>
-    Effect.gen(function* () {
-      const { created } = yield* store(messageRecord(1, "one"), messageRecord(2, "two"))
-      expect(created.map(({ position }) => position)).toEqual([0, 1])
-      yield* store(messageRecord(3, "elsewhere", { threadId: "t" }))
-      yield* remove(2)
-      yield* store(messageRecord(4, "four"))
-      expect(yield* positions).toEqual(["0 elsewhere", "0 one", "2 four"])
-    }).pipe(engine())
-  )
+  fresh.effect("gets the next position of its conversation, which is never used again", function* () {
+    const { created } = yield* store(messageRecord(1, "one"), messageRecord(2, "two"))
+    expect(created.map(({ position }) => position)).toEqual([0, 1])
+    yield* store(messageRecord(3, "elsewhere", { threadId: "t" }))
+    yield* remove(2)
+    yield* store(messageRecord(4, "four"))
+    expect(yield* positions).toEqual(["0 elsewhere", "0 one", "2 four"])
+  })
 
-  it.effect("is stored once in its conversation, also within one command and one group", () =>
-    Effect.gen(function* () {
-      const again = (number: number, id: number) => messageRecord(number, "again", { id: idOf(id) })
-      const [first, second] = yield* Effect.all(
-        [store(messageRecord(1, "one"), again(1, 11)), store(again(1, 12), messageRecord(2, "two"))],
-        { concurrency: "unbounded" }
-      )
-      expect(first.created.map(({ id }) => id)).toEqual([idOf(1)])
-      expect(second.created.map(({ id }) => id)).toEqual([idOf(2)])
-      expect((yield* store(again(2, 13), again(1, 14))).created).toEqual([])
-      expect((yield* store({ ...again(1, 15), subjectId: "s" })).created).toHaveLength(1)
-      expect(yield* positions).toEqual(["0 again", "0 one", "1 two"])
-    }).pipe(engine())
-  )
+  fresh.effect("is stored once in its conversation, also within one command and one group", function* () {
+    const again = (number: number, id: number) => messageRecord(number, "again", { id: idOf(id) })
+    const [first, second] = yield* Effect.all(
+      [store(messageRecord(1, "one"), again(1, 11)), store(again(1, 12), messageRecord(2, "two"))],
+      { concurrency: "unbounded" }
+    )
+    expect(first.created.map(({ id }) => id)).toEqual([idOf(1)])
+    expect(second.created.map(({ id }) => id)).toEqual([idOf(2)])
+    expect((yield* store(again(2, 13), again(1, 14))).created).toEqual([])
+    expect((yield* store({ ...again(1, 15), subjectId: "s" })).created).toHaveLength(1)
+    expect(yield* positions).toEqual(["0 again", "0 one", "1 two"])
+  })
 
   it.effect("that was erased leaves its mark, so that it does not come back", () => {
     const directory = temporaryDirectory()
@@ -82,69 +80,59 @@ describe("a message", () => {
     })
   })
 
-  it.effect("comes back after its conversation was forgotten, also in the same group", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store(messageRecord(1, "one", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
-      const [, again] = yield* Effect.all(
-        [
-          host.ask(key, { _tag: "RemoveMatching", filter: { threadId: "t" } }),
-          store(messageRecord(1, "one again", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
-        ],
-        { concurrency: "unbounded" }
-      )
-      expect(again.created.map(({ data }) => data["text"])).toEqual(["one again"])
-      expect(yield* storedOf([1], { threadId: "t" })).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
-    }).pipe(engine())
-  )
+  fresh.effect("comes back after its conversation was forgotten, also in the same group", function* () {
+    const host = yield* NamespaceHost
+    yield* store(messageRecord(1, "one", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
+    const [, again] = yield* Effect.all(
+      [
+        host.ask(key, { _tag: "RemoveMatching", filter: { threadId: "t" } }),
+        store(messageRecord(1, "one again", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
+      ],
+      { concurrency: "unbounded" }
+    )
+    expect(again.created.map(({ data }) => data["text"])).toEqual(["one again"])
+    expect(yield* storedOf([1], { threadId: "t" })).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
+  })
 
-  it.effect("is marked as stored and as read apart", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const processed = host.answer(key, { _tag: "Processed", scope: {}, keys: [turnOf(1).key, turnOf(2).key] })
-      yield* store(messageRecord(1, "one"))
-      expect((yield* processed).size).toBe(0)
-      expect((yield* host.ask(key, extracting([1, 2]))).isStale).toBe(false)
-      expect(yield* processed).toEqual(new Set([turnOf(1).key, turnOf(2).key]))
-      expect(yield* storedOf([1, 2])).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
-      expect((yield* store(messageRecord(2, "two"))).created).toHaveLength(1)
-      expect((yield* processed).size).toBe(2)
-    }).pipe(engine())
-  )
+  fresh.effect("is marked as stored and as read apart", function* () {
+    const host = yield* NamespaceHost
+    const processed = host.answer(key, { _tag: "Processed", scope: {}, keys: [turnOf(1).key, turnOf(2).key] })
+    yield* store(messageRecord(1, "one"))
+    expect((yield* processed).size).toBe(0)
+    expect((yield* host.ask(key, extracting([1, 2]))).isStale).toBe(false)
+    expect(yield* processed).toEqual(new Set([turnOf(1).key, turnOf(2).key]))
+    expect(yield* storedOf([1, 2])).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
+    expect((yield* store(messageRecord(2, "two"))).created).toHaveLength(1)
+    expect((yield* processed).size).toBe(2)
+  })
 
-  it.effect("that is corrected keeps its place, and its turn is erased", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, extracting([1, 2], [messageRecord(1, "one"), messageRecord(2, "two")]))
-      const corrected = { ...messageRecord(1, "one, corrected"), threadId: "elsewhere" }
-      yield* host.ask(key, creating([replacementOf(corrected)]))
-      expect(yield* positions).toEqual(["0 one, corrected", "1 two"])
-      expect((yield* allOf(key)).get(idOf(1))).toMatchObject({
-        origin: "conversation",
-        sources: [turnOf(1)].map(({ key }) => ({ key }))
-      })
-      const { turns } = yield* host.answer(key, { _tag: "Conversation", scope: {} })
-      expect(turns).toMatchObject([{ key: turnOf(2).key }])
-    }).pipe(engine())
-  )
+  fresh.effect("that is corrected keeps its place, and its turn is erased", function* () {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, extracting([1, 2], [messageRecord(1, "one"), messageRecord(2, "two")]))
+    const corrected = { ...messageRecord(1, "one, corrected"), threadId: "elsewhere" }
+    yield* host.ask(key, creating([replacementOf(corrected)]))
+    expect(yield* positions).toEqual(["0 one, corrected", "1 two"])
+    expect((yield* allOf(key)).get(idOf(1))).toMatchObject({
+      origin: "conversation",
+      sources: [turnOf(1)].map(({ key }) => ({ key }))
+    })
+    const { turns } = yield* host.answer(key, { _tag: "Conversation", scope: {} })
+    expect(turns).toMatchObject([{ key: turnOf(2).key }])
+  })
 
-  it.effect("is imported at its position with its mark, unless it is there", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const importing = (...records: ReadonlyArray<MemoryRecord>) =>
-        host.ask(key, { _tag: "ImportRecords", records: records.map((record) => ({ record, vector: undefined })) })
-      expect(
-        yield* importing(messageRecord(3, "three", { position: 7 }), messageRecord(1, "one", { position: 2 }))
-      ).toBe(2)
-      expect((yield* store(messageRecord(3, "three"), messageRecord(4, "four"))).created).toMatchObject([
-        { position: 8 }
-      ])
-      expect(yield* importing({ ...messageRecord(3, "three"), id: idOf(33) })).toBe(0)
-      yield* remove(3)
-      expect(yield* importing(messageRecord(3, "three", { position: 7 }))).toBe(1)
-      expect(yield* positions).toEqual(["2 one", "7 three", "8 four"])
-    }).pipe(engine())
-  )
+  fresh.effect("is imported at its position with its mark, unless it is there", function* () {
+    const host = yield* NamespaceHost
+    const importing = (...records: ReadonlyArray<MemoryRecord>) =>
+      host.ask(key, { _tag: "ImportRecords", records: records.map((record) => ({ record, vector: undefined })) })
+    expect(yield* importing(messageRecord(3, "three", { position: 7 }), messageRecord(1, "one", { position: 2 }))).toBe(
+      2
+    )
+    expect((yield* store(messageRecord(3, "three"), messageRecord(4, "four"))).created).toMatchObject([{ position: 8 }])
+    expect(yield* importing({ ...messageRecord(3, "three"), id: idOf(33) })).toBe(0)
+    yield* remove(3)
+    expect(yield* importing(messageRecord(3, "three", { position: 7 }))).toBe(1)
+    expect(yield* positions).toEqual(["2 one", "7 three", "8 four"])
+  })
 
   it.effect("is ranked by its speaker, traits, place and time, also after a restart", () => {
     const directory = temporaryDirectory()
@@ -226,26 +214,22 @@ describe("an extracted memory", () => {
     })
   })
 
-  it.effect("goes with messages that are removed together, by ids or by a filter", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* filled
-      yield* remove(2, 1)
-      expect(yield* left).toEqual([3, 12, 13, 14])
-      yield* store(taken(15, [3]))
-      const { kind } = messageRecord(3, "")
-      expect(yield* host.ask(key, { _tag: "RemoveMatching", filter: { kind } })).toBe(1)
-      expect(yield* left).toEqual([12, 13, 14])
-    }).pipe(engine())
-  )
+  fresh.effect("goes with messages that are removed together, by ids or by a filter", function* () {
+    const host = yield* NamespaceHost
+    yield* filled
+    yield* remove(2, 1)
+    expect(yield* left).toEqual([3, 12, 13, 14])
+    yield* store(taken(15, [3]))
+    const { kind } = messageRecord(3, "")
+    expect(yield* host.ask(key, { _tag: "RemoveMatching", filter: { kind } })).toBe(1)
+    expect(yield* left).toEqual([12, 13, 14])
+  })
 
-  it.effect("goes with its message in one group of commands", () =>
-    Effect.gen(function* () {
-      yield* store(messageRecord(1, "one"))
-      yield* Effect.all([store(taken(10, [1])), remove(1)], { concurrency: "unbounded" })
-      expect(yield* left).toEqual([])
-    }).pipe(engine())
-  )
+  fresh.effect("goes with its message in one group of commands", function* () {
+    yield* store(messageRecord(1, "one"))
+    yield* Effect.all([store(taken(10, [1])), remove(1)], { concurrency: "unbounded" })
+    expect(yield* left).toEqual([])
+  })
 
   it.effect("that stays keeps no words of an erased message beside its own, and its vector", () => {
     const directory = temporaryDirectory()
@@ -279,13 +263,11 @@ describe("an extracted memory", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
-  it.effect("stays when its message is corrected or expires", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store(messageRecord(1, "one"), messageRecord(2, "two", { expiresAt: 0 }), taken(10, [1]), taken(11, [2]))
-      yield* host.ask(key, creating([replacementOf(messageRecord(1, "corrected"))]))
-      yield* host.ask(key, { _tag: "Sweep" })
-      expect(yield* left).toEqual([1, 10, 11])
-    }).pipe(engine())
-  )
+  fresh.effect("stays when its message is corrected or expires", function* () {
+    const host = yield* NamespaceHost
+    yield* store(messageRecord(1, "one"), messageRecord(2, "two", { expiresAt: 0 }), taken(10, [1]), taken(11, [2]))
+    yield* host.ask(key, creating([replacementOf(messageRecord(1, "corrected"))]))
+    yield* host.ask(key, { _tag: "Sweep" })
+    expect(yield* left).toEqual([1, 10, 11])
+  })
 })

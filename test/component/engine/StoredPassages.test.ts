@@ -1,5 +1,5 @@
 /** A long message in passages: each is searched by itself, all of them live and end with their message. Over a real file. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect } from "vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { join } from "node:path"
@@ -17,12 +17,15 @@ import {
   messageRecord,
   namespaceKey,
   newMemory,
+  patching,
   replacementOf
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { it, itWith } from "../../support/it.ts"
+
+const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
-const engine = () => Effect.provide(engineOf(temporaryDirectory()))
 
 /** Four passages: "bicycle" is in the second and third one, "violin" in the last. */
 const filler = "Nothing else was said about this at all. "
@@ -55,77 +58,65 @@ describe("a long message", () => {
     expect(units.map(({ columns }) => columns.main.includes("bicycl"))).toEqual([false, true, true, false])
   })
 
-  it.effect("is found once, by its best passage, and counts once", () =>
-    Effect.gen(function* () {
-      yield* ask(long(), memoryRecord(2, "A bicycle"))
-      const all = yield* found("bicycle")
-      expect(all.map(({ id }) => id).sort()).toEqual([long().id, memoryRecord(2, "").id])
-      expect(all.find(({ id }) => id === long().id)?.says).toContain("A bicycle and a bicycle")
-      expect((yield* found("violin"))[0]?.says).toContain("The violin is last.")
-      expect((yield* found("garden"))[0]?.says).toMatch(/^The garden/)
-      expect(all.find(({ id }) => id === memoryRecord(2, "").id)).toHaveProperty("says", undefined)
-      expect(yield* listed).toMatchObject({ total: 2, memories: [{}, {}] })
-      const counts = yield* NamespaceHost.use((host) => host.answer(key, { _tag: "Counts" }))
-      expect(counts).toMatchObject({ live: 2, latest: 2, rows: 2 })
-      const query = { text: "bicycle", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
-      expect(yield* MemorySearch.use((service) => service.countMatching([key], query))).toBe(2)
-    }).pipe(engine())
-  )
+  fresh.effect("is found once, by its best passage, and counts once", function* () {
+    yield* ask(long(), memoryRecord(2, "A bicycle"))
+    const all = yield* found("bicycle")
+    expect(all.map(({ id }) => id).sort()).toEqual([long().id, memoryRecord(2, "").id])
+    expect(all.find(({ id }) => id === long().id)?.says).toContain("A bicycle and a bicycle")
+    expect((yield* found("violin"))[0]?.says).toContain("The violin is last.")
+    expect((yield* found("garden"))[0]?.says).toMatch(/^The garden/)
+    expect(all.find(({ id }) => id === memoryRecord(2, "").id)).toHaveProperty("says", undefined)
+    expect(yield* listed).toMatchObject({ total: 2, memories: [{}, {}] })
+    const counts = yield* NamespaceHost.use((host) => host.answer(key, { _tag: "Counts" }))
+    expect(counts).toMatchObject({ live: 2, latest: 2, rows: 2 })
+    const query = { text: "bicycle", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
+    expect(yield* MemorySearch.use((service) => service.countMatching([key], query))).toBe(2)
+  })
 
-  it.effect("is searched within filters like its message", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* ask(long(1, { subjectId: "s", threadId: "t", when: "2024-01-01T00:00:00.000Z" }))
-      const times = { eventFrom: Date.parse("2024-01-01"), eventTo: Date.parse("2024-01-02") }
-      const matching = [
-        { subjectId: "s" },
-        { threadId: "t" },
-        { kind: long().kind },
-        times,
-        { anyOf: [{ subjectId: "s" }] }
-      ]
-      for (const filter of matching) expect(yield* found("violin", { filter })).toHaveLength(1)
-      const others = [{ subjectId: "u" }, { threadId: "u" }, { kind: "note" }, { tags: ["late"] }, { eventTo: 1 }]
-      for (const filter of others) expect(yield* found("violin", { filter })).toEqual([])
-      yield* host.ask(key, {
-        _tag: "PatchMemories",
-        ids: [long().id],
-        patch: { tags: ["late"], expiresAt: 50 },
-        atMillis: 1,
-        idempotency: undefined
-      })
-      expect(yield* found("violin", { filter: { tags: ["late"] } })).toHaveLength(1)
-      expect((yield* found("late"))[0]?.id).toBe(long().id)
-      yield* TestClock.adjust(50)
-      expect(yield* found("violin")).toEqual([])
-      yield* host.ask(key, { _tag: "Sweep" })
-      expect(yield* found("late")).toEqual([])
-    }).pipe(engine())
-  )
+  fresh.effect("is searched within filters like its message", function* () {
+    const host = yield* NamespaceHost
+    yield* ask(long(1, { subjectId: "s", threadId: "t", when: "2024-01-01T00:00:00.000Z" }))
+    const times = { eventFrom: Date.parse("2024-01-01"), eventTo: Date.parse("2024-01-02") }
+    const matching = [
+      { subjectId: "s" },
+      { threadId: "t" },
+      { kind: long().kind },
+      times,
+      { anyOf: [{ subjectId: "s" }] }
+    ]
+    for (const filter of matching) expect(yield* found("violin", { filter })).toHaveLength(1)
+    const others = [{ subjectId: "u" }, { threadId: "u" }, { kind: "note" }, { tags: ["late"] }, { eventTo: 1 }]
+    for (const filter of others) expect(yield* found("violin", { filter })).toEqual([])
+    yield* host.ask(key, patching([long().id], { tags: ["late"], expiresAt: 50 }, 1))
+    expect(yield* found("violin", { filter: { tags: ["late"] } })).toHaveLength(1)
+    expect((yield* found("late"))[0]?.id).toBe(long().id)
+    yield* TestClock.adjust(50)
+    expect(yield* found("violin")).toEqual([])
+    yield* host.ask(key, { _tag: "Sweep" })
+    expect(yield* found("late")).toEqual([])
+  })
 
-  it.effect("has a vector for each passage, which come with it or later", () =>
-    Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const { contentHash, id } = long()
-      const missing = Effect.all([
-        host.answer(key, { _tag: "CountWithoutVector", model: "test-model" }),
-        host.answer(key, { _tag: "WithoutVector", model: "test-model", afterSlot: -1, limit: 10 })
-      ])
-      const meant = (axis: number) => ({ vectors: new Map([["test-model", axisVector(axis).values]]) })
-      yield* host.ask(key, creating([newMemory(long(), axisVector(0))]))
-      expect(yield* missing).toMatchObject([1, [{ record: { id } }]])
-      yield* host.ask(key, { _tag: "StoreVectors", vectors: [{ id, contentHash, vector: vectorOf(0) }] })
-      expect(yield* missing).toEqual([0, []])
-      for (const [at, { passage }] of units.entries()) {
-        const [hit] = (yield* search("zzz", meant(at))).hits
-        expect(hit?.ranked.candidate.passage).toEqual(passage)
-        const vectors = yield* MemorySearch.use((service) => service.vectorsOf([key], [hit!]))
-        expect(vectors.get(id)?.values[at]).toBeCloseTo(1, 1)
-      }
-      yield* host.ask(key, creating([newMemory(messageRecord(2, text), vectorOf(4))]))
-      expect(yield* missing).toEqual([0, []])
-    }).pipe(engine())
-  )
+  fresh.effect("has a vector for each passage, which come with it or later", function* () {
+    const host = yield* NamespaceHost
+    const { contentHash, id } = long()
+    const missing = Effect.all([
+      host.answer(key, { _tag: "CountWithoutVector", model: "test-model" }),
+      host.answer(key, { _tag: "WithoutVector", model: "test-model", afterSlot: -1, limit: 10 })
+    ])
+    const meant = (axis: number) => ({ vectors: new Map([["test-model", axisVector(axis).values]]) })
+    yield* host.ask(key, creating([newMemory(long(), axisVector(0))]))
+    expect(yield* missing).toMatchObject([1, [{ record: { id } }]])
+    yield* host.ask(key, { _tag: "StoreVectors", vectors: [{ id, contentHash, vector: vectorOf(0) }] })
+    expect(yield* missing).toEqual([0, []])
+    for (const [at, { passage }] of units.entries()) {
+      const [hit] = (yield* search("zzz", meant(at))).hits
+      expect(hit?.ranked.candidate.passage).toEqual(passage)
+      const vectors = yield* MemorySearch.use((service) => service.vectorsOf([key], [hit!]))
+      expect(vectors.get(id)?.values[at]).toBeCloseTo(1, 1)
+    }
+    yield* host.ask(key, creating([newMemory(messageRecord(2, text), vectorOf(4))]))
+    expect(yield* missing).toEqual([0, []])
+  })
 
   it.effect("is the same after a restart, and its slots are taken by nothing else", () => {
     const directory = temporaryDirectory()

@@ -100,7 +100,7 @@ describe("re-embedding", () => {
     async () => {
       const [older, newer] = twoModels()
       const directory = temporaryDirectory()
-      const count = 240
+      const count = 400
 
       const first = await serverOf(directory, older)
       await store(first, 0, count)
