@@ -19,16 +19,15 @@ import {
   memoryRecord,
   namespaceKey,
   newMemory,
-  StoreProbe,
   turnOf
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
+import { withEngine } from "./withEngine.ts"
 
 const fresh = itWith(() => engineOf(temporaryDirectory()))
 
 const key = namespaceKey()
-const engine = (probe = new StoreProbe()) => Effect.provide(engineOf(temporaryDirectory(), { probe }))
 
 const ask = (command: StoreMemories) => NamespaceHost.use((host) => host.ask(key, command))
 const contextOf = (scope: ConversationScope = {}) =>
@@ -85,33 +84,27 @@ describe("an extraction", () => {
     expect((yield* ask(again)).created).toHaveLength(1)
   })
 
-  it.effect("replies again under its key after a lost reply, and is not stale against itself", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      yield* ask(extracting([9]))
-      const command = { ...extracting([1], [memoryRecord(1, "one")]), idempotency: { key: "k", fingerprint: "f" } }
-      probe.failNext("commit", new StoreFault({ cause: "the power went" }), "after")
-      expect((yield* Effect.flip(ask(command)))._tag).toBe("Unavailable")
-      expect(yield* ask(command)).toMatchObject({
-        isStale: false,
-        duplicates: [],
-        created: [{ id: memoryRecord(1, "").id }]
-      })
-      // Without the key it is a new command, which finds the message processed.
-      expect(yield* ask({ ...command, idempotency: undefined })).toEqual({ ...nothing, isStale: true })
-    }).pipe(engine(probe))
+  withEngine("replies again under its key after a lost reply, and is not stale against itself", function* ({ probe }) {
+    yield* ask(extracting([9]))
+    const command = { ...extracting([1], [memoryRecord(1, "one")]), idempotency: { key: "k", fingerprint: "f" } }
+    probe.failNext("commit", new StoreFault({ cause: "the power went" }), "after")
+    expect((yield* Effect.flip(ask(command)))._tag).toBe("Unavailable")
+    expect(yield* ask(command)).toMatchObject({
+      isStale: false,
+      duplicates: [],
+      created: [{ id: memoryRecord(1, "").id }]
+    })
+    // Without the key it is a new command, which finds the message processed.
+    expect(yield* ask({ ...command, idempotency: undefined })).toEqual({ ...nothing, isStale: true })
   })
 
-  it.effect("whose commit fails leaves no mark, no turn and no memory", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      yield* ask(extracting([9]))
-      probe.failNext("commit", new StoreFull({ cause: "no room" }))
-      expect((yield* Effect.flip(ask(extracting([1], [memoryRecord(1, "one")]))))._tag).toBe("InsufficientStorage")
-      expect((yield* processedOf([1])).size).toBe(0)
-      expect(yield* contextOf()).toMatchObject({ turns: [turnOf(9)], summary: undefined })
-      expect(yield* texts).toEqual([])
-    }).pipe(engine(probe))
+  withEngine("whose commit fails leaves no mark, no turn and no memory", function* ({ probe }) {
+    yield* ask(extracting([9]))
+    probe.failNext("commit", new StoreFull({ cause: "no room" }))
+    expect((yield* Effect.flip(ask(extracting([1], [memoryRecord(1, "one")]))))._tag).toBe("InsufficientStorage")
+    expect((yield* processedOf([1])).size).toBe(0)
+    expect(yield* contextOf()).toMatchObject({ turns: [turnOf(9)], summary: undefined })
+    expect(yield* texts).toEqual([])
   })
 
   fresh.effect("that is forced processes messages again, and keeps their turns once, as the newest", function* () {
@@ -169,17 +162,14 @@ describe("of two extractions in one group", () => {
   const both = (left: StoreMemories, right: StoreMemories) =>
     NamespaceHost.use((host) => Effect.all([host.ask(key, left), host.ask(key, right)], { concurrency: "unbounded" }))
 
-  it.effect("with a message in common, one is stale", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const replies = yield* both(
-        extracting([1, 2], [memoryRecord(1, "by the first")]),
-        extracting([2, 3], [memoryRecord(2, "by the second")])
-      )
-      expect(replies.map(({ isStale }) => isStale)).toEqual([false, true])
-      expect(yield* texts).toEqual(["by the first"])
-      expect(probe.count("commit")).toBe(1)
-    }).pipe(engine(probe))
+  withEngine("with a message in common, one is stale", function* ({ probe }) {
+    const replies = yield* both(
+      extracting([1, 2], [memoryRecord(1, "by the first")]),
+      extracting([2, 3], [memoryRecord(2, "by the second")])
+    )
+    expect(replies.map(({ isStale }) => isStale)).toEqual([false, true])
+    expect(yield* texts).toEqual(["by the first"])
+    expect(probe.count("commit")).toBe(1)
   })
 
   fresh.effect("that found the same, the second reports it as a duplicate", function* () {

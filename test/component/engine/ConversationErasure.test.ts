@@ -20,12 +20,12 @@ import {
   namespaceKey,
   newMemory,
   replacementOf,
-  StoreProbe,
   turnOf
 } from "../../support/EngineFixtures.ts"
 import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
+import { withEngine } from "./withEngine.ts"
 
 const fresh = itWith(() => engineOf(temporaryDirectory()))
 
@@ -100,30 +100,24 @@ describe("the removal of a memory erases the turns it was taken from, and the su
     })
   }
 
-  it.effect("when it has expired and is swept", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* talk({}, 30_000)
-      yield* TestClock.adjust(Limits.expirySweepMillis)
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("when it has expired and is swept", function* ({ directory }) {
+    yield* talk({}, 30_000)
+    yield* TestClock.adjust(Limits.expirySweepMillis)
+    yield* maintain
+    expectErased(directory, secret)
   })
 
-  it.effect("when it moves to another thread", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* talk()
-      const same = memoryRecord(1, "corrected", { subjectId: "s", threadId: "t" })
-      const replace = (record: typeof same) =>
-        asking({ _tag: "StoreMemories", memories: [replacementOf(record)], idempotency: undefined })
-      yield* replace(same)
-      expect((yield* contextOf(scope)).turns).toHaveLength(2)
-      yield* replace({ ...same, threadId: "u" })
-      expect((yield* contextOf(scope)).turns).toEqual([turnOf(2, "hello")])
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("when it moves to another thread", function* ({ directory }) {
+    yield* talk()
+    const same = memoryRecord(1, "corrected", { subjectId: "s", threadId: "t" })
+    const replace = (record: typeof same) =>
+      asking({ _tag: "StoreMemories", memories: [replacementOf(record)], idempotency: undefined })
+    yield* replace(same)
+    expect((yield* contextOf(scope)).turns).toHaveLength(2)
+    yield* replace({ ...same, threadId: "u" })
+    expect((yield* contextOf(scope)).turns).toEqual([turnOf(2, "hello")])
+    yield* maintain
+    expectErased(directory, secret)
   })
 })
 
@@ -225,17 +219,14 @@ describe("a removal of a whole subject, thread or agent", () => {
     })
   }
 
-  it.effect("works without a memory, and commits nothing when there is nothing to erase", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      yield* asking(extracting([1], [], { scope, summary: "about it" }))
-      const forget = asking({ _tag: "RemoveMatching", filter: { subjectId: "s" } })
-      expect(yield* forget).toBe(0)
-      expect(yield* contextOf(scope)).toMatchObject({ turns: [], summary: undefined })
-      const commits = probe.count("commit")
-      expect(yield* forget).toBe(0)
-      expect(probe.count("commit")).toBe(commits)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("works without a memory, and commits nothing when there is nothing to erase", function* ({ probe }) {
+    yield* asking(extracting([1], [], { scope, summary: "about it" }))
+    const forget = asking({ _tag: "RemoveMatching", filter: { subjectId: "s" } })
+    expect(yield* forget).toBe(0)
+    expect(yield* contextOf(scope)).toMatchObject({ turns: [], summary: undefined })
+    const commits = probe.count("commit")
+    expect(yield* forget).toBe(0)
+    expect(probe.count("commit")).toBe(commits)
   })
 
   fresh.effect("keeps conversations when its filter selects some of the memories", function* () {
@@ -266,55 +257,43 @@ describe("turns and summaries", () => {
     expect(yield* contextOf({ subjectId: "late" })).toMatchObject({ turns: [turnOf(4)], summary: "new" })
   })
 
-  it.effect("past their expiry leave the file with the next housekeeping", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* talk({ expiresAt: 30_000 })
-      yield* TestClock.adjust(Limits.expirySweepMillis)
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("past their expiry leave the file with the next housekeeping", function* ({ directory }) {
+    yield* talk({ expiresAt: 30_000 })
+    yield* TestClock.adjust(Limits.expirySweepMillis)
+    yield* maintain
+    expectErased(directory, secret)
   })
 
-  it.effect("past their expiry also leave a file that was closed meanwhile", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* talk({ expiresAt: Limits.namespaceIdleMillis * 2 })
-      yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
-      expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
-      expect(filesWith(directory, secret)).not.toEqual([])
-      yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("past their expiry also leave a file that was closed meanwhile", function* ({ directory }) {
+    yield* talk({ expiresAt: Limits.namespaceIdleMillis * 2 })
+    yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
+    expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
+    expect(filesWith(directory, secret)).not.toEqual([])
+    yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
+    yield* maintain
+    expectErased(directory, secret)
   })
 
-  it.effect("that newer ones pushed out leave no trace", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* talk()
-      const numbers = Array.from({ length: Limits.conversationContextMax }, (_, at) => at + 100)
-      yield* asking(extracting(numbers, [], { scope, summary: "about something else" }))
-      yield* maintain
-      expectErased(directory, secret)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("that newer ones pushed out leave no trace", function* ({ directory }) {
+    yield* talk()
+    const numbers = Array.from({ length: Limits.conversationContextMax }, (_, at) => at + 100)
+    yield* asking(extracting(numbers, [], { scope, summary: "about something else" }))
+    yield* maintain
+    expectErased(directory, secret)
   })
 })
 
-it.effect("the neighbouring texts of a memory leave the file with it", () => {
-  const directory = temporaryDirectory()
-  return Effect.gen(function* () {
-    const record = memoryRecord(1, "a fact", { neighbours: [`before it: ${secret}`] })
-    yield* asking({
-      _tag: "StoreMemories",
-      memories: [newMemory(record), newMemory(memoryRecord(2, "ordinary"))],
-      idempotency: undefined
-    })
-    expect(filesWith(directory, secret)).not.toEqual([])
-    yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
-    yield* maintain
-    expectErased(directory, secret)
-  }).pipe(Effect.provide(engineOf(directory)))
+withEngine("the neighbouring texts of a memory leave the file with it", function* ({ directory }) {
+  const record = memoryRecord(1, "a fact", { neighbours: [`before it: ${secret}`] })
+  yield* asking({
+    _tag: "StoreMemories",
+    memories: [newMemory(record), newMemory(memoryRecord(2, "ordinary"))],
+    idempotency: undefined
+  })
+  expect(filesWith(directory, secret)).not.toEqual([])
+  yield* asking({ _tag: "RemoveMemories", ids: [id], idempotency: undefined })
+  yield* maintain
+  expectErased(directory, secret)
 })
 
 describe("the copy of a file before a migration", () => {

@@ -12,6 +12,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { axisVector, creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { withEngine } from "./withEngine.ts"
 
 const key = namespaceKey()
 const secret = "zanzibarquux"
@@ -35,9 +36,9 @@ const expectErased = (directory: string) => {
 }
 
 describe("a round of housekeeping", () => {
-  it.effect("erases text, tags, feedback and vector of what was deleted since the last one", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
+  withEngine(
+    "erases text, tags, feedback and vector of what was deleted since the last one",
+    function* ({ directory }) {
       const host = yield* NamespaceHost
       const { id, command } = secretMemory()
       yield* host.ask(key, command)
@@ -46,47 +47,38 @@ describe("a round of housekeeping", () => {
       yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined })
       yield* host.maintain
       expectErased(directory)
-    }).pipe(Effect.provide(engineOf(directory)))
+    }
+  )
+
+  withEngine("sweeps what has expired, and erases it", function* ({ directory }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, secretMemory(30_000).command)
+    expect(filesWith(directory, secret)).not.toEqual([])
+    yield* TestClock.adjust(Limits.expirySweepMillis)
+    yield* host.maintain
+    expectErased(directory)
   })
 
-  it.effect("sweeps what has expired, and erases it", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, secretMemory(30_000).command)
-      expect(filesWith(directory, secret)).not.toEqual([])
-      yield* TestClock.adjust(Limits.expirySweepMillis)
-      yield* host.maintain
-      expectErased(directory)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("erases what expired while the namespace was closed", function* ({ directory }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, secretMemory(Limits.namespaceIdleMillis * 2).command)
+    yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
+    expect((yield* host.status).open).toBe(0)
+    expect(filesWith(directory, secret)).not.toEqual([])
+    yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
+    // The round started by the clock may still wait for the file system; this one runs after it.
+    yield* host.maintain
+    expectErased(directory)
   })
 
-  it.effect("erases what expired while the namespace was closed", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, secretMemory(Limits.namespaceIdleMillis * 2).command)
-      yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
-      expect((yield* host.status).open).toBe(0)
-      expect(filesWith(directory, secret)).not.toEqual([])
-      yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
-      // The round started by the clock may still wait for the file system; this one runs after it.
-      yield* host.maintain
-      expectErased(directory)
-    }).pipe(Effect.provide(engineOf(directory)))
-  })
-
-  it.effect("erases the tags that a memory had before they were changed", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const record = memoryRecord(1, "ordinary", { tags: [secret] })
-      yield* host.ask(key, creating([newMemory(record)]))
-      const patch = { tags: ["harmless"] }
-      yield* host.ask(key, { _tag: "PatchMemories", ids: [record.id], patch, atMillis: 1, idempotency: undefined })
-      yield* host.maintain
-      expectErased(directory)
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("erases the tags that a memory had before they were changed", function* ({ directory }) {
+    const host = yield* NamespaceHost
+    const record = memoryRecord(1, "ordinary", { tags: [secret] })
+    yield* host.ask(key, creating([newMemory(record)]))
+    const patch = { tags: ["harmless"] }
+    yield* host.ask(key, { _tag: "PatchMemories", ids: [record.id], patch, atMillis: 1, idempotency: undefined })
+    yield* host.maintain
+    expectErased(directory)
   })
 
   it.effect("is not needed after a kill: the next start erases what the log holds", () => {
@@ -105,9 +97,9 @@ describe("a round of housekeeping", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
-  it.effect("erases what a log held that was left by a kill, in a file that is opened again", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
+  withEngine(
+    "erases what a log held that was left by a kill, in a file that is opened again",
+    function* ({ directory }) {
       const host = yield* NamespaceHost
       const file = join(directory, "namespaces", `${key.tag}.db`)
       yield* host.ask(key, secretMemory().command)
@@ -119,6 +111,6 @@ describe("a round of housekeeping", () => {
       yield* host.ask(key, creating([newMemory(memoryRecord(3, "ordinary too"))]))
       yield* host.maintain
       expectErased(directory)
-    }).pipe(Effect.provide(engineOf(directory)))
-  })
+    }
+  )
 })

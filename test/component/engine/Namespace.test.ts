@@ -15,11 +15,11 @@ import {
   memoryRecord,
   namespaceKey,
   newMemory,
-  patching,
-  StoreProbe
+  patching
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
+import { withEngine } from "./withEngine.ts"
 
 const fresh = itWith(() => engineOf(temporaryDirectory()))
 
@@ -36,58 +36,50 @@ const heldCommits = (probe: StoreProbe) => {
 }
 
 describe("a group of commands", () => {
-  it.effect("is one transaction for any number of concurrent commands", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const asked = 3 * Limits.commitBatchMax
-      yield* Effect.forEach(Array.from({ length: asked }), (_, number) => host.ask(key, one(number)), {
-        concurrency: "unbounded"
-      })
-      expect(probe.count("commit")).toBeLessThanOrEqual(asked / Limits.commitBatchMax + 2)
-      expect((yield* allOf(key)).size).toBe(asked)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("is one transaction for any number of concurrent commands", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    const asked = 3 * Limits.commitBatchMax
+    yield* Effect.forEach(Array.from({ length: asked }), (_, number) => host.ask(key, one(number)), {
+      concurrency: "unbounded"
+    })
+    expect(probe.count("commit")).toBeLessThanOrEqual(asked / Limits.commitBatchMax + 2)
+    expect((yield* allOf(key)).size).toBe(asked)
   })
 
-  it.effect("is split where it would block the event loop for too long", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(0))
-      const held = heldCommits(probe)
-      const first = yield* Effect.forkChild(host.ask(key, one(1)))
-      yield* held.arrived
-      const rest = yield* Effect.forkChild(
-        Effect.forEach(
-          Array.from({ length: 20 }),
-          (_, request) =>
-            host.ask(
-              key,
-              creating(
-                Array.from({ length: 100 }, (_, at) =>
-                  newMemory(memoryRecord(1_000 + request * 100 + at, "one of many"))
-                )
-              )
-            ),
-          { concurrency: "unbounded" }
-        )
+  withEngine("is split where it would block the event loop for too long", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(0))
+    const held = heldCommits(probe)
+    const first = yield* Effect.forkChild(host.ask(key, one(1)))
+    yield* held.arrived
+    const rest = yield* Effect.forkChild(
+      Effect.forEach(
+        Array.from({ length: 20 }),
+        (_, request) =>
+          host.ask(
+            key,
+            creating(
+              Array.from({ length: 100 }, (_, at) => newMemory(memoryRecord(1_000 + request * 100 + at, "one of many")))
+            )
+          ),
+        { concurrency: "unbounded" }
       )
-      yield* Effect.yieldNow
-      yield* held.open
-      yield* Fiber.join(first)
-      yield* Fiber.join(rest)
-      for (const call of probe.calls) {
-        if (call.name !== "commit") continue
-        const changes = call.group.reduce((sum, { changes }) => sum + changes.length, 0)
-        expect(changes).toBeLessThan(Limits.changesPerCommitMax + Limits.memoriesPerRequestMax)
-      }
-      expect((yield* allOf(key)).size).toBe(2_002)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+    )
+    yield* Effect.yieldNow
+    yield* held.open
+    yield* Fiber.join(first)
+    yield* Fiber.join(rest)
+    for (const call of probe.calls) {
+      if (call.name !== "commit") continue
+      const changes = call.group.reduce((sum, { changes }) => sum + changes.length, 0)
+      expect(changes).toBeLessThan(Limits.changesPerCommitMax + Limits.memoriesPerRequestMax)
+    }
+    expect((yield* allOf(key)).size).toBe(2_002)
   })
 
-  it.effect("gives no reply before its commit, and reads meanwhile see exactly what was committed before", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
+  withEngine(
+    "gives no reply before its commit, and reads meanwhile see exactly what was committed before",
+    function* ({ probe }) {
       const host = yield* NamespaceHost
       const search = yield* MemorySearch
       yield* host.ask(key, one(1, "the cat sleeps"))
@@ -102,60 +94,54 @@ describe("a group of commands", () => {
       yield* held.open
       yield* Fiber.join(writing)
       expect((yield* search.search([key], query)).hits).toHaveLength(2)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+    }
+  )
+
+  withEngine("lets a later command see what an earlier one of the group did", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    const { id } = memoryRecord(2, "")
+    yield* host.ask(key, one(1))
+    const held = heldCommits(probe)
+    const first = yield* Effect.forkChild(host.ask(key, one(3)))
+    yield* held.arrived
+    const group = yield* Effect.forkChild(
+      Effect.all(
+        [
+          host.ask(key, one(2)),
+          host.ask(key, patching([id], { tags: ["seen"] }, 5_000)),
+          host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
+          host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
+          host.ask(key, { _tag: "RemoveMatching", filter: {} })
+        ],
+        { concurrency: "unbounded" }
+      )
+    )
+    yield* Effect.yieldNow
+    yield* held.open
+    yield* Fiber.join(first)
+    const [, patched, removed, removedAgain, matching] = yield* Fiber.join(group)
+    expect(patched.map(({ tags }) => tags)).toEqual([["seen"]])
+    expect([removed, removedAgain, matching]).toEqual([1, 0, 2])
+    expect((yield* allOf(key)).size).toBe(0)
   })
 
-  it.effect("lets a later command see what an earlier one of the group did", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      const { id } = memoryRecord(2, "")
-      yield* host.ask(key, one(1))
-      const held = heldCommits(probe)
-      const first = yield* Effect.forkChild(host.ask(key, one(3)))
-      yield* held.arrived
-      const group = yield* Effect.forkChild(
-        Effect.all(
-          [
-            host.ask(key, one(2)),
-            host.ask(key, patching([id], { tags: ["seen"] }, 5_000)),
-            host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
-            host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined }),
-            host.ask(key, { _tag: "RemoveMatching", filter: {} })
-          ],
-          { concurrency: "unbounded" }
-        )
-      )
-      yield* Effect.yieldNow
-      yield* held.open
-      yield* Fiber.join(first)
-      const [, patched, removed, removedAgain, matching] = yield* Fiber.join(group)
-      expect(patched.map(({ tags }) => tags)).toEqual([["seen"]])
-      expect([removed, removedAgain, matching]).toEqual([1, 0, 2])
-      expect((yield* allOf(key)).size).toBe(0)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
-  })
-
-  it.effect("does not find memories that expired through an earlier command of the group", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(1))
-      const { id } = memoryRecord(1, "")
-      const held = heldCommits(probe)
-      const first = yield* Effect.forkChild(host.ask(key, one(2)))
-      yield* held.arrived
-      const patch = (fields: { readonly tags?: ReadonlyArray<string>; readonly expiresAt?: number }) =>
-        host.ask(key, patching([id], fields, 5_000))
-      const both = yield* Effect.forkChild(
-        Effect.all([patch({ expiresAt: -1 }), patch({ tags: ["late"] })], { concurrency: "unbounded" })
-      )
-      yield* Effect.yieldNow
-      yield* held.open
-      yield* Fiber.join(first)
-      const [, late] = yield* Fiber.join(both)
-      expect(late).toEqual([])
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("does not find memories that expired through an earlier command of the group", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(1))
+    const { id } = memoryRecord(1, "")
+    const held = heldCommits(probe)
+    const first = yield* Effect.forkChild(host.ask(key, one(2)))
+    yield* held.arrived
+    const patch = (fields: { readonly tags?: ReadonlyArray<string>; readonly expiresAt?: number }) =>
+      host.ask(key, patching([id], fields, 5_000))
+    const both = yield* Effect.forkChild(
+      Effect.all([patch({ expiresAt: -1 }), patch({ tags: ["late"] })], { concurrency: "unbounded" })
+    )
+    yield* Effect.yieldNow
+    yield* held.open
+    yield* Fiber.join(first)
+    const [, late] = yield* Fiber.join(both)
+    expect(late).toEqual([])
   })
 })
 

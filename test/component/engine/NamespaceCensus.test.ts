@@ -25,6 +25,7 @@ import {
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
+import { withEngine } from "./withEngine.ts"
 
 const fresh = itWith(() => engineOf(temporaryDirectory()))
 
@@ -100,20 +101,14 @@ describe("a census", () => {
     expect([yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 1])
   })
 
-  it.effect("of a namespace that was never written is empty, and makes no file", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
-      expect(readdirSync(join(directory, "namespaces"))).toEqual([])
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("of a namespace that was never written is empty, and makes no file", function* ({ directory }) {
+    expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
+    expect(readdirSync(join(directory, "namespaces"))).toEqual([])
   })
 
-  it.effect("of a file whose first migration was interrupted is empty", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      writeFileSync(join(directory, "namespaces", `${key.tag}.db`), "")
-      expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("of a file whose first migration was interrupted is empty", function* ({ directory }) {
+    writeFileSync(join(directory, "namespaces", `${key.tag}.db`), "")
+    expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
   })
 
   it.effect("opens nothing and leaves the files as they were", function* () {
@@ -172,24 +167,18 @@ describe("a census", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
-  it.effect("of a file that holds the memories of another agent is refused", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
-      yield* store([created(1)])
-      const stranger = { ...key, agentId: "stranger" }
-      expect(yield* Effect.flip(census(10, 0, stranger))).toMatchObject({ code: "namespace_unavailable" })
-    }).pipe(Effect.provide(engineOf(directory)))
+  withEngine("of a file that holds the memories of another agent is refused", function* () {
+    yield* store([created(1)])
+    const stranger = { ...key, agentId: "stranger" }
+    expect(yield* Effect.flip(census(10, 0, stranger))).toMatchObject({ code: "namespace_unavailable" })
   })
 
-  it.effect("takes the ballast's room on a full disk", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* store([created(1)])
-      probe.failNext("census", new StoreFull({ cause: "test" }))
-      expect((yield* census(10, 0)).live).toBe(1)
-      expect((yield* host.status).ballastBytes).toBe(0)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("takes the ballast's room on a full disk", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    yield* store([created(1)])
+    probe.failNext("census", new StoreFull({ cause: "test" }))
+    expect((yield* census(10, 0)).live).toBe(1)
+    expect((yield* host.status).ballastBytes).toBe(0)
   })
 })
 
@@ -209,9 +198,9 @@ describe("removal by age", () => {
     expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "fact 5000" }])
   })
 
-  it.effect("is visible at once to searches, counts, census and vectors, and erased from the file", () => {
-    const directory = temporaryDirectory()
-    return Effect.gen(function* () {
+  withEngine(
+    "is visible at once to searches, counts, census and vectors, and erased from the file",
+    function* ({ directory }) {
       const host = yield* NamespaceHost
       const search = yield* MemorySearch
       yield* store([
@@ -235,8 +224,8 @@ describe("removal by age", () => {
       yield* host.maintain
       const bytes = readFileSync(join(directory, "namespaces", `${key.tag}.db`))
       expect(["quux three", "quux one", "quux two"].map((text) => bytes.includes(text))).toEqual([true, false, false])
-    }).pipe(Effect.provide(engineOf(directory)))
-  })
+    }
+  )
 })
 
 fresh.effect("a sweep up to a moment keeps what expired after that moment for a later sweep", function* () {

@@ -7,6 +7,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { creating, engineOf, memoryRecord, namespaceKey, newMemory, StoreProbe } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
+import { withEngine } from "./withEngine.ts"
 
 const fresh = itWith(() => engineOf(temporaryDirectory()))
 
@@ -47,36 +48,30 @@ describe("the host", () => {
     expect(yield* rows).toBe(1)
   })
 
-  it.effect("opens a closed namespace to sweep what has expired in it", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(1, Limits.namespaceIdleMillis * 2))
-      yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
-      expect(yield* open).toBe(0)
-      const opened = probe.count("open")
-      yield* TestClock.adjust(Limits.namespaceIdleMillis)
-      expect(probe.count("open")).toBe(opened + 1)
-      expect(yield* rows).toBe(0)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("opens a closed namespace to sweep what has expired in it", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(1, Limits.namespaceIdleMillis * 2))
+    yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
+    expect(yield* open).toBe(0)
+    const opened = probe.count("open")
+    yield* TestClock.adjust(Limits.namespaceIdleMillis)
+    expect(probe.count("open")).toBe(opened + 1)
+    expect(yield* rows).toBe(0)
   })
 
-  it.effect("erases from the log what was deleted, within a minute", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      const host = yield* NamespaceHost
-      yield* host.ask(key, one(1))
-      yield* host.maintain
-      // What a killed process may have left in the log.
-      expect(probe.count("checkpoint")).toBe(1)
-      yield* host.ask(key, one(2))
-      yield* host.maintain
-      expect(probe.count("checkpoint")).toBe(1)
-      yield* host.ask(key, { _tag: "RemoveMemories", ids: [memoryRecord(1, "").id], idempotency: undefined })
-      yield* host.maintain
-      yield* host.maintain
-      expect(probe.count("checkpoint")).toBe(2)
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("erases from the log what was deleted, within a minute", function* ({ probe }) {
+    const host = yield* NamespaceHost
+    yield* host.ask(key, one(1))
+    yield* host.maintain
+    // What a killed process may have left in the log.
+    expect(probe.count("checkpoint")).toBe(1)
+    yield* host.ask(key, one(2))
+    yield* host.maintain
+    expect(probe.count("checkpoint")).toBe(1)
+    yield* host.ask(key, { _tag: "RemoveMemories", ids: [memoryRecord(1, "").id], idempotency: undefined })
+    yield* host.maintain
+    yield* host.maintain
+    expect(probe.count("checkpoint")).toBe(2)
   })
 
   it.effect("keeps no context of the request that opened a namespace", () => {

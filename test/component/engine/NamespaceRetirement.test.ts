@@ -19,11 +19,11 @@ import {
   extracting,
   memoryRecord,
   namespaceKey,
-  newMemory,
-  StoreProbe
+  newMemory
 } from "../../support/EngineFixtures.ts"
 import { logFirst } from "../../support/SharedLog.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+import { withEngine } from "./withEngine.ts"
 
 const key = namespaceKey()
 const one = (number: number, token?: string) => creating([newMemory(memoryRecord(number, "text"))], token)
@@ -159,9 +159,9 @@ for (const [name, engine] of Object.entries(stores))
   })
 
 describe("a check of a file", () => {
-  it.effect("of a namespace that is retired meanwhile does not condemn the one that has its tag now", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
+  withEngine(
+    "of a namespace that is retired meanwhile does not condemn the one that has its tag now",
+    function* ({ probe }) {
       const host = yield* NamespaceHost
       yield* host.ask(key, one(1))
       yield* host.ask(key, removal(1))
@@ -171,17 +171,14 @@ describe("a check of a file", () => {
       expect((yield* host.check(key, () => Effect.void)).faults).toEqual([])
       expect(yield* rowsOf(returned)).toBe(1)
       expect((yield* host.status).quarantined).toEqual([])
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
-  })
+    }
+  )
 
-  it.effect("a namespace that is set aside is not retired", () => {
-    const probe = new StoreProbe()
-    return Effect.gen(function* () {
-      yield* TestClock.adjust(1)
-      probe.failNext("open", new StoreDamaged({ reason: "damaged", cause: undefined }))
-      probe.faults = ["damaged"]
-      expect(yield* Effect.flip(rowsOf(key))).toMatchObject({ _tag: "Unavailable" })
-      expect(yield* Effect.flip(retire(2 * day))).toMatchObject({ _tag: "Unavailable" })
-    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  withEngine("a namespace that is set aside is not retired", function* ({ probe }) {
+    yield* TestClock.adjust(1)
+    probe.failNext("open", new StoreDamaged({ reason: "damaged", cause: undefined }))
+    probe.faults = ["damaged"]
+    expect(yield* Effect.flip(rowsOf(key))).toMatchObject({ _tag: "Unavailable" })
+    expect(yield* Effect.flip(retire(2 * day))).toMatchObject({ _tag: "Unavailable" })
   })
 })
