@@ -15,7 +15,8 @@ import {
   memoryRecord,
   namespaceKey,
   newMemory,
-  patching
+  patching,
+  type StoreProbe
 } from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
