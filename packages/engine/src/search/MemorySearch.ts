@@ -207,18 +207,17 @@ const search = traced("MemorySearch.search")(function* (
   const isReordered = query.newerFirst === true && traits.isPresent
   const present = isReordered ? Math.max(query.limit, LATER_FIRST_HITS) : query.limit
   const wanted = Math.max(present, query.reordered?.hits ?? 0)
-  // Only what stands beside messages can repeat them.
-  const mayRepeat = query.oncePerMessage === true && areMixed(candidates)
   const fused = yield* timed(
     "fusion",
     fuseInTurns(candidates, fusion, {
-      limit: mayRepeat ? 2 * wanted : wanted,
+      limit: query.oncePerMessage === true ? 2 * wanted : wanted,
       minRelevance: query.minRelevance,
       candidatesMax: Infinity
     })
   )
   const page = fused.slice(0, wanted)
-  const shown = mayRepeat && areMixed(page.map(({ candidate }) => candidate)) ? fused : page
+  // Only what stands beside messages can repeat them.
+  const shown = areMixed(page.map(({ candidate }) => candidate)) ? fused : page
   const places = shown.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places, query.filter.asOf))
   if (isLarge) yield* Effect.yieldNow

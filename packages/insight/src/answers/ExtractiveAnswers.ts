@@ -33,7 +33,7 @@ import { byTime, type Quote, readQuotes, saidAt, asksOnly, messagesBehind, saidW
 import { isUser } from "@muniment/language/people/Relations"
 import { type MemoryStatement } from "./MemoryStatement.ts"
 import { type Question, readQuestion } from "@muniment/language/question/Question"
-import { isOfPast, slotStated, slotNouns } from "@muniment/language/question/SlotValue"
+import { isOfPast, slotStated, slotNouns, endsOtherSlot } from "@muniment/language/question/SlotValue"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 import { isWithdrawal } from "@muniment/language/speech/Mood"
 import { writtenOut } from "@muniment/language/speech/WrittenOut"
@@ -262,14 +262,11 @@ const isRival = (question: Question, quote: Quote, other: Quote, isFirst: boolea
     if (nouns.size > 0 && !subjectTerms.isDisjointFrom(names) && tellsEvent(predicate)) return true
     if (!question.isOfAsker || (nouns.size === 0 && question.part !== "person" && question.part !== "name"))
       return false
-    const isOfWork = ENDS_WORK.test(text) && question.slot !== undefined && !slotNouns(question.slot).has("job")
-    if (isOver && isOwn && !isOfWork && !namesOther(question, quote, other)) return true
+    const isOfOther = question.slot !== undefined && endsOtherSlot(question.slot, text)
+    if (isOver && isOwn && !isOfOther && !namesOther(question, quote, other)) return true
     return !terms.isDisjointFrom(nouns) && (subject !== "owned" || !subjectTerms.isDisjointFrom(nouns))
   })
 }
-
-/** "I quit nursing" ends no home. */
-const ENDS_WORK = /\b(?:quit(?! \p{Lu})|resign(?:ed)?|retired|got fired|was fired|laid off)\b/u
 
 /** The sort of value that is asked for, in its plain form. */
 const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote): boolean =>

@@ -14,6 +14,8 @@ interface SlotForm {
   readonly slot: string
   /** Name the attribute itself. */
   readonly nouns: string
+  /** Verbs that end it, and no other slot: "I quit nursing" ends no home. */
+  readonly ended?: RegExp
   /** Form of the question, in lower case. */
   readonly asked: RegExp
   /** Predicate of a statement, in the first or third person. */
@@ -27,6 +29,8 @@ interface SlotForm {
 const ADVERBS = "(?: (?:now|just|currently|recently|still|also|already|finally|actually|have|has|used to))*"
 const AM = `(?:am|is)${ADVERBS}`
 const TRADE = `(?:${[...trades].join("|")}|(?!(?:${[...noTrades].join("|")})\\b)[\\p{L}-]{2,}(?:er|or|ist|ian|ant|eer|yst|wright))`
+
+const LEAVES_WORK = /\b(?:quit(?! \p{Lu})|resign(?:ed)?|retired|got fired|was fired|laid off)\b/u
 
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
@@ -51,6 +55,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "workplace",
     nouns: "job employer workplace position notice contract retire retired redundant",
+    ended: LEAVES_WORK,
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
     predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,
@@ -61,6 +66,7 @@ export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "occupation",
     nouns: "job profession occupation position career trade retire retired retrain retrained",
+    ended: LEAVES_WORK,
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do(?: for (?:a living|work)\b|\?*$)|\b(?:make|earn) (?:a|\S+) living\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
     predicate: `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?${TRADE}(?![\\p{L}-])`,
@@ -105,6 +111,12 @@ const predicates = new Map(slotForms.map(({ predicate, slot }) => [slot, new Reg
 export const slotNouns = (slot: string | undefined): ReadonlySet<string> => nounsBySlot.get(slot ?? "") ?? new Set()
 
 const nounsBySlot = new Map(slotForms.map(({ nouns, slot }) => [slot, new Set(tokenize(nouns))]))
+
+/** Whether the text ends a value by a verb that leaves this slot as it is. */
+export const endsOtherSlot = (slot: string, text: string): boolean => {
+  const ended = slotForms.filter((form) => form.ended?.test(text))
+  return ended.length > 0 && ended.every((form) => form.slot !== slot)
+}
 
 /** Undefined: asks for no single value. `names`: stems of names in the question. */
 export const slotAsked = (lower: string, names: ReadonlyArray<string>): string | undefined => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { tokenize } from "@muniment/language/text/Tokenizer"
 import { answerParts, hasPart, partAsked } from "@muniment/language/question/AnswerPart"
 import { openFormOf, openForms } from "@muniment/language/question/Question"
-import { slotAsked, slotForms, slotStated } from "@muniment/language/question/SlotValue"
+import { endsOtherSlot, slotAsked, slotForms, slotStated } from "@muniment/language/question/SlotValue"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { evidenceOf } from "./Worlds.ts"
 
@@ -54,6 +54,18 @@ describe("each slot", () => {
     expect(slotAsked(question, ["ann"])).toBe(slot)
     expect(stated(example)).toBe(slot)
     expect(stated(counterexample)).not.toBe(slot)
+  })
+
+  it("is left as it is by verbs that end another one", () => {
+    for (const text of ["I quit nursing", "just retired", "I got laid off"]) {
+      expect(
+        ["workplace", "occupation"].filter((slot) => endsOtherSlot(slot, text)),
+        text
+      ).toEqual([])
+      expect(endsOtherSlot("home", text), text).toBe(true)
+    }
+    expect(endsOtherSlot("home", "I quit Lisbon")).toBe(false)
+    expect(endsOtherSlot("home", "we moved out")).toBe(false)
   })
 
   it("of any other attribute is named by it", () => {
