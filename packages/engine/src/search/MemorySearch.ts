@@ -24,7 +24,7 @@ import type {
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { nobody, type People, peopleOf } from "@muniment/language/people/People"
-import { askedQuestion, type AskedQuestion } from "@muniment/language/question/AskedQuestion"
+import type { AskedQuestion } from "@muniment/language/question/AskedQuestion"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
@@ -142,11 +142,6 @@ export class MemorySearch extends Context.Service<
       namespaces: ReadonlyArray<NamespaceKey>,
       query: Pick<MemoryQuery, "filter" | "scopeOf">
     ) => Effect.Effect<People, ReadError>
-    /** A question in one form, as the people of the subject tell it; to be searched with `asked`. */
-    readonly asked: (
-      namespaces: ReadonlyArray<NamespaceKey>,
-      query: Pick<MemoryQuery, "filter" | "scopeOf" | "text">
-    ) => Effect.Effect<AskedQuestion, ReadError>
     readonly facet: (namespaces: ReadonlyArray<NamespaceKey>, query: FacetQuery) => Effect.Effect<FacetPage, ReadError>
     /** Vectors of hits by memory id; leaves out memories that have no vector yet. */
     readonly vectorsOf: (
@@ -162,8 +157,6 @@ export class MemorySearch extends Context.Service<
       countMatching: (namespaces, query) => countMatching(host, namespaces, query),
       list: (namespaces, filter, page) => list(host, namespaces, { filter, ...page }),
       people: (namespaces, query) => people(host, namespaces, query),
-      asked: (namespaces, query) =>
-        Effect.map(people(host, namespaces, query), (known) => askedQuestion(query.text, known)),
       facet: (namespaces, query) => facet(host, namespaces, query),
       vectorsOf: (namespaces, hits) => {
         const places = hits.map(({ ranked }) => ranked.candidate)

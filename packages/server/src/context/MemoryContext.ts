@@ -81,7 +81,7 @@ const contextFor = traced("MemoryContext.context")(function* (
   const isSearched = text !== undefined && wanted.has("found")
   const found = isSearched ? yield* searches.hits(call, queryOf(request, text, asOf, grants)) : undefined
   if (found === undefined) yield* call.reserve({ agent: agentId })
-  const known = yield* subjects.forContext(call.caller, { agentId, subjectId, asOf }, nowMillis)
+  const known = yield* subjects.forContext(call.caller, { agentId, subjectId, asOf }, nowMillis, found?.people)
   const about = yield* profileLines(subjects, call.caller, known.facts, days)
   const fixed = about.filter(({ section }) => wanted.has(section))
   const userName = known.names[0]?.split(" ")[0] ?? "User"

@@ -13,7 +13,7 @@ import type { MemoryFilter } from "@muniment/domain/Search"
 import type { ProfileTopic } from "@muniment/domain/Context"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { namesOf, type Person, nobody } from "@muniment/language/people/People"
+import { namesOf, type People, type Person, nobody } from "@muniment/language/people/People"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
@@ -61,9 +61,9 @@ export const makeSubjectFacts = Effect.gen(function* () {
   return {
     /** The newest `limit` of them. */
     newest: (caller: Identity, scope: SubjectScope, limit: number) => newest(parts, caller, scope, limit),
-    /** With standing instructions and events from `nowMillis` on, however old they are. */
-    forContext: (caller: Identity, scope: SubjectScope, nowMillis: number) =>
-      forContext(parts, caller, scope, nowMillis),
+    /** With standing instructions and events from `nowMillis` on, however old they are. `people`: if known already. */
+    forContext: (caller: Identity, scope: SubjectScope, nowMillis: number, people?: People) =>
+      forContext(parts, caller, scope, nowMillis, people),
     /** Which kinds of these memories are for agents. */
     kindsForAgents: (caller: Identity, memories: ReadonlyArray<MemoryVersion>) =>
       kindsForAgents(parts, caller, memories),
@@ -114,7 +114,8 @@ const forContext = Effect.fnUntraced(function* (
   parts: Parts,
   caller: Identity,
   scope: SubjectScope,
-  nowMillis: number
+  nowMillis: number,
+  people: People | undefined
 ) {
   const recent = yield* listed(parts, caller, scope, {}, Limits.contextFactsMax)
   const isAll = recent.total === recent.memories.length
@@ -128,7 +129,7 @@ const forContext = Effect.fnUntraced(function* (
       ]
   const known = new Set(recent.memories.map(({ id }) => id))
   const all = [...recent.memories, ...others.filter(({ id }) => !known.has(id) && known.add(id))]
-  return { ...(yield* factsOf(parts, caller, scope, all)), total: recent.total }
+  return { ...(yield* factsOf(parts, caller, scope, all, people)), total: recent.total }
 })
 
 const namespacesOf = ({ directory }: Parts, caller: Identity, { agentId }: Pick<SubjectScope, "agentId">) =>
@@ -144,11 +145,12 @@ const factsOf = Effect.fnUntraced(function* (
   parts: Parts,
   caller: Identity,
   scope: SubjectScope,
-  memories: ReadonlyArray<MemoryVersion>
+  memories: ReadonlyArray<MemoryVersion>,
+  people?: People
 ) {
   const kinds = yield* kindsForAgents(parts, caller, memories)
   const told = memories.filter(({ kind }) => kinds.has(kind))
-  const { others, user } = yield* parts.people(caller, scope)
+  const { others, user } = people ?? (yield* parts.people(caller, scope))
   const names = user === undefined ? [] : namesOf(user)
   const lines = new Map<string, MemoryVersion>()
   for (const memory of told) {

@@ -44,6 +44,7 @@ import {
   type MemoryPage,
   MemorySearch
 } from "@muniment/engine/search/MemorySearch"
+import { askedQuestion } from "@muniment/language/question/AskedQuestion"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ExpectedMemory, RemoveMemories } from "@muniment/engine/namespace/Commands"
 import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
@@ -524,7 +525,8 @@ const countRelevant = traced("MemoryService.countRelevant")(function* (
   const namespaces = visibleIn(parts, caller, filter)
   if (namespaces.length === 0) return 0
   const visible = narrowed(caller, filter)
-  const asked = yield* searcher.asked(namespaces, { text, filter: visible, scopeOf: () => visible.anyOf })
+  const people = yield* searcher.people(namespaces, { filter: visible, scopeOf: () => visible.anyOf })
+  const asked = askedQuestion(text, people)
   const vectors = yield* embedding.query(asked.text)
   return yield* searcher.countMatching(namespaces, {
     text: asked.text,

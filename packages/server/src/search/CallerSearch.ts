@@ -18,6 +18,8 @@ import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
+import type { People } from "@muniment/language/people/People"
+import { askedQuestion } from "@muniment/language/question/AskedQuestion"
 import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { speakersTime } from "@muniment/language/calendar/SpokenDates"
@@ -60,6 +62,8 @@ export interface FoundHits {
     messages: ReadonlyArray<MemoryHit>,
     eachSide: number
   ) => Effect.Effect<ReadonlyMap<string, Turns>, ChargeFailure>
+  /** Who is who among the caller's own memories of the subject; undefined: none of these were searched. */
+  readonly people?: People | undefined
   /** Grantor of a shared memory, spelled as in the grant. */
   readonly grantorOf: (namespace: string) => string | undefined
   /** Sources and grants that an answer with these memories names. */
@@ -137,10 +141,11 @@ const search = traced("CallerSearch.search")(function* (parts: Parts, call: Pric
 
 const hitsOf = traced("CallerSearch.hits")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
   const { namespaces: shared, unusable } = yield* reserved(parts, call, query, query.filter.agentId)
-  const { around, hits, owners } = yield* find(parts, call, query, shared)
+  const { around, hits, owners, people } = yield* find(parts, call, query, shared)
   return {
     hits,
     around,
+    people,
     grantorOf: (namespace) => owners.get(namespace)?.grantor,
     attested: (placed) =>
       Effect.map(sourcesAttested(parts, placed, owners), (attested) => ({ ...attested, ...namedUnusable(unusable) }))
@@ -208,6 +213,7 @@ interface Found {
   readonly hits: ReadonlyArray<MemoryHit>
   readonly owners: Owners
   readonly around: FoundHits["around"]
+  readonly people?: People | undefined
   /** Whether `rerank=model` was done. */
   readonly reranking: Omit<ToldOrder, "explain">
   readonly explain: SearchExplanation
@@ -234,7 +240,8 @@ const find = Effect.fnUntraced(function* (
   if (namespaces.length === 0) {
     return { hits: [], owners, around, reranking: parts.reranking(order)?.told() ?? {}, explain: { index: [] } }
   }
-  const asked = yield* searcher.asked(own.length > 0 ? own : namespaces, { text, filter, scopeOf })
+  const people = yield* searcher.people(own.length > 0 ? own : namespaces, { filter, scopeOf })
+  const asked = askedQuestion(text, people)
   const vectors = yield* embedding.query(asked.text)
   const reordered = query.mode === "map" ? undefined : parts.reranking({ ...order, text: asked.text })
   const found = searcher.search(namespaces, {
@@ -253,7 +260,7 @@ const find = Effect.fnUntraced(function* (
   const { hits, plans } = yield* reordered === undefined ? found : forAgent(parts, caller, query, found)
   const { explain: rerank, ...reranking } = reordered?.told() ?? {}
   const explain = { index: indexExplanations(plans, own), ...(rerank !== undefined && { rerank }) }
-  return { hits, owners, around, reranking, explain }
+  return { hits, owners, around, reranking, explain, people: own.length > 0 ? people : undefined }
 })
 
 /** The namespaces of a query, and the parts of them that the caller sees. */
