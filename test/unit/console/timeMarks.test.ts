@@ -1,6 +1,6 @@
 /** Marks of the time axis of the console's charts. */
 import { describe, expect, it } from "vitest"
-import { timeMarks } from "@muniment/console/service/text"
+import { timeMarks } from "../../../packages/console/src/service/dates.ts"
 
 /** In the time zone of the machine, as a reader has it. */
 const at = (day: number, hour: number, minute = 0): number => new Date(2026, 10, day, hour, minute).getTime()

@@ -1,6 +1,7 @@
 /** Times and sizes as people read them. */
 import type { WebhookTrial } from "@muniment/domain/Events"
 import { now } from "./browser.ts"
+import { clockTime, dayOf } from "./dates.ts"
 import { count } from "./words.ts"
 
 /** Outcome of an action, as a notice shows it. */
@@ -57,65 +58,3 @@ export const exactMoment = (at: number): string => `${moment(at)}:${String(new D
 
 /** 2026-11-25 09:30, in the reader's time zone. */
 export const moment = (at: number): string => `${dayOf(at)} ${clockTime(at)}`
-
-const two = (value: number): string => String(value).padStart(2, "0")
-
-/**
- * Days, times of day and marks of a time axis in the reader's time zone.
- *
- * 2026-11-25
- */
-const dayOf = (at: number): string => {
-  const date = new Date(at)
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-}
-
-/** 09:30 */
-const clockTime = (at: number): string => {
-  const date = new Date(at)
-  return `${two(date.getHours())}:${two(date.getMinutes())}`
-}
-
-interface TimeMark {
-  readonly at: number
-  readonly text: string
-}
-
-const hourMinutes = 60
-const dayMinutes = 24 * hourMinutes
-
-/** Minutes between marks. Of more than a day and a quarter each mark is a day. */
-const steps = [
-  1,
-  2,
-  5,
-  10,
-  15,
-  30,
-  hourMinutes,
-  2 * hourMinutes,
-  3 * hourMinutes,
-  6 * hourMinutes,
-  dayMinutes,
-  2 * dayMinutes,
-  7 * dayMinutes
-]
-const intervalsMax = 5
-const minuteMillis = 60_000
-
-/** Marks of a time axis at round times, few enough for a narrow chart: one at midnight says the day, others the time. */
-export const timeMarks = (from: number, to: number): ReadonlyArray<TimeMark> => {
-  const step = steps.find((minutes) => (to - from) / (minutes * minuteMillis) <= intervalsMax) ?? 7 * dayMinutes
-  const first = new Date(from)
-  const marks: Array<TimeMark> = []
-  for (let minutes = 0; ; minutes += step) {
-    // By the clock of the wall, which some days turn forward or back.
-    const date = new Date(first.getFullYear(), first.getMonth(), first.getDate(), 0, minutes)
-    const at = date.getTime()
-    if (at > to) return marks
-    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0
-    if (at >= from && at !== marks.at(-1)?.at) {
-      marks.push({ at, text: isMidnight ? dayOf(at).slice("2026-".length) : clockTime(at) })
-    }
-  }
-}

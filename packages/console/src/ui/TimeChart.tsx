@@ -3,7 +3,8 @@
  * is missing is a gap. The lines are drawn for those who see them; a screen reader gets a sentence and the table.
  */
 import { useMemo, useState } from "preact/hooks"
-import { moment, shownIf, timeMarks } from "../service/text.ts"
+import { timeMarks } from "../service/dates.ts"
+import { moment, shownIf } from "../service/text.ts"
 import { Table } from "./Table.tsx"
 
 interface ChartLine {
