@@ -112,7 +112,7 @@ const diskFacts = ({ backup, dataDirectory, disk, namespaces }: ServiceStatus): 
 const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> => [
   ...(commitLog === null
     ? [["Commit log", "in PostgreSQL, shared by all nodes"] as const]
-    : [
+    : ([
         [
           "State",
           commitLog.damage.length > 0
@@ -127,7 +127,7 @@ const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> =>
         ["Ordinals", `${count(commitLog.firstOrdinal)} to ${count(commitLog.lastOrdinal)}`],
         ["Syncs since the start", count(commitLog.syncs)],
         ...commitLog.damage.map((text, at) => [`Damage ${at + 1}`, text] as const)
-      ]),
+      ] satisfies ReadonlyArray<Fact>)),
   ["Changes of control.db not synced", count(control.behind)],
   ["control.db checked", control.checkedSeconds === null ? "not yet" : `${duration(control.checkedSeconds)} ago`]
 ]
