@@ -31,7 +31,13 @@ export interface Answer {
 }
 
 /** Status and code, to compare both at once. */
-export const refusalOf = ({ body, status }: Answer): readonly [status: number, code: unknown] => [status, body.code]
+export const refusalOf = ({
+  body,
+  status
+}: {
+  readonly status: number | undefined
+  readonly body: { readonly code?: unknown }
+}): readonly [status: unknown, code: unknown] => [status, body.code]
 
 export interface CallOptions {
   readonly body?: unknown
