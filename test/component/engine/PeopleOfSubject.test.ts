@@ -6,6 +6,7 @@ import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { nobody } from "@muniment/language/people/People"
+import { askedQuestion } from "@muniment/language/question/AskedQuestion"
 import { memorySum, registerRowSum } from "@muniment/engine/store/sqlite/rowSums"
 import { messageTraits } from "@muniment/engine/text/MessageText"
 import { Database } from "@muniment/sqlite/Database"
@@ -125,7 +126,7 @@ describe("the people of a subject", () => {
 /** Texts and scores of the hits, as a caller's search finds them. */
 const found = Effect.fnUntraced(function* (text: string, filter: MemoryFilter) {
   const search = yield* MemorySearch
-  const asked = yield* search.asked([namespaceKey()], { text, filter })
+  const asked = askedQuestion(text, yield* search.people([namespaceKey()], { filter }))
   const query = { text: asked.text, asked, vectors: new Map(), filter, limit: 10, minRelevance: 0 }
   const { hits } = yield* search.search([namespaceKey()], query)
   return hits.map(({ memory: { data }, ranked: { order } }) => [data["text"] ?? data["fact"], order])
