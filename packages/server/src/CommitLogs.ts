@@ -44,9 +44,10 @@ const changeLogOf = (logs: CommitLog["Service"]): ChangeLog => {
 }
 
 const openChangeLogOf = (log: CommitLogShape): OpenChangeLog => ({
-  newest: usable(log.newestLedger),
-  behind: (number) => usable(log.ledgerBehind(number)),
-  append: (change, atMillis) => Effect.map(usable(log.appendLedger({ ...change, atMillis })), ({ ordinal }) => ordinal),
+  newest: usable(log.newestControl),
+  behind: (number) => usable(log.controlBehind(number)),
+  append: (change, atMillis) =>
+    Effect.map(usable(log.appendControl({ ...change, atMillis })), ({ ordinal }) => ordinal),
   syncedOrdinal: log.syncedOrdinal,
   erase: (throughOrdinal, atMillis) => Effect.asVoid(usable(log.erase(processTag, throughOrdinal, atMillis))),
   settled: (ordinal) => log.rebase(processTag, ordinal)

@@ -22,7 +22,7 @@ export const loggedControlOf = (directory: string) =>
 export const syncedLog = Effect.fnUntraced(function* (directory: string) {
   const log: CommitLogShape = yield* (yield* CommitLog).current
   const number = numberOf(directory)
-  while (((yield* log.newestLedger)?.number ?? 0) < number) yield* Effect.sleep(1)
+  while (((yield* log.newestControl)?.number ?? 0) < number) yield* Effect.sleep(1)
   return log
 })
 

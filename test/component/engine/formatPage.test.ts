@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { crc32 } from "node:zlib"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
-import { ledgerChangeOf, ledgerFields } from "@muniment/engine/log/LogCursor"
+import { changeOf, changeFields } from "@muniment/engine/log/LogCursor"
 import { readHeader, recordBytesMax, writeRecord } from "@muniment/engine/log/logFormat"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { rowSum } from "@muniment/engine/store/sqlite/rowSums"
@@ -60,13 +60,13 @@ describe("the page on the bytes on disk", () => {
   it("shows a change of the control database as the encoder writes it, and reads it back", () => {
     const changes = Uint8Array.of(0x50, 1, 1, 0, 0x61, 0, 0x12, 0, 1)
     const change = { number: 42, version: 18, atMillis: 1_795_000_000_000, changes }
-    const { body, ...fields } = ledgerFields(change)
+    const { body, ...fields } = changeFields(change)
     const bytes = Buffer.alloc(recordBytesMax(body))
     const length = writeRecord(bytes, 0, body, { ...fields, ordinal: 78, unsynced: 0, previous: "0123456789ab" })
     const shown = hexLines(sectionOf("Changes of the control database"))
     expect(shown.map(({ offset }) => offset)).toEqual([0, 8, 16, 24, 32, 40, 48, 56, 64, 72])
     for (const { hex, offset } of shown) expect(hexOf(bytes.subarray(offset, offset + 8))).toBe(hex)
-    const read = ledgerChangeOf({ header: readHeader(bytes, 0)!, bytes: bytes.subarray(0, length) })
+    const read = changeOf({ header: readHeader(bytes, 0)!, bytes: bytes.subarray(0, length) })
     expect({ ...read, changes: Uint8Array.from(read.changes as Uint8Array) }).toEqual(change)
   })
 

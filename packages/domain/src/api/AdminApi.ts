@@ -142,7 +142,7 @@ export const ServiceStatus = Schema.Struct({
   commitLog: Schema.NullOr(
     Schema.Struct({
       segments: Schema.Int,
-      bytes: Schema.Finite,
+      bytes: Schema.Finite.annotate({ description: "Of the records; a segment's file has 2 MiB." }),
       firstOrdinal: Schema.Int,
       lastOrdinal: Schema.Int,
       syncs: Schema.Int.annotate({ description: "Since the log was opened." }),

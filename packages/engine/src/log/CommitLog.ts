@@ -8,7 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
-import type { LedgerChange, NewLedgerChange, RawRecord } from "./LogCursor.ts"
+import type { LoggedChange, NewLoggedChange, RawRecord } from "./LogCursor.ts"
 import type { LogDamaged, LogError, LogFault, LogFenced, LogFull } from "./LogError.ts"
 import type { RecordBody } from "./logFormat.ts"
 
@@ -90,11 +90,11 @@ export interface CommitLogShape extends NamespaceLog<LogEntry> {
    * A change of the control database, whose numbers the log does not check. It does not begin a sync: it is on the disk
    * with the next one, 10 ms later at the latest unless the disk fails.
    */
-  readonly appendLedger: (change: NewLedgerChange) => Effect.Effect<LogEntry, LogFull | LogFault>
+  readonly appendControl: (change: NewLoggedChange) => Effect.Effect<LogEntry, LogFull | LogFault>
   /** Changes of the control database behind a number, oldest first; all that are here by default, erased ones too. */
-  readonly ledgerBehind: (number: number) => Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged>
+  readonly controlBehind: (number: number) => Effect.Effect<ReadonlyArray<LoggedChange>, LogDamaged>
   /** The newest change of the control database; undefined: none is here. */
-  readonly newestLedger: Effect.Effect<LedgerChange | undefined, LogDamaged>
+  readonly newestControl: Effect.Effect<LoggedChange | undefined, LogDamaged>
   /** Last ordinal that is synced. */
   readonly syncedOrdinal: () => number
   /** Namespaces that have commits here. */
@@ -141,6 +141,7 @@ export interface CommitLogShape extends NamespaceLog<LogEntry> {
 /** Times in milliseconds. */
 export interface LogStatus {
   readonly segments: number
+  /** Of its records; each segment's file is as large as it may become. */
   readonly bytes: number
   readonly firstOrdinal: number
   readonly lastOrdinal: number

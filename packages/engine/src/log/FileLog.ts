@@ -12,7 +12,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type Errands, Rounds } from "@muniment/worker/Rounds"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "./CommitLog.ts"
-import { type LedgerChange, ledgerFields, type NewLedgerChange, type RawRecord, recordsOf } from "./LogCursor.ts"
+import { type LoggedChange, changeFields, type NewLoggedChange, type RawRecord, recordsOf } from "./LogCursor.ts"
 import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
 import { type LogIndex, type LogState, Retention, type SegmentIndex } from "./LogIndex.ts"
@@ -28,7 +28,7 @@ import {
   remainsOf
 } from "./LogScan.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
-import { readLedger } from "./RecordReader.ts"
+import { readControl } from "./RecordReader.ts"
 import { reserveBytesDefault, segmentBytesDefault, segmentPath, syncDirectory } from "./segmentFiles.ts"
 import { type LogSizes, SegmentPlaces } from "./SegmentPlaces.ts"
 
@@ -54,7 +54,7 @@ export interface SealedSegment {
 }
 
 /** Changes of the control database that are read in one turn of the loop. */
-const ledgerPerTurn = 64
+const controlPerTurn = 64
 
 /** So long after a sync with nothing behind it, a mark says that everything before was synced. */
 const quietMillis = 10
@@ -148,26 +148,26 @@ export class FileLog implements CommitLogShape {
       })
     })
 
-  readonly appendLedger = (change: NewLedgerChange): Effect.Effect<LogEntry, LogFull | LogFault> =>
-    Effect.tap(this.#put(ledgerFields(change), false, false), ({ ordinal }) =>
+  readonly appendControl = (change: NewLoggedChange): Effect.Effect<LogEntry, LogFull | LogFault> =>
+    Effect.tap(this.#put(changeFields(change), false, false), ({ ordinal }) =>
       Effect.sync(() => this.#syncSoon(ordinal))
     )
 
-  readonly ledgerBehind = (number: number): Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged> =>
+  readonly controlBehind = (number: number): Effect.Effect<ReadonlyArray<LoggedChange>, LogDamaged> =>
     Effect.gen({ self: this }, function* () {
-      const found: Array<LedgerChange> = []
-      for (const entry of this.#ledgerEntries.toReversed()) {
-        const [change] = yield* Effect.try({ try: () => [...readLedger(this.directory, [entry])], catch: toDamaged })
+      const found: Array<LoggedChange> = []
+      for (const entry of this.#controlEntries.toReversed()) {
+        const [change] = yield* Effect.try({ try: () => [...readControl(this.directory, [entry])], catch: toDamaged })
         if (change === undefined || change.number <= number) break
         // Weekly rounds ask for many while callers are served.
-        if (found.push(change) % ledgerPerTurn === 0) yield* Effect.yieldNow
+        if (found.push(change) % controlPerTurn === 0) yield* Effect.yieldNow
       }
       return found.toReversed()
     })
 
-  get newestLedger(): Effect.Effect<LedgerChange | undefined, LogDamaged> {
+  get newestControl(): Effect.Effect<LoggedChange | undefined, LogDamaged> {
     return Effect.try({
-      try: () => [...readLedger(this.directory, this.#ledgerEntries.slice(-1))][0],
+      try: () => [...readControl(this.directory, this.#controlEntries.slice(-1))][0],
       catch: toDamaged
     })
   }
@@ -247,7 +247,7 @@ export class FileLog implements CommitLogShape {
     this.#places.retry()
     return {
       segments: segments.length,
-      bytes: segments.length * this.#places.segmentBytes,
+      bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
       firstOrdinal: segments[0]?.firstOrdinal ?? this.#queue.nextOrdinal,
       lastOrdinal: this.#queue.nextOrdinal - 1,
       syncedOrdinal: this.#queue.syncedOrdinal,
@@ -334,7 +334,7 @@ export class FileLog implements CommitLogShape {
     )
   }
 
-  get #ledgerEntries(): ReadonlyArray<LogEntry> {
+  get #controlEntries(): ReadonlyArray<LogEntry> {
     return this.#index.commitsOf(processTag, 0).filter(({ ordinal }) => ordinal <= this.#queue.syncedOrdinal)
   }
 

@@ -91,7 +91,7 @@ class BlockReader {
  *
  * Invariant: the header alone says the numbers, so that they stay known when the body is erased.
  */
-export interface LedgerChange {
+export interface LoggedChange {
   /** The database's number after it. */
   readonly number: number
   /** Version of the database's tables. */
@@ -102,18 +102,18 @@ export interface LedgerChange {
 }
 
 /** A change to be appended. */
-export type NewLedgerChange = LedgerChange & { readonly changes: Uint8Array | "base" }
+export type NewLoggedChange = LoggedChange & { readonly changes: Uint8Array | "base" }
 
 /** What the log writes of a change. */
-export const ledgerFields = ({
+export const changeFields = ({
   atMillis,
   changes,
   number,
   version
-}: NewLedgerChange): Omit<RecordFields, "ordinal" | "unsynced"> & { readonly body: RecordBody } => {
+}: NewLoggedChange): Omit<RecordFields, "ordinal" | "unsynced"> & { readonly body: RecordBody } => {
   const isBase = changes === "base"
   return {
-    kind: recordKinds.ledger,
+    kind: recordKinds.control,
     flags: 0,
     tag: processTag,
     epoch: version,
@@ -124,8 +124,8 @@ export const ledgerFields = ({
   }
 }
 
-/** The change of a record of kind `ledger`. */
-export const ledgerChangeOf = ({ bytes, header }: RawRecord): LedgerChange => {
+/** The change of a record of kind `control`. */
+export const changeOf = ({ bytes, header }: RawRecord): LoggedChange => {
   const { atMillis, changes, epoch: version, fromSeq } = header
   const said = { number: fromSeq + changes, version, atMillis }
   if (changes === 0) return { ...said, changes: "base" }

@@ -15,6 +15,8 @@ export interface SegmentIndex {
   /** Times of the first and the last record, milliseconds. */
   readonly firstMillis: number
   lastMillis: number
+  /** Where its last record ends. */
+  bytes: number
   /** Ordinal, offset and length of each commit, the last two in units of `recordAlign`. */
   readonly commits: Map<NamespaceTag, Array<number>>
 }
@@ -46,8 +48,9 @@ export class LogIndex {
     const index = this.#indexOf(place.segment, ordinal, atMillis)
     index.lastOrdinal = ordinal
     index.lastMillis = atMillis
+    index.bytes = place.offset + place.length
     switch (kind) {
-      case recordKinds.ledger:
+      case recordKinds.control:
       case recordKinds.commit: {
         const commits = index.commits.get(tag) ?? []
         commits.push(ordinal, place.offset / recordAlign, place.length / recordAlign)
@@ -147,6 +150,7 @@ export class LogIndex {
       lastOrdinal: firstOrdinal,
       firstMillis: atMillis,
       lastMillis: atMillis,
+      bytes: 0,
       commits: new Map()
     }
     this.#segments.push(index)

@@ -10,7 +10,7 @@ import { LogDamaged } from "./LogError.ts"
 import type { LogEntry } from "./CommitLog.ts"
 import { bodyFormat, bodyOf, isBodyWhole, isErased, readHeader, type RecordHeader } from "./logFormat.ts"
 import { segmentPath } from "./segmentFiles.ts"
-import { type LedgerChange, ledgerChangeOf } from "./LogCursor.ts"
+import { type LoggedChange, changeOf } from "./LogCursor.ts"
 
 export interface LogRecord {
   readonly header: RecordHeader
@@ -72,10 +72,10 @@ export class RecordReader {
 }
 
 /** Changes of the control database, in order, each read when it is asked for. Throws `LogDamaged` at one that is not whole. */
-export const readLedger = function* (
+export const readControl = function* (
   directory: string,
   entries: ReadonlyArray<LogEntry>
-): Generator<LedgerChange, void, void> {
+): Generator<LoggedChange, void, void> {
   for (const { ordinal, place } of entries) {
     const bytes = Buffer.allocUnsafeSlow(place.length)
     const file = openSync(segmentPath(directory, place.segment), "r")
@@ -87,6 +87,6 @@ export const readLedger = function* (
     const header = readHeader(bytes, 0)
     if (header?.ordinal !== ordinal || !isBodyWhole(bytes, 0, header))
       throw new LogDamaged({ reason: `record ${ordinal} of the control database is damaged` })
-    yield ledgerChangeOf({ header, bytes })
+    yield changeOf({ header, bytes })
   }
 }

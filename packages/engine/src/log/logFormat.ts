@@ -17,7 +17,7 @@ export const bodyFormat = 1
 /** Tag of records that concern the process. */
 export const processTag: NamespaceTag = "000000000000"
 
-export const recordKinds = { commit: 1, ledger: 2, mark: 3, refused: 4, rebased: 5, erased: 6 } as const
+export const recordKinds = { commit: 1, control: 2, mark: 3, refused: 4, rebased: 5, erased: 6 } as const
 /**
  * `claim`: first commit of an owner. `erased`: the body is zeros, or is about to be. `sealed`: the body is encrypted.
  * `follows`: the header has the tag of the record before it, which those of earlier releases have not.
@@ -31,7 +31,7 @@ const largestShort = 0xff_ff
 
 /**
  * Vectors go as they are, each `Float32Array[dims]`; the text says how many there are and what they mean. Bytes in
- * their place: of the ledger.
+ * their place: of control.db.
  */
 export interface RecordBody {
   readonly text: string

@@ -192,7 +192,7 @@ export interface NamespaceCensus {
   readonly turnsBefore: number
   /**
    * Nothing is kept: no memory, no conversation with its marks, and no result of a command from
-   * `Limits.idempotencyRetentionMillis` before `atMillis` on. False for files of earlier versions.
+   * `Limits.idempotencyRetentionMillis` before `atMillis` on.
    */
   readonly isEmpty: boolean
 }

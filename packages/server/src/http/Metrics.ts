@@ -88,7 +88,7 @@ const clockStepped = Metric.gauge("jobs_clock_stepped", {
 const backupAge = Metric.gauge("backup_age_seconds", {
   description: "Since the start of the last complete backup; absent: none is known."
 })
-const logBytes = Metric.gauge("commit_log_bytes", { description: "What the segments of the commit log take." })
+const logBytes = Metric.gauge("commit_log_bytes", { description: "Bytes of the records that the commit log keeps." })
 const logOrdinal = Metric.gauge("commit_log_ordinal", { description: "Last record of the commit log." })
 const logSyncs = Metric.gauge("commit_log_syncs", { description: "Syncs since the commit log was opened." })
 const logDamage = Metric.gauge("commit_log_damage", {

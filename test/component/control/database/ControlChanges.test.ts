@@ -58,7 +58,7 @@ describe("changes of control.db", () => {
         yield* ledger.flush
         copies.push(crashImage(directory))
       }
-      const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
+      const changes = yield* (yield* syncedLog(directory)).controlBehind(0)
       expect([changes[0]?.number, changes[0]?.changes, isGapless(changes)]).toEqual([1, "base", true])
       const last = rowsOf(directory)
       for (const copy of copies) {
@@ -73,7 +73,7 @@ describe("changes of control.db", () => {
     yield* Effect.gen(function* () {
       const empty = crashImage(directory)
       for (const name of ["a", "b", "c"]) yield* addAccount(name)
-      const changes = yield* (yield* syncedLog(directory)).ledgerBehind(0)
+      const changes = yield* (yield* syncedLog(directory)).controlBehind(0)
       const file = join(empty, "control.db")
       expect(followChanges(file, changes.toSpliced(2, 1))).toBeUndefined()
       expect(followChanges(file, changes.with(2, { ...changes[2]!, changes: "erased" }))).toBeUndefined()

@@ -34,7 +34,7 @@ const runOf = (directory: string, ...names: ReadonlyArray<string>) =>
 const start = (directory: string) => Effect.provide(ControlDatabase.use(Effect.succeed), loggedControlOf(directory))
 
 const changesOf = (directory: string) =>
-  Effect.flatMap(syncedLog(directory), (log) => log.ledgerBehind(0)).pipe(Effect.provide(loggedControlOf(directory)))
+  Effect.flatMap(syncedLog(directory), (log) => log.controlBehind(0)).pipe(Effect.provide(loggedControlOf(directory)))
 
 describe("a control.db that lacks what the log has", () => {
   it.live("gets it at the start, when it is an older copy: books in balance, and it goes on from there", function* () {

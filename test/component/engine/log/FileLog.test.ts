@@ -207,14 +207,14 @@ describe("the commit log", () => {
     expect(scanLog(directoryBusy).damage).toMatchObject([{ from: 1, to: 1, tag: logTag(1) }])
   })
 
-  logging("syncs the ledger's changes with what comes, or by itself when nothing comes", function* (log) {
+  logging("syncs the changes of control.db with what comes, or by itself when nothing comes", function* (log) {
     const change = (number: number) => ({ number, version: 18, atMillis: 9, changes: new Uint8Array(9) })
     const before = log.syncs
-    const entries = yield* Effect.forEach(upTo(50), (at) => log.appendLedger(change(at + 1)))
+    const entries = yield* Effect.forEach(upTo(50), (at) => log.appendControl(change(at + 1)))
     yield* log.whenSynced(entries.at(-1)!.ordinal)
     expect(log.syncs - before).toBe(1)
     yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
-    yield* log.appendLedger(change(51))
+    yield* log.appendControl(change(51))
     const { ordinal } = yield* log.append(logCommit(1, 0))
     yield* log.whenSynced(ordinal)
     expect(log.syncs - before).toBe(2)
@@ -239,26 +239,29 @@ describe("the commit log", () => {
     let last = 0
     yield* withLog(directory, function* (log) {
       const append = (bytes: number) =>
-        log.appendLedger({ number: ++last, version: 18, atMillis: 9, changes: new Uint8Array(bytes) })
+        log.appendControl({ number: ++last, version: 18, atMillis: 9, changes: new Uint8Array(bytes) })
       // Larger than a segment. The next spare is made when it is synced, and nothing waits for that here.
       yield* append(smallLog(directory).segmentBytes ?? 0)
       expect(log.syncedOrdinal()).toBeLessThan(last)
     })
-    yield* withLog(directory, (log) => Effect.map(log.newestLedger, (newest) => expect(newest?.number).toBe(last)))
+    yield* withLog(directory, (log) => Effect.map(log.newestControl, (newest) => expect(newest?.number).toBe(last)))
   })
 
-  logging("carries the ledger's changes between the commits, and hands all records to an archive", function* (log) {
-    const [, second] = yield* fillLog(log, [1], 2)
-    const { ordinal } = yield* log.appendLedger({ number: 1, version: 18, atMillis: 9, changes: new Uint8Array(9) })
-    yield* log.whenSynced(ordinal)
-    const found = [...log.recordsFrom(second!.ordinal)]
-      .filter(({ header }) => header.kind !== recordKinds.mark)
-      .map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
-    expect(found).toEqual([
-      [second!.ordinal, recordKinds.commit, 128],
-      [ordinal, recordKinds.ledger, 128]
-    ])
-  })
+  logging(
+    "carries the changes of control.db between the commits, and hands all records to an archive",
+    function* (log) {
+      const [, second] = yield* fillLog(log, [1], 2)
+      const { ordinal } = yield* log.appendControl({ number: 1, version: 18, atMillis: 9, changes: new Uint8Array(9) })
+      yield* log.whenSynced(ordinal)
+      const found = [...log.recordsFrom(second!.ordinal)]
+        .filter(({ header }) => header.kind !== recordKinds.mark)
+        .map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
+      expect(found).toEqual([
+        [second!.ordinal, recordKinds.commit, 128],
+        [ordinal, recordKinds.control, 128]
+      ])
+    }
+  )
 
   it.live(
     "hands the newest records to an archive without reading all that lies before them in the segment",
@@ -278,11 +281,11 @@ describe("the commit log", () => {
     "finds the changes of the control database behind a number, and keeps their numbers when they are erased",
     () =>
       withLog(temporaryDirectory(), function* (log) {
-        expect(yield* log.newestLedger).toBeUndefined()
+        expect(yield* log.newestControl).toBeUndefined()
         const changes = (number: number) => (number === 2 ? "base" : Uint8Array.of(number, 0))
         for (const number of [2, 3, 4]) {
           yield* fillLog(log, [number], 1)
-          const { ordinal } = yield* log.appendLedger({
+          const { ordinal } = yield* log.appendControl({
             number,
             version: 18,
             atMillis: number,
@@ -291,14 +294,14 @@ describe("the commit log", () => {
           yield* log.whenSynced(ordinal)
         }
         const behind = (number: number) =>
-          Effect.map(log.ledgerBehind(number), (found) => found.map((change) => [change.number, change.changes]))
+          Effect.map(log.controlBehind(number), (found) => found.map((change) => [change.number, change.changes]))
         expect(yield* behind(0)).toEqual([
           [2, "base"],
           [3, Buffer.of(3, 0)],
           [4, Buffer.of(4, 0)]
         ])
         expect(yield* behind(3)).toEqual([[4, Buffer.of(4, 0)]])
-        expect(yield* log.newestLedger).toMatchObject({ number: 4, version: 18, atMillis: 4 })
+        expect(yield* log.newestControl).toMatchObject({ number: 4, version: 18, atMillis: 4 })
         expect(yield* log.erase(processTag, log.syncedOrdinal(), 9)).toBe(3)
         expect(yield* behind(2)).toEqual([
           [3, "erased"],

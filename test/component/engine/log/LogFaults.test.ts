@@ -45,7 +45,7 @@ describe("an error of the disk", () => {
         const before = files()
         expect((yield* Effect.flip(log.append(logCommit(1, count + 1))))._tag).toMatch(/LogFault|LogFenced/)
         expect(
-          (yield* Effect.flip(log.appendLedger({ number: 1, version: 1, atMillis: 1, changes: "base" })))._tag
+          (yield* Effect.flip(log.appendControl({ number: 1, version: 1, atMillis: 1, changes: "base" })))._tag
         ).toBe("LogFault")
         expect((yield* Effect.flip(log.erase(logTag(1), 1, 1)))._tag).toBe("LogFault")
         expect((yield* Effect.flip(log.whenSynced(count + 100)))._tag).toBe("LogFault")

@@ -55,7 +55,7 @@ const killedLog = Effect.gen(function* () {
         for (const number of numbers)
           last = (yield* log.append(logCommit(number, seq, "x".repeat(100 * number)))).ordinal
         const change = { number: seq + 1, version: 1, atMillis: 1_000, changes: Uint8Array.of(1, 2, 3) }
-        yield* log.appendLedger(change)
+        yield* log.appendControl(change)
         if (seq % 3 === 0) yield* log.whenSynced(last)
       }
       yield* log.whenSynced(last)

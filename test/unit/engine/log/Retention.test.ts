@@ -15,6 +15,7 @@ const segments = (count: number, tags: (segment: number) => ReadonlyArray<string
     lastOrdinal: at * 100 + 100,
     firstMillis: nowMillis,
     lastMillis: nowMillis,
+    bytes: 0,
     commits: new Map(tags(at + 1).map((tag) => [tag, [at * 100 + 100, 0, 1]]))
   }))
 

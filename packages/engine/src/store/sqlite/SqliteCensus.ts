@@ -1,14 +1,12 @@
 /**
- * Counts the rows of a namespace file, open or closed (`readStored.ts`); holds no lock between two chunks. Claims,
- * creates and migrates nothing.
+ * Counts the rows of a namespace file that has followed the log, open or closed (`readStored.ts`); holds no lock between
+ * two chunks. Claims and creates nothing.
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { Database } from "@muniment/sqlite/Database"
-import { NewerDatabase } from "@muniment/sqlite/Migrate"
+import type { Database } from "@muniment/sqlite/Database"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
-import { namespaceMigrations } from "./namespaceMigrations.ts"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "../NamespaceStore.ts"
 import { readStored } from "./readStored.ts"
 import { guarded } from "./storeErrorOf.ts"
@@ -16,30 +14,18 @@ import { guarded } from "./storeErrorOf.ts"
 /** Rows counted in one turn: about 3 ms if they have half a kilobyte each. */
 const countedPerTurn = 10_000
 
-/** First schema version with conversations; an older file is not migrated for a count. */
-const conversationsSince = 2
-
 export const takeCensus = Effect.fn("NamespaceStore.census")(
   (directory: string, key: NamespaceKey, options: CensusOptions) =>
-    readStored(directory, key, openAsIs, emptyCensus, (database) => countRows(database, key, options))
+    readStored(directory, key, emptyCensus, (database) => countRows(database, key, options))
 )
 
-/** First schema version that counts the bytes of the memories itself. */
-const bytesSince = 8
-
-/** A file of an earlier version is counted here: the lengths of its columns, without their content. */
 export const storedBytes = (directory: string, key: NamespaceKey) =>
-  readStored(directory, key, openAsIs, 0, (database) => guarded(() => bytesIn(database, key)))
-
-const openAsIs = (filename: string): Database => new Database({ filename })
+  readStored(directory, key, 0, (database) => guarded(() => bytesIn(database, key)))
 
 const bytesIn = (database: Database, key: NamespaceKey): number => {
-  if (slotsOf(database, key) === 0) return 0
-  const isCounted = Number(database.value("PRAGMA user_version")) >= bytesSince
-  return Number(isCounted ? metaOf(database, "bytes") : database.value(rowBytesSql))
+  requireOwner(database, key)
+  return Number(metaOf(database, "bytes") ?? 0)
 }
-
-const rowBytesSql = `SELECT sum(${Limits.memoryOverheadBytes} + octet_length(data) + octet_length(tags)) FROM memory`
 
 const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 
@@ -78,23 +64,16 @@ const countRows = Effect.fnUntraced(function* (database: Database, key: Namespac
 })
 
 const holdsNothing = (database: Database, resultsSince: number): boolean =>
-  Number(database.value("PRAGMA user_version")) === namespaceMigrations.length &&
   database.prepare(keptSql).get(resultsSince)?.["kept"] === 0
 
 const keptSql = `SELECT EXISTS (SELECT 1 FROM conversation)
   OR EXISTS (SELECT 1 FROM idempotency WHERE at >= ?1) AS kept`
 
-const turnsIn = (database: Database, createdBefore: number): number => {
-  const isOlder = Number(database.value("PRAGMA user_version")) < conversationsSince
-  return isOlder ? 0 : Number(database.prepare(turnsSql).get(createdBefore)?.["turns"])
-}
+const turnsIn = (database: Database, createdBefore: number): number =>
+  Number(database.prepare(turnsSql).get(createdBefore)?.["turns"])
 
-/** All slots in use are smaller; 0 in a file whose first migration was interrupted. */
+/** All slots in use are smaller. */
 const slotsOf = (database: Database, key: NamespaceKey): number => {
-  const known = namespaceMigrations.length
-  const version = Number(database.value("PRAGMA user_version"))
-  if (version > known) throw new NewerDatabase({ filename: database.filename, found: version, known })
-  if (version === 0) return 0
   requireOwner(database, key)
   return Number(database.value("SELECT coalesce(max(slot), -1) FROM memory")) + 1
 }

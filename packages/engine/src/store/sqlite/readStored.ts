@@ -1,18 +1,17 @@
 /**
- * Reads a namespace file, open or closed, through a second connection. In WAL mode it and the owner do not wait for each
- * other. Not opened read-only, because SQLite would then leave its log files behind.
+ * Reads a namespace file that has followed the log, open or closed, through a second connection. In WAL mode it and the
+ * owner do not wait for each other. Not opened read-only, because SQLite would then leave its log files behind.
  */
 import { Effect } from "effect"
 import { type EventPage, eventNumbers } from "../MemoryEvents.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { StoreError } from "../StoreError.ts"
-import { openMigrated } from "./namespaceFiles.ts"
 import { requireOwner } from "./namespaceMeta.ts"
 import { SqliteEvents } from "./SqliteEvents.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import type { Database } from "@muniment/sqlite/Database"
+import { Database } from "@muniment/sqlite/Database"
 
 /** A page of the namespace's events. */
 export const storedEvents = (
@@ -21,7 +20,7 @@ export const storedEvents = (
   after: number,
   limit: number
 ): Effect.Effect<EventPage, StoreError> =>
-  readStored(directory, key, openMigrated, nothingCommitted, (database) =>
+  readStored(directory, key, nothingCommitted, (database) =>
     guarded(() => {
       requireOwner(database, key)
       return new SqliteEvents(database).page(after, limit)
@@ -34,13 +33,12 @@ const nothingCommitted: EventPage = { events: [], through: eventNumbers(0).other
 export const readStored = <A>(
   directory: string,
   { tag }: NamespaceKey,
-  open: (filename: string) => Database,
   absent: A,
   read: (database: Database) => Effect.Effect<A, StoreError>
 ): Effect.Effect<A, StoreError> => {
   const filename = join(directory, `${tag}.db`)
   return Effect.acquireUseRelease(
-    guarded(() => (existsSync(filename) ? open(filename) : undefined)),
+    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
     (database) => (database === undefined ? Effect.succeed(absent) : read(database)),
     (database) => Effect.sync(() => database?.close())
   )
