@@ -32,7 +32,8 @@ import {
   technicalWords
 } from "@muniment/insight/rules/lexicon/speech"
 import { gate, paraphrased } from "@muniment/insight/rules/SentenceGate"
-import { anywhere, expanded, type FormRow, pattern } from "@muniment/insight/rules/Pattern"
+import type { FormRow } from "@muniment/insight/rules/lexicon/rules"
+import { anywhere, expanded, pattern } from "@muniment/insight/rules/Pattern"
 import { People } from "@muniment/insight/rules/People"
 import { wordsOf } from "@muniment/insight/rules/Words"
 import {
