@@ -11,7 +11,7 @@ import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 import { isUsableSecret, usableSecret } from "@muniment/trust/ApiKeys"
-import { anyHosts, audienceRules, isAddressRange } from "./identity/ClientAddress.ts"
+import { audienceRules, isAddressRange } from "./identity/ClientAddress.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
 

@@ -3,7 +3,7 @@
  * written without the walk by their schema.
  */
 import { Effect, type Schema } from "effect"
-import { HttpApiBuilder, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { HttpServerResponse } from "effect/http"
 import { CurrentCall } from "@muniment/domain/api/Middleware"
 import type { GivenFeedback } from "@muniment/domain/Feedback"
