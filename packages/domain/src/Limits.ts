@@ -160,7 +160,7 @@ export const Limits = {
   embedBackfillBatch: 64,
   vectorWaitMillis: 50,
   vectorWaitTextsMax: 4,
-  filesystemBallastBytes: 8_388_608,
+  filesystemBallastBytes: 6_291_456,
   /** Percent of all agents: with more of them set aside the service is not ready. */
   setAsidePercentMax: 25,
 

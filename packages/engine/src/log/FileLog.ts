@@ -1,6 +1,6 @@
 /**
  * The commit log in files of this machine. `append` gives a record its ordinal and its place and hands it to the log
- * thread; all records that come while one sync is under way share the next one.
+ * thread; all records that come while one sync is under way share the next one. What stands before what, and why: README.
  *
  * Invariants: records are written in the order of their ordinals; a namespace's commits follow each other by epoch and
  * sequence number; a segment is deleted only when nobody needs it; after an error of a write or a sync the log has ended.
