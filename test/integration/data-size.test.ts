@@ -6,7 +6,7 @@ import { isLongRun } from "../support/Repetitions.ts"
 import { patienceMillis } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
 
-const bytesMax = 21_000_000
+const bytesMax = 20_000_000
 const agents = 10
 const memoriesOfEach = isLongRun ? 100 : 10
 const blockBytes = 512
@@ -32,7 +32,7 @@ const sizes = () => {
 }
 
 describe("the data directory of a service with the model", () => {
-  it(`takes at most 21 MB with ${agents * memoriesOfEach} memories of ten agents, by the sizes of its files and on the disk`, async () => {
+  it(`takes at most 20 MB with ${agents * memoriesOfEach} memories of ten agents, by the sizes of its files and on the disk`, async () => {
     for (let agent = 0; agent < agents; agent++) {
       const memories = Array.from({ length: memoriesOfEach }, (_, at) => memory(agent, at))
       const body = { agentId: `agent ${agent}`, memories, wait: "vectors" }
