@@ -88,7 +88,7 @@ describe("a long run", () => {
   it("refuses a file of another kind of run", () =>
     withFile((file) => {
       run("--seeds", "0", "--progress", file)
-      const { status, stderr } = run("--seeds", "0", "--world", "engine", "--progress", file)
+      const { status, stderr } = run("--seeds", "0", "--world", "whole", "--progress", file)
       expect(status).toBe(1)
       expect(stderr).toContain("holds another kind of run")
     }))
