@@ -69,7 +69,7 @@ const settings: ReadonlyArray<Mutation> = [
   {
     name: "a small ballast, since every seed writes one",
     file: "packages/domain/src/Limits.ts",
-    from: "filesystemBallastBytes: 8_388_608",
+    from: "filesystemBallastBytes: 6_291_456",
     to: "filesystemBallastBytes: 65_536"
   },
   {
