@@ -2,7 +2,7 @@
  * A process that extracts without end until somebody kills it: for message n a memory, sometimes none, a
  * mark, a turn and a summary. After each reply it prints n. Its argument is the data directory.
  */
-import { Effect } from "effect"
+import { Effect, References } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { engineOf, extracting, memoryRecord, namespaceKey } from "../support/EngineFixtures.ts"
 import { sourceKeyOf, takesMemory } from "./ConversationMessages.ts"
@@ -37,5 +37,9 @@ await Effect.runPromise(
     Array.from({ length: sendersMax }, (_, sender) => sender),
     run,
     { concurrency: "unbounded" }
-  ).pipe(Effect.provide(engineOf(directory)))
+  ).pipe(
+    Effect.provide(engineOf(directory)),
+    // Its output is numbers alone.
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
 )
