@@ -3,7 +3,7 @@
  * somebody kills it. Its arguments are the data directory and a seed; it prints a line when it begins, and
  * one after each save. What it finds it keeps, up to a bound.
  */
-import { Effect } from "effect"
+import { Effect, References } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -60,5 +60,5 @@ await Effect.runPromise(
       yield* create(added)
       numbers.push(...added)
     }
-  }).pipe(Effect.provide(engineOf(directory)))
+  }).pipe(Effect.provide(engineOf(directory)), Effect.provideService(References.MinimumLogLevel, "None"))
 )
