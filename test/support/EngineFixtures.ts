@@ -2,7 +2,10 @@
  * Fixtures of the engine: keys, records, commands, the host over a real directory, and a probe between actor and store
  * that records calls and fails them on demand.
  */
+import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type MemoryRecord } from "@muniment/domain/Memory"
 import type {
   ConversationCommit,
@@ -117,6 +120,30 @@ export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVe
   values[(at + 1) % dims] = Math.sin(at / 100)
   return { model, values }
 }
+
+const pauseMillis = 10
+
+/** Asks until it is so: what a round of the test's clock begins ends on threads, in real time. */
+export const until = <A, E, R>(ask: Effect.Effect<A, E, R>, isSo: (answer: A) => boolean): Effect.Effect<void, E, R> =>
+  Effect.flatMap(ask, (answer) =>
+    isSo(answer)
+      ? Effect.void
+      : Effect.andThen(
+          Effect.promise(() => pause(pauseMillis)),
+          until(ask, isSo)
+        )
+  )
+
+/** The same while time goes on: a round sleeps from where the one before it has ended. */
+export const untilLater = <A, E, R>(
+  ask: Effect.Effect<A, E, R>,
+  isSo: (answer: A) => boolean,
+  stepMillis = Limits.expirySweepMillis / 10
+) =>
+  until(
+    Effect.tap(ask, (answer) => (isSo(answer) ? Effect.void : TestClock.adjust(stepMillis))),
+    isSo
+  )
 
 /** A call of the store, as a probe sees it. */
 export type StoreCall =

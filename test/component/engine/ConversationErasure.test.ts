@@ -20,7 +20,8 @@ import {
   namespaceKey,
   newMemory,
   replacementOf,
-  turnOf
+  turnOf,
+  untilLater
 } from "../../support/EngineFixtures.ts"
 import { filesWith } from "../../support/filesWith.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
@@ -267,7 +268,10 @@ describe("turns and summaries", () => {
   withEngine("past their expiry also leave a file that was closed meanwhile", function* ({ directory }) {
     yield* talk({ expiresAt: Limits.namespaceIdleMillis * 2 })
     yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
-    expect((yield* NamespaceHost.use((host) => host.status)).open).toBe(0)
+    yield* untilLater(
+      NamespaceHost.use((host) => host.status),
+      ({ open }) => open === 0
+    )
     expect(filesWith(directory, secret)).not.toEqual([])
     yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
     yield* maintain

@@ -4,7 +4,16 @@ import { Context, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { creating, engineOf, memoryRecord, namespaceKey, newMemory, StoreProbe } from "../../support/EngineFixtures.ts"
+import {
+  creating,
+  engineOf,
+  memoryRecord,
+  namespaceKey,
+  newMemory,
+  StoreProbe,
+  until,
+  untilLater
+} from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../support/it.ts"
 import { withEngine } from "./withEngine.ts"
@@ -25,7 +34,7 @@ describe("the host", () => {
     yield* TestClock.adjust(Limits.namespaceIdleMillis - Limits.expirySweepMillis)
     expect(yield* open).toBe(1)
     yield* TestClock.adjust(Limits.expirySweepMillis * 2)
-    expect(yield* open).toBe(0)
+    yield* untilLater(open, (count) => count === 0)
     expect(yield* rows).toBe(1)
   })
 
@@ -45,18 +54,21 @@ describe("the host", () => {
     yield* host.ask(key, one(1, 30_000))
     yield* host.ask(key, one(2))
     yield* TestClock.adjust(Limits.expirySweepMillis)
-    expect(yield* rows).toBe(1)
+    yield* until(rows, (count) => count === 1)
   })
 
   withEngine("opens a closed namespace to sweep what has expired in it", function* ({ probe }) {
     const host = yield* NamespaceHost
     yield* host.ask(key, one(1, Limits.namespaceIdleMillis * 2))
     yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
-    expect(yield* open).toBe(0)
+    yield* untilLater(open, (count) => count === 0)
     const opened = probe.count("open")
     yield* TestClock.adjust(Limits.namespaceIdleMillis)
-    expect(probe.count("open")).toBe(opened + 1)
-    expect(yield* rows).toBe(0)
+    yield* untilLater(
+      Effect.sync(() => probe.count("open")),
+      (count) => count > opened
+    )
+    yield* until(rows, (count) => count === 0)
   })
 
   withEngine("erases from the log what was deleted, within a minute", function* ({ probe }) {

@@ -14,7 +14,7 @@ import { makePendingReadings, makeRequestReadings, readingKey } from "@muniment/
 import { ReadingFailed, type ThreadReading } from "@muniment/server/extraction/ThreadReading"
 import { PendingConversations } from "@muniment/server/jobs/PendingConversations"
 import { KnownKinds } from "@muniment/server/memories/KnownKinds"
-import { engineOf, extracting, messageRecord, turnOf } from "../../support/EngineFixtures.ts"
+import { engineOf, extracting, messageRecord, turnOf, untilLater } from "../../support/EngineFixtures.ts"
 import { controlLayerOf } from "../control/ControlLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
@@ -53,6 +53,9 @@ const ending = (key: NamespaceKey, number: number) =>
       }
     })
   )
+
+/** A small part of the pause before a reading is tried again. */
+const stepMillis = 100
 
 /** Of every file, by its own count. */
 const inFiles = Effect.gen(function* () {
@@ -110,10 +113,10 @@ describe("the count of conversations that wait", () => {
       yield* storing(key, 2)
       yield* readings.leave(key, readingKey(key, "reading 2"), true)
       yield* TestClock.adjust("1 minute")
-      yield* Effect.repeat(inFiles, { until: (count) => count === 1 })
+      yield* untilLater(inFiles, (count) => count === 1, stepMillis)
       expect((yield* total).count).toBe(1)
       yield* Deferred.succeed(isRead, undefined)
-      yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
+      yield* untilLater(inFiles, (count) => count === 0, stepMillis)
       expect(yield* total).toEqual({ count: 0, ageMillis: 0 })
       yield* Fiber.join(request)
     }).pipe(Effect.scoped, Effect.provide(base))
@@ -169,9 +172,10 @@ it.effect(
       yield* readings.note(key)
       const after = Effect.fnUntraced(function* (millis: number, expected: ReadonlyArray<number>) {
         yield* TestClock.adjust(millis)
-        yield* Effect.repeat(
+        yield* untilLater(
           Effect.sync(() => tried.length),
-          { until: (count) => count >= expected.length }
+          (count) => count >= expected.length,
+          stepMillis
         )
         expect(tried).toEqual(expected.map((number) => `text ${number}`))
       })
@@ -181,7 +185,7 @@ it.effect(
       yield* after(5_000, [4, 1, 2, 3])
       failing.clear()
       yield* after(5_000, [4, 1, 2, 3, 1, 2])
-      yield* Effect.repeat(inFiles, { until: (count) => count === 0 })
+      yield* untilLater(inFiles, (count) => count === 0, stepMillis)
     }).pipe(Effect.scoped, Effect.provide(base))
   }
 )
