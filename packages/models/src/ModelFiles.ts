@@ -8,7 +8,7 @@
  */
 import { Clock, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
+import { createReadStream, statSync } from "node:fs"
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
@@ -144,7 +144,9 @@ const stage = Effect.fnUntraced(function* (spec: ModelSpec, modelsDir: string) {
     for (const name of await readdir(modelsDir)) {
       if (!name.startsWith(prefix)) continue
       const path = join(modelsDir, name)
-      if (nowMillis - (await stat(path)).mtimeMs > stagingAgeMillisMax) await rm(path, { recursive: true, force: true })
+      // That of another process may go at any time.
+      const madeMillis = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMillis
+      if (nowMillis - madeMillis > stagingAgeMillisMax) await rm(path, { recursive: true, force: true })
     }
     const staging = await mkdtemp(join(modelsDir, prefix))
     await mkdir(join(staging, "model"))
