@@ -67,8 +67,10 @@ describe("an account", () => {
       expect((await as(body.secret)("GET", "/v1/account")).status).toBe(401)
     }
     expect((await as(kept.body.secret)("GET", "/v1/account")).status).toBe(200)
-    const { body } = await as(server.operatorToken)("GET", "/admin/audit?limit=1")
-    expect(body.events[0].detail.alsoRevoked).toEqual(revoked.body.alsoRevoked)
+    // Other files use the server too.
+    const { body } = await as(server.operatorToken)("GET", "/admin/audit?limit=100")
+    const lists = body.events.map(({ detail }: { detail: { alsoRevoked?: unknown } }) => detail.alsoRevoked)
+    expect(lists).toContainEqual(revoked.body.alsoRevoked)
   })
 
   it("replaces a key by one that it made, which then goes with the first one's maker", async () => {
