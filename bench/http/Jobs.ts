@@ -44,7 +44,7 @@ export const jobsOf = (
   rounds: [
     ...sizes.singles.map(([callers], at) => ({
       id: `single-${callers}`,
-      title: `one memory a request, ${callersText(callers)}`,
+      title: `single memories, ${callersText(callers)}`,
       perRequest: 1,
       run: (contestant: Running, round: number) =>
         sampled(contestant, () =>

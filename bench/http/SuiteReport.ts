@@ -116,9 +116,9 @@ const leadsTable = ({ jobs, samples }: Outcome): ReportTable => {
 /** Durable writes, in memories a second, against a peer that syncs as the service does. */
 const writeGoals: ReadonlyArray<readonly [job: string, title: string, wanted: number]> = [
   ["batch", "100 memories a request, 4 callers", 1],
-  ["single-1", "one memory a request, 1 caller", 0.9],
-  ["single-8", "one memory a request, 8 callers", 1],
-  ["single-32", "one memory a request, 32 callers", 1]
+  ["single-1", "single memories, 1 caller", 0.9],
+  ["single-8", "single memories, 8 callers", 1],
+  ["single-32", "single memories, 32 callers", 1]
 ]
 
 const goalsOf = ({ names, samples }: Outcome): ReadonlyArray<Goal> => {
@@ -138,7 +138,7 @@ const goalsOf = ({ names, samples }: Outcome): ReadonlyArray<Goal> => {
     .reduce((sum, [, millis]) => sum + millis, 0)
   return [
     ...writeGoals.map(([job, title, wanted]): Goal => ({
-      name: `durable writes, ${title}, against the best peer with the same durability`,
+      name: `${title}, against the durable peer`,
       bound: "at least",
       wanted,
       found: againstDurable(job),
