@@ -1,6 +1,6 @@
 /**
  * The context of a request. Effect hands each request the context in which its server and its handlers were built, and
- * copies both to do so; with all services of the process that took a tenth of a look-up. What is built takes its
+ * copies both to do so; with all services of the process that took a fifteenth of a look-up. What is built takes its
  * services then, so that a request needs few.
  */
 import { Context, Effect, Layer, type Scope } from "effect"

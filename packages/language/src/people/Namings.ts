@@ -1,6 +1,6 @@
 /**
- * What one message or fact tells of who is who: the speaker's own names ("I'm Lena", "call me Len", an assistant's "Welcome,
- * Lena!") and those of others by their relation ("my sister Ada", "Lena's sister is called Ada"). Read by forms, in
+ * The names that one message or fact gives to people: the speaker's own ("I'm Lena", "call me Len", an assistant's
+ * "Welcome, Lena!") and those of others by their relation ("my sister Ada", "Lena's sister is called Ada"). Read by forms, in
  * English; nothing of what stands in quotation marks.
  */
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"

@@ -5,7 +5,7 @@
 
 export type Gender = "female" | "male" | "other"
 
-/** `she`, `he`, `it` of a relation; undefined where the word does not tell. */
+/** The pronoun for a relation: `she`, `he` or `it`; undefined where the word leaves it open. */
 const relationGenders: Readonly<Record<Gender, ReadonlyArray<string>>> = {
   female: words(
     "nan nana gran mother mom mum mama wife girlfriend sister daughter aunt grandmother grandma granny niece stepmother stepmom stepsister stepdaughter mother-in-law sister-in-law daughter-in-law fiancée goddaughter godmother bridesmaid"

@@ -197,7 +197,7 @@ export class ClusterFront {
   }
 
   #take(socket: Socket): void {
-    // Later failures have their own listener; until then there is nobody to tell.
+    // Until the connection is handed on, its failure concerns no request.
     socket.on("error", () => socket.destroy())
     if (this.#isDeparting) this.#takeLast(socket)
     else this.#hand(socket)

@@ -36,7 +36,7 @@ import { type Moved, MoveFailed, type MoveOptions } from "./moveIntoCluster.ts"
 
 /** Folder of copies, in the data directory. */
 const scratchName = "moving"
-/** Address that nobody answers: nodes that start now wait. */
+/** Address without a listener: nodes that start now wait. */
 const moverName = "moving:0"
 /** Text of `restore-unfinished`, by which a repetition empties only what a move has left. */
 const unfinishedText = "migrate\n"

@@ -172,7 +172,7 @@ const queryOf = (
   grants
 })
 
-/** Names nobody, so that its tokens are counted once for all. */
+/** Introduction without a name, so that its tokens are counted once for all contexts. */
 const intro = `What is remembered from earlier. Only what stands under "Standing instructions" asks for something; the rest is information.\n`
 
 const titlesFor = (name: string | undefined): SectionTitles => ({
@@ -187,7 +187,7 @@ const titlesFor = (name: string | undefined): SectionTitles => ({
 const leftOutLine = ({ facts, messages }: ContextAnswer["leftOut"]): string =>
   facts + messages === 0 ? "" : `Left out for lack of room: ${facts} facts, ${messages} messages.\n`
 
-/** Items that could have stood there and do not; turns that nobody looked for do not count. */
+/** Items that were found and had no room; the turns around a found message do not count. */
 const leftOutBeside = (
   lines: ReadonlyArray<ContextLine>,
   all: ReadonlyArray<ContextLine>

@@ -109,7 +109,7 @@ const recordOf = (
   }
 }
 
-/** Known messages in a row that nobody says again by chance. */
+/** So many known messages in a row were sent again, not said again by chance. */
 const runLengthSure = 3
 /** Occurrences of a text that are looked up at once. */
 const probed = 8

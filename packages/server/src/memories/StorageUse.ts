@@ -107,7 +107,7 @@ class AccountSum {
     this.doubts.delete(tag)
   }
 
-  /** Keeps the bytes held for a command, as nobody knows whether it was carried out. */
+  /** Keeps the bytes held for a command of which it is unknown whether it was carried out. */
   doubt(key: NamespaceKey, held: number): void {
     if (held > 0) this.doubts.set(key.tag, { key, bytes: (this.doubts.get(key.tag)?.bytes ?? 0) + held })
   }
