@@ -263,7 +263,7 @@ const open = Metric.gauge("llm_calls_open", {
   description: "Calls of the language model under way or waiting for their turn."
 })
 
-const circuitLevels: Readonly<Record<CircuitState, number>> = { closed: 0, "half-open": 1, open: 2 }
+const circuitLevels: Readonly<Record<CircuitState, number>> = { Closed: 0, HalfOpen: 1, Open: 2 }
 
 export const countCall = ({ millis, outcome, purpose }: CallFacts): Effect.Effect<void> =>
   Effect.andThen(

@@ -8,15 +8,8 @@
 import { Cause, Clock, Context, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
-import { LRUCache } from "lru-cache"
-import {
-  type CircuitBreaker,
-  type CircuitOptions,
-  type CircuitState,
-  type ServerSign,
-  makeCallSlots,
-  makeCircuitBreaker
-} from "./CallSlots.ts"
+import { CircuitBreaker } from "effect/persistence"
+import { type CircuitState, makeCallSlots, makeCircuits } from "./CallSlots.ts"
 import {
   callSettings,
   deadlineOf,
@@ -41,6 +34,9 @@ import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
 import { wireFormats } from "./WireFormats.ts"
+
+const { ignored, success } = CircuitBreaker
+const failed = CircuitBreaker.failure()
 
 /** After the first attempt. */
 const retriesMax = 2
@@ -69,20 +65,21 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
     show: showOpenCalls
   })
   const bounds = { failuresMax: settings.circuitFailuresMax, coolDownMillis: settings.circuitCoolDownMillis }
-  const shared = makeCircuitBreaker<ModelFailure>({
+  const ofServer = yield* makeCircuits<ModelFailure>({
     ...bounds,
-    signOf: ({ reason, status }) => (isForAll(status) ? "down" : signs[reason]),
+    signOf: ({ reason, status }) => (isForAll(status) ? failed : signs[reason]),
     refuse: circuitOpen,
     onChange: circuitChanged()
   })
-  const byAccount = makeAccountCircuits<ModelFailure>({
+  // Calls that time out may be the fault of what they ask, so they suspend the calls of their own account only.
+  const ofAccounts = yield* makeCircuits<ModelFailure>({
     ...bounds,
-    signOf: ({ reason }) => (reason === "timeout" ? "down" : signs[reason] === "nothing" ? "nothing" : "alive"),
+    signOf: ({ reason }) => (reason === "timeout" ? failed : signs[reason] === ignored ? ignored : success),
     refuse: circuitOpen,
     onChange: (state) =>
-      state === "open" ? Effect.logInfo("language model timed out for an account several times in a row") : Effect.void
+      state === "Open" ? Effect.logInfo("language model timed out for an account several times in a row") : Effect.void
   })
-  yield* showCircuit("closed")
+  yield* showCircuit("Closed")
   const beginToWait = yield* ModelWait
   const leftAlone = makeLeftAlone()
   const toldAt = new Map<ModelFailureReason, number>()
@@ -102,10 +99,16 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const startedMillis = yield* Clock.currentTimeMillis
       const deadlineMillis = startedMillis + deadlineOf(config, request.purpose)
       const turn = { account: request.account, deadlineMillis }
-      const own = byAccount.of(request.account)
       // A turn that comes too late for an answer is no sign against the server.
-      const call = whileUseful(deadlineMillis, own.through(shared.through(inRounds(attempt, request, deadlineMillis))))
-      return yield* Effect.all([leftAlone.check, own.check, shared.check], { discard: true }).pipe(
+      const call = whileUseful(
+        deadlineMillis,
+        inRounds(attempt, request, deadlineMillis).pipe(
+          ofServer.through(config.model),
+          ofAccounts.through(request.account)
+        )
+      )
+      const checks = [leftAlone.check, ofAccounts.check(request.account), ofServer.check(config.model)]
+      return yield* Effect.all(checks, { discard: true }).pipe(
         Effect.andThen(beginToWait),
         Effect.andThen(Effect.tapError(withTurn(turn, call), leftAlone.failed)),
         Effect.tap(leftAlone.answered),
@@ -127,19 +130,19 @@ const isForAll = (status: number | undefined): boolean => status === 401 || stat
  * For the shared circuit: beside `isForAll` only a server that is not reached opens it. An exhausted budget says nothing
  * about the server, and neither does a time-out: what an account asks may take too long while others are answered.
  */
-const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
-  unreachable: "down",
-  timeout: "nothing",
-  rejected: "alive",
-  rate_limited: "alive",
-  truncated: "alive",
-  refused: "alive",
-  malformed: "alive",
-  circuit_open: "nothing",
-  overloaded: "nothing",
-  too_long: "nothing",
-  budget_exhausted: "nothing",
-  unpaid: "nothing"
+const signs: Readonly<Record<ModelFailureReason, CircuitBreaker.Outcome>> = {
+  unreachable: failed,
+  timeout: ignored,
+  rejected: success,
+  rate_limited: success,
+  truncated: success,
+  refused: success,
+  malformed: success,
+  circuit_open: ignored,
+  overloaded: ignored,
+  too_long: ignored,
+  budget_exhausted: ignored,
+  unpaid: ignored
 }
 
 const overloaded = new ModelFailure({
@@ -163,8 +166,8 @@ const circuitOpen = (retryAfterMillis: number, { message }: ModelFailure): Model
 const circuitChanged = () => {
   let isTold = false
   const told = (state: CircuitState): Effect.Effect<void> => {
-    if (state === "half-open" || isTold === (state === "open")) return Effect.void
-    isTold = state === "open"
+    if (state === "HalfOpen" || isTold === (state === "Open")) return Effect.void
+    isTold = state === "Open"
     return isTold
       ? Effect.logInfo("the circuit of the language model is open: it is asked once in a while only, until it answers")
       : Effect.logInfo("the language model answers again")
@@ -241,42 +244,6 @@ const withRetries = Effect.fnUntraced(function* <A>(
 })
 
 const retriedReasons: ReadonlySet<ModelFailureReason> = new Set(["unreachable", "rate_limited"])
-
-/** Accounts whose last call failed; beyond it the least recently used are forgotten. */
-const circuitsMax = 4_096
-
-interface AccountCircuits<E> {
-  readonly of: (account: string) => CircuitBreaker<E>
-}
-
-/**
- * A circuit for each account, beside the shared one of the server: calls that time out may be the fault of what they ask,
- * so they suspend the calls of their own account only. Accounts whose last call was answered are not kept.
- */
-const makeAccountCircuits = <E>(options: CircuitOptions<E>): AccountCircuits<E> => {
-  const circuits = new LRUCache<string, CircuitBreaker<E>>({ max: circuitsMax })
-
-  const circuitOf = (account: string): CircuitBreaker<E> => {
-    const known = circuits.get(account)
-    if (known !== undefined) return known
-    const made = makeCircuitBreaker(options)
-    circuits.set(account, made)
-    return made
-  }
-
-  /** A call that waits at a circuit which is dropped here finishes there; the next one starts with a new circuit. */
-  const dropIfAnswered = (account: string) => (exit: Exit.Exit<unknown, E>) =>
-    Effect.sync(() => {
-      if (Exit.isSuccess(exit)) circuits.delete(account)
-    })
-
-  return {
-    of: (account) => ({
-      check: Effect.suspend(() => circuits.get(account)?.check ?? Effect.void),
-      through: (call) => Effect.suspend(() => Effect.onExit(circuitOf(account).through(call), dropIfAnswered(account)))
-    })
-  }
-}
 
 const askedForMillisMax = 3_600_000
 const pauseMillisMin = 1_000
