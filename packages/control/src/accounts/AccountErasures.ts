@@ -102,7 +102,7 @@ export class AccountErasures extends Context.Service<
 /** Tables whose rows go with their account. */
 const ownedTables = [
   "account_event",
-  "account_webhook_message",
+  "webhook_message",
   "account_webhook",
   "api_key",
   "wallet",

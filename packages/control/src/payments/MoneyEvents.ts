@@ -11,6 +11,7 @@ import type { MoneyEventData, WebhookEventType } from "@muniment/domain/Events"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { operatorMessages } from "../webhooks/WebhookOutbox.ts"
 import type { JournalledPayment } from "./JournalledPayment.ts"
 
 interface MoneyEvent {
@@ -94,18 +95,8 @@ export const announceIn =
       const event = { id, account, type, at: now, data: JSON.stringify(eventDataOf(about)) }
       yield* sql`INSERT INTO account_event ${sql.insert(event)} ON CONFLICT (id) DO NOTHING`
       if (!hasWebhook) return
-      const row = {
-        id,
-        payment: about.payment ?? about.id,
-        type,
-        body: bodyOf(type, about, now),
-        state: "pending",
-        attempts: 0,
-        created_at: now,
-        due_since: now,
-        next_at: now
-      }
-      yield* sql`INSERT INTO webhook ${sql.insert(row)} ON CONFLICT (id) DO NOTHING`
+      const message = { id, lane: about.payment ?? about.id, type, body: bodyOf(type, about, now) }
+      yield* operatorMessages(sql).add(null, null, message)
     })
 
 const idLength = 32

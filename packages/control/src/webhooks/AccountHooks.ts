@@ -2,28 +2,20 @@
  * Webhooks of accounts, and how far each one has read the account's events (contract: Webhooks of accounts).
  *
  * Invariants: messages and the cursor behind them are written in one transaction, so each event becomes a message once,
- * also through kills; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
+ * also through kills; a webhook with too many messages that were given up is paused, so that nothing more is lost; of
+ * delivered ones a bounded number is kept, without their bodies; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
  * that is suspended is not followed. Who sets the URL or the secret is its maker from then on, and it goes with their
  * key or wallet: who is revoked or unlinked meanwhile makes and changes none.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { SqlClient, Statement } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import { type InvalidRequest, NotFound, type Unauthenticated } from "@muniment/domain/Errors"
-import type {
-  AccountEventType,
-  HookChange,
-  HookDelivery,
-  HookRecord,
-  NewHook,
-  WebhookState
-} from "@muniment/domain/Events"
+import type { AccountEventType, HookChange, HookDelivery, HookRecord, NewHook } from "@muniment/domain/Events"
 import { Limits } from "@muniment/domain/Limits"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import {
-  deliveryOf,
-  type DeliveryRow,
   type FollowedHook,
   type HookCounts,
   type HookEndpoint,
@@ -32,6 +24,13 @@ import {
   removeHooks
 } from "./HookRows.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
+import {
+  type Attempt,
+  type DueMessage,
+  type MessageFilter,
+  type NewMessage,
+  WebhookMessages
+} from "./WebhookMessages.ts"
 
 export class AccountHooks extends Context.Service<
   AccountHooks,
@@ -59,7 +58,7 @@ export class AccountHooks extends Context.Service<
     /** Newest first. */
     readonly deliveries: (
       place: HookPlace,
-      filter: { readonly state?: WebhookState | undefined; readonly limit: number }
+      filter: MessageFilter
     ) => Effect.Effect<ReadonlyArray<HookDelivery>, NotFound>
     /** Makes a message that was given up due, or all of them; -> how many. */
     readonly repeat: (place: HookPlace, message: string | undefined) => Effect.Effect<number, NotFound | ControlFailure>
@@ -77,8 +76,11 @@ export class AccountHooks extends Context.Service<
       cursor: string
     ) => Effect.Effect<void, ControlFailure>
     readonly dueMessages: (id: string) => Effect.Effect<ReadonlyArray<DueMessage>>
-    /** Writes down what became of attempts; -> how many messages were given up. */
-    readonly attempted: (id: string, attempts: ReadonlyArray<Attempt>) => Effect.Effect<number, ControlFailure>
+    /** Writes down what became of attempts; -> the ids of messages that are given up. */
+    readonly attempted: (
+      id: string,
+      attempts: ReadonlyArray<Attempt>
+    ) => Effect.Effect<ReadonlyArray<string>, ControlFailure>
     /** Events cannot be read. */
     readonly noteReason: (id: string, reason: string) => Effect.Effect<void, ControlFailure>
     readonly counts: Effect.Effect<HookCounts>
@@ -136,19 +138,24 @@ const make = Effect.gen(function* () {
     remove: Effect.fn("AccountHooks.remove")((place) =>
       write(Effect.andThen(known(place), removeHooks(sql, sql`id = ${place.id}`)))
     ),
-    deliveries: (place, filter) => read(Effect.andThen(known(place), messages.list(place.id, filter))),
+    deliveries: (place, filter) =>
+      read(
+        Effect.map(Effect.andThen(known(place), messages.list(place.id, filter)), (found) =>
+          found.map(({ lane, ...message }) => ({ ...message, agentId: lane === "" ? null : lane }))
+        )
+      ),
     repeat: Effect.fn("AccountHooks.repeat")((place, message) =>
-      write(Effect.andThen(known(place), messages.repeat(place.id, message)))
+      write(Effect.andThen(known(place), messages.repeatOf(place.id, message)))
     ),
     active: read(rows.active),
     due: read(rows.due),
     followed: (id) => read(rows.followed(id)),
     endpoint: (place) => read(found(rows.endpoint(place))),
     enqueue: Effect.fn("AccountHooks.enqueue")((hook, news, cursor) =>
-      write(Effect.andThen(messages.add(hook, news), rows.moveCursor(hook.id, cursor)))
+      write(Effect.andThen(messages.enqueue(hook, news), rows.moveCursor(hook.id, cursor)))
     ),
-    dueMessages: (id) => read(messages.due(id)),
-    attempted: Effect.fn("AccountHooks.attempted")((id, attempts) => write(messages.attempted(id, attempts))),
+    dueMessages: (id) => read(messages.due(id, Limits.hookRoundMessages)),
+    attempted: Effect.fn("AccountHooks.attempted")((id, attempts) => write(messages.attemptedOf(id, attempts))),
     noteReason: (id, reason) => write(rows.noteReason(id, reason)),
     counts: read(rows.counts)
   })
@@ -162,130 +169,47 @@ const found = <A, E>(row: Effect.Effect<A | undefined, E>): Effect.Effect<A, E |
       : Effect.succeed(one)
   )
 
-export interface NewMessage {
-  readonly id: string
-  /** Messages of one agent go out in order; empty: of none. */
-  readonly agent: string
-  readonly type: AccountEventType
-  /** JSON, as it is signed and sent. */
-  readonly body: string
-}
-
-export interface DueMessage {
-  readonly id: string
-  readonly agent: string
-  readonly body: string
-  /** Before this one. */
-  readonly attempts: number
-}
-
-export interface Attempt {
-  readonly message: string
-  /** Why it failed; undefined: delivered. */
-  readonly reason: string | undefined
-  /** Until the next one. */
-  readonly delayMillis: number
-}
-
-/**
- * Messages of accounts' webhooks: statements on table `account_webhook_message`, inside the caller's transaction.
- *
- * Invariants: a message is due only after those of the same agent before it were delivered or given up; it leaves
- * `pending` by a delivery, or by a failure past the time for which it is tried; a webhook with too many that were given up
- * is paused, so that nothing more is lost; of delivered ones a bounded number is kept, without their bodies. With each
- * change the webhook knows when it has something due.
- */
-class HookMessages {
+/** With each change the webhook knows when it has something due. */
+class HookMessages extends WebhookMessages<AccountEventType> {
   readonly #sql: SqlClient.SqlClient
 
   constructor(sql: SqlClient.SqlClient) {
+    super(sql, { retryMillisMax: Limits.hookRetryMillisMax, giveUpMillis: Limits.hookGiveUpMillis, keepsBodies: false })
     this.#sql = sql
   }
 
-  add({ account, id: webhook }: { readonly id: string; readonly account: string }, news: ReadonlyArray<NewMessage>) {
+  enqueue({ account, id: webhook }: HookPlace, news: ReadonlyArray<NewMessage>) {
     const sql = this.#sql
     return Effect.gen({ self: this }, function* () {
-      const now = yield* Clock.currentTimeMillis
       // Removed meanwhile.
       const [known] = yield* sql`SELECT 1 FROM account_webhook WHERE id = ${webhook}`
       if (known === undefined) return
-      for (const { agent, body, id, type } of news) {
-        yield* sql`INSERT INTO account_webhook_message ${sql.insert({
-          id,
-          webhook,
-          account,
-          agent,
-          type,
-          body,
-          state: "pending",
-          attempts: 0,
-          created_at: now,
-          due_since: now,
-          next_at: now
-        })} ON CONFLICT (id) DO NOTHING`
-      }
+      for (const message of news) yield* this.add(webhook, account, message)
       if (news.length > 0) yield* this.#noteNext(webhook)
     })
   }
 
-  /** The first messages of the agents whose first message is due. */
-  due(webhook: string) {
-    const sql = this.#sql
-    return Effect.flatMap(
-      Clock.currentTimeMillis,
-      (now) => sql<DueMessage>`SELECT m.id, m.agent, m.body, m.attempts FROM account_webhook_message m
-        JOIN (${this.#heads(webhook)}) head ON head.agent = m.agent
-        WHERE m.webhook = ${webhook} AND m.state = 'pending'
-          AND (head.next_at <= ${now} OR head.next_at > ${now + Limits.hookRetryMillisMax})
-        ORDER BY m.sequence LIMIT ${Limits.hookRoundMessages}`
-    )
-  }
-
-  attempted(webhook: string, attempts: ReadonlyArray<Attempt>) {
+  attemptedOf(webhook: string, attempts: ReadonlyArray<Attempt>) {
     const sql = this.#sql
     return Effect.gen({ self: this }, function* () {
       const now = yield* Clock.currentTimeMillis
-      let givenUp = 0
-      for (const { delayMillis, message, reason } of attempts) {
-        if (reason === undefined) yield* this.#delivered(message, now)
-        else {
-          const [row] = yield* sql<{ readonly state: WebhookState }>`UPDATE account_webhook_message
-            SET attempts = attempts + 1, reason = ${reason}, next_at = ${now + delayMillis},
-              state = CASE WHEN ${now} - due_since > ${Limits.hookGiveUpMillis} THEN 'failed' ELSE 'pending' END
-            WHERE id = ${message} RETURNING state`
-          if (row?.state === "failed") givenUp++
-        }
-      }
+      const givenUp = yield* this.attempted(attempts)
       const failure = attempts.find(({ reason }) => reason !== undefined)
       const delivered = attempts.some(({ reason }) => reason === undefined)
       yield* sql`UPDATE account_webhook SET reason = ${failure?.reason ?? null},
         delivered_at = ${delivered ? now : sql`delivered_at`} WHERE id = ${webhook}`
-      yield* this.#keepBounds(webhook, givenUp > 0)
+      yield* this.#keepBounds(webhook, givenUp.length > 0)
       yield* this.#noteNext(webhook)
       return givenUp
     })
   }
 
-  list(webhook: string, { limit, state }: { readonly state?: WebhookState | undefined; readonly limit: number }) {
-    const sql = this.#sql
-    const condition: Statement.Fragment = state === undefined ? sql`TRUE` : sql`state = ${state}`
-    return Effect.map(
-      sql<MessageRow>`SELECT * FROM account_webhook_message WHERE webhook = ${webhook} AND ${condition}
-        ORDER BY sequence DESC LIMIT ${limit}`,
-      (found) => found.map(recordOf)
-    )
-  }
-
-  repeat(webhook: string, message: string | undefined) {
-    const sql = this.#sql
+  repeatOf(webhook: string, message: string | undefined) {
     return Effect.gen({ self: this }, function* () {
-      const now = yield* Clock.currentTimeMillis
-      const condition = message === undefined ? sql`TRUE` : sql`id = ${message}`
-      const made = yield* sql`UPDATE account_webhook_message SET state = 'pending', attempts = 0, due_since = ${now},
-        next_at = ${now} WHERE webhook = ${webhook} AND state = 'failed' AND ${condition} RETURNING id`
-      if (message !== undefined && made.length === 0) return yield* notFound
+      const made = yield* this.repeat(webhook, message)
+      if (message !== undefined && made === 0) return yield* notFound
       yield* this.#noteNext(webhook)
-      return made.length
+      return made
     })
   }
 
@@ -294,39 +218,28 @@ class HookMessages {
     const sql = this.#sql
     return Effect.gen({ self: this }, function* () {
       const now = yield* Clock.currentTimeMillis
-      yield* sql`UPDATE account_webhook_message SET due_since = ${now}, next_at = ${now}
+      yield* sql`UPDATE webhook_message SET due_since = ${now}, next_at = ${now}
         WHERE webhook = ${webhook} AND state = 'pending'`
       yield* this.#noteNext(webhook)
     })
   }
 
-  #delivered(message: string, now: number) {
-    return this.#sql`UPDATE account_webhook_message SET state = 'delivered', attempts = attempts + 1,
-      delivered_at = ${now}, reason = NULL, body = '' WHERE id = ${message}`
-  }
-
   #keepBounds(webhook: string, hasGivenUp: boolean) {
     const sql = this.#sql
     return Effect.gen(function* () {
-      yield* sql`DELETE FROM account_webhook_message WHERE webhook = ${webhook} AND state = 'delivered' AND sequence <= (
-        SELECT sequence FROM account_webhook_message WHERE webhook = ${webhook} AND state = 'delivered'
+      yield* sql`DELETE FROM webhook_message WHERE webhook = ${webhook} AND state = 'delivered' AND sequence <= (
+        SELECT sequence FROM webhook_message WHERE webhook = ${webhook} AND state = 'delivered'
         ORDER BY sequence DESC LIMIT 1 OFFSET ${Limits.hookDeliveredKept})`
       if (!hasGivenUp) return
-      const [failed] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM account_webhook_message
+      const [failed] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM webhook_message
         WHERE webhook = ${webhook} AND state = 'failed'`
       if (failed!.count < Limits.hookFailedMax) return
       yield* sql`UPDATE account_webhook SET state = 'paused', reason = ${tooManyFailed} WHERE id = ${webhook}`
     })
   }
 
-  /** The first pending message of each agent. SQLite takes the other columns from the row of the minimum. */
-  #heads(webhook: string): Statement.Fragment {
-    return this.#sql`SELECT agent, next_at, min(sequence) AS sequence FROM account_webhook_message
-      WHERE webhook = ${webhook} AND state = 'pending' GROUP BY agent`
-  }
-
   #noteNext(webhook: string) {
-    return this.#sql`UPDATE account_webhook SET next_at = (SELECT min(next_at) FROM (${this.#heads(webhook)}))
+    return this.#sql`UPDATE account_webhook SET next_at = (SELECT min(next_at) FROM (${this.heads(webhook)}))
       WHERE id = ${webhook}`
   }
 }
@@ -336,16 +249,3 @@ const tooManyFailed = "too many messages were given up: mend the receiver, repea
 const notFound = Effect.suspend(() =>
   Effect.fail(new NotFound({ code: "webhook_not_found", error: "no message of this id was given up" }))
 )
-
-interface MessageRow extends DeliveryRow {
-  readonly id: string
-  readonly agent: string
-  readonly type: AccountEventType
-}
-
-const recordOf = (row: MessageRow): HookDelivery => ({
-  id: row.id,
-  type: row.type,
-  agentId: row.agent === "" ? null : row.agent,
-  ...deliveryOf(row)
-})

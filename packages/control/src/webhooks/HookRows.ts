@@ -1,6 +1,6 @@
 /**
  * Statements on table `account_webhook`. Those that write run inside the caller's transaction; those on its messages are
- * in `HookMessages`.
+ * in `WebhookMessages`.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
@@ -9,11 +9,11 @@ import {
   type HookChange,
   type HookRecord,
   type HookState,
-  type NewHook,
-  type WebhookState
+  type NewHook
 } from "@muniment/domain/Events"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import type { MessageCounts } from "./WebhookMessages.ts"
 
 /** Fields of a webhook that a delivery needs. */
 export interface FollowedHook extends HookEndpoint {
@@ -37,14 +37,10 @@ export interface HookPlace {
   readonly account: string
 }
 
-/** Counts of all accounts. */
-export interface HookCounts {
+/** Counts of all accounts; messages of paused webhooks do not wait. */
+export interface HookCounts extends MessageCounts {
   readonly active: number
   readonly paused: number
-  readonly pending: number
-  readonly failed: number
-  /** Time of the oldest pending message. */
-  readonly oldestAt: number | undefined
 }
 
 export class HookRows {
@@ -91,8 +87,8 @@ export class HookRows {
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Effect.map(
         sql<HookRow>`SELECT account_webhook.*,
-          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
-          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'failed') AS failed
+          (SELECT count(*) FROM webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
+          (SELECT count(*) FROM webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'failed') AS failed
           FROM account_webhook WHERE ${condition} ORDER BY created_at, id`,
         (found) => found.map((row) => recordOf(row, now))
       )
@@ -156,7 +152,7 @@ export class HookRows {
     return Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* sql<HookRow>`SELECT account_webhook.*,
-        (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
+        (SELECT count(*) FROM webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
         0 AS failed FROM account_webhook JOIN account ON account.id = account_webhook.account
         WHERE account_webhook.id = ${id} AND state = 'active' AND suspended_at IS NULL`
       if (row === undefined) return undefined
@@ -185,34 +181,23 @@ export class HookRows {
 
   get counts() {
     const sql = this.#sql
-    return Effect.gen(function* () {
-      const hooks = yield* sql<{ readonly state: HookState; readonly count: number }>`SELECT state, count(*) AS count
-        FROM account_webhook GROUP BY state`
-      const counted = yield* sql<{
-        readonly state: WebhookState
-        readonly count: number
-        readonly oldest: number
-      }>`SELECT
-        m.state, count(*) AS count, min(m.due_since) AS oldest FROM account_webhook_message m
-        JOIN account_webhook w ON w.id = m.webhook
-        WHERE m.state = 'failed' OR (m.state = 'pending' AND w.state = 'active') GROUP BY m.state`
-      const pending = counted.find(({ state }) => state === "pending")
-      const of = (wanted: HookState) => hooks.find(({ state }) => state === wanted)?.count ?? 0
-      return {
-        active: of("active"),
-        paused: of("paused"),
-        pending: pending?.count ?? 0,
-        failed: counted.find(({ state }) => state === "failed")?.count ?? 0,
-        oldestAt: pending?.oldest
-      } satisfies HookCounts
-    })
+    return Effect.map(
+      sql<HookCounts>`SELECT hooks.*, messages.* FROM
+        (SELECT count(*) FILTER (WHERE state = 'active') AS active, count(*) FILTER (WHERE state = 'paused') AS paused
+          FROM account_webhook) AS hooks,
+        (SELECT count(*) FILTER (WHERE m.state = 'pending') AS pending, count(*) FILTER (WHERE m.state = 'failed') AS failed,
+          min(m.due_since) FILTER (WHERE m.state = 'pending') AS oldestAt
+          FROM webhook_message m JOIN account_webhook w ON w.id = m.webhook
+          WHERE m.state = 'failed' OR (m.state = 'pending' AND w.state = 'active')) AS messages`,
+      ([counts]) => counts!
+    )
   }
 }
 
 /** Removes webhooks with their messages. */
 export const removeHooks = (sql: SqlClient.SqlClient, condition: Statement.Fragment) =>
   Effect.andThen(
-    sql`DELETE FROM account_webhook_message WHERE webhook IN (SELECT id FROM account_webhook WHERE ${condition})`,
+    sql`DELETE FROM webhook_message WHERE webhook IN (SELECT id FROM account_webhook WHERE ${condition})`,
     Effect.asVoid(sql`DELETE FROM account_webhook WHERE ${condition}`)
   )
 
@@ -268,22 +253,3 @@ const tooMany = Effect.suspend(() =>
     })
   )
 )
-
-/** Columns that messages of the operator's webhook and of accounts' webhooks have in common: how far a message is. */
-export interface DeliveryRow {
-  readonly state: WebhookState
-  readonly attempts: number
-  readonly created_at: number
-  readonly next_at: number
-  readonly delivered_at: number | null
-  readonly reason: string | null
-}
-
-export const deliveryOf = (row: DeliveryRow) => ({
-  state: row.state,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  nextAt: row.state === "pending" ? row.next_at : null,
-  deliveredAt: row.delivered_at,
-  reason: row.reason
-})

@@ -15,7 +15,6 @@ import {
   Metric,
   PartitionedSemaphore,
   Queue,
-  Random,
   Redacted,
   Schedule,
   Scope
@@ -30,7 +29,8 @@ import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { ReadError } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
-import { AccountHooks, type Attempt, type DueMessage, type NewMessage } from "@muniment/control/webhooks/AccountHooks"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
+import type { NewMessage } from "@muniment/control/webhooks/WebhookMessages"
 import type { FollowedHook, HookPlace } from "@muniment/control/webhooks/HookRows"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { unseal } from "@muniment/trust/SealedText"
@@ -38,8 +38,7 @@ import { Rounds } from "@muniment/worker/Rounds"
 import { AccountEvents, type EventReader } from "../events/AccountEvents.ts"
 import { AccountSignals } from "../events/AccountSignals.ts"
 import { decodePositions } from "../events/EventPositions.ts"
-import { retryDelayMillis } from "./WebhookDeliveries.ts"
-import { sendTest, sendWebhook } from "./WebhookSender.ts"
+import { sendInLanes, sendTest } from "./WebhookSender.ts"
 import { type HookReach, webhookSecrets } from "./WebhookSettings.ts"
 
 type HookHealth = ServiceStatus["hooks"]
@@ -88,7 +87,7 @@ const make = Effect.fnUntraced(function* (reach: HookReach) {
   const health = Effect.gen(function* () {
     const { oldestAt, ...counted } = yield* hooks.counts
     const now = yield* Clock.currentTimeMillis
-    return { ...counted, oldestSeconds: oldestAt === undefined ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000)) }
+    return { ...counted, oldestSeconds: oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000)) }
   })
   return HookDeliveries.of({
     health,
@@ -208,29 +207,16 @@ const makeWork = Effect.fnUntraced(function* (reach: "public" | "any") {
   const read = yield* makeReading
   const keys = yield* KeyRing
 
-  /** Messages of one agent, up to the first that fails. */
-  const sendInOrder = Effect.fnUntraced(function* (hook: FollowedHook, messages: ReadonlyArray<DueMessage>) {
-    const secrets = yield* openSecrets(keys, hook.sealed)
-    const done: Array<Attempt> = []
-    for (const { attempts, body, id } of messages) {
-      const reason =
-        secrets.length === 0 ? secretUnreadable : yield* sendWebhook({ url: hook.url, secrets, reach }, { id, body })
-      const delayMillis = retryDelayMillis(attempts, yield* Random.next, Limits.hookRetryMillisMax)
-      done.push({ message: id, reason, delayMillis })
-      yield* count(reason === undefined ? "delivered" : "missed", 1)
-      if (reason !== undefined) break
-    }
-    return done
-  })
-
   const deliver = Effect.fn("HookDeliveries.deliver")(function* (hook: FollowedHook) {
     const due = yield* hooks.dueMessages(hook.id)
     if (due.length === 0) return false
-    const agents = Map.groupBy(due, ({ agent }) => agent)
-    const attempts = yield* Effect.forEach(agents.values(), (messages) => sendInOrder(hook, messages), {
-      concurrency: Limits.hookAgentsAtOnce
-    })
-    const givenUp = yield* hooks.attempted(hook.id, attempts.flat())
+    const secrets = yield* openSecrets(keys, hook.sealed)
+    const endpoint = secrets.length === 0 ? secretUnreadable : { url: hook.url, secrets, reach }
+    const attempts = yield* sendInLanes(endpoint, due, pace)
+    const missed = attempts.filter(({ reason }) => reason !== undefined).length
+    yield* count("delivered", attempts.length - missed)
+    yield* count("missed", missed)
+    const { length: givenUp } = yield* hooks.attempted(hook.id, attempts)
     yield* count("given_up", givenUp)
     if (givenUp > 0)
       yield* Effect.logWarning("messages of an account's webhook were given up", { webhook: hook.id, givenUp })
@@ -250,6 +236,8 @@ const makeWork = Effect.fnUntraced(function* (reach: "public" | "any") {
     following.isNoted = true
   })
 })
+
+const pace = { atOnce: Limits.hookAgentsAtOnce, retryMillisMax: Limits.hookRetryMillisMax }
 
 const secretUnreadable = "its secret cannot be read: replace it"
 
@@ -277,7 +265,7 @@ const makeReading = Effect.gen(function* () {
       const named = refund === undefined ? event.id : `${event.type} ${refund}`
       const place = at === undefined ? named : `${tag} ${at.born} ${at.number} ${event.type}`
       const digest = createHash("sha256").update(`${id}\0${place}`).digest("hex").slice(0, idLength)
-      return { id: `msg_${digest}`, agent: agentId, type: event.type, body: bodyOf(event) }
+      return { id: `msg_${digest}`, lane: agentId, type: event.type, body: bodyOf(event) }
     }
 
   const step = Effect.fnUntraced(function* (following: Following, hook: FollowedHook) {

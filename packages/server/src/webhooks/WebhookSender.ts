@@ -1,17 +1,18 @@
 /**
- * One attempt to deliver a message, after the Standard Webhooks specification: POST of JSON with `webhook-id`,
+ * Attempts to deliver messages, after the Standard Webhooks specification: POST of JSON with `webhook-id`,
  * `webhook-timestamp` and `webhook-signature`.
  *
  * Invariants: delivered is what a 2xx answered; no redirect is followed, and nothing of an answer is read but its
  * status; a reason names neither the URL nor the message; a connection that is for public addresses alone goes to no
  * other.
  */
-import { Clock, Effect, Redacted } from "effect"
+import { Clock, Effect, Random, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import { request as requestPlainly } from "node:http"
 import { request as requestByTls } from "node:https"
 import { Limits } from "@muniment/domain/Limits"
 import type { WebhookTrial } from "@muniment/domain/Events"
+import type { Attempt, DueMessage } from "@muniment/control/webhooks/WebhookMessages"
 import { serviceVersion } from "../version.ts"
 import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
@@ -46,6 +47,39 @@ export const sendWebhook = Effect.fn("WebhookSender.send")(function* (
     catch: reasonOf
   }).pipe(Effect.catch(Effect.succeed))
 })
+
+/**
+ * Sends the messages of each lane in order, up to the first that fails. `endpoint`: or why there is none. What is tried is
+ * tried again after a time that doubles.
+ */
+export const sendInLanes = (
+  endpoint: WebhookEndpoint | string,
+  due: ReadonlyArray<DueMessage>,
+  { atOnce, retryMillisMax }: { readonly atOnce: number; readonly retryMillisMax: number }
+): Effect.Effect<ReadonlyArray<Attempt>> => {
+  const inOrder = Effect.fnUntraced(function* (messages: ReadonlyArray<DueMessage>) {
+    const done: Array<Attempt> = []
+    for (const message of messages) {
+      const reason = typeof endpoint === "string" ? endpoint : yield* sendWebhook(endpoint, message)
+      const delayMillis = retryDelayMillis(message.attempts, yield* Random.next, retryMillisMax)
+      done.push({ message, reason, delayMillis })
+      if (reason !== undefined) break
+    }
+    return done
+  })
+  const lanes = Map.groupBy(due, ({ lane }) => lane)
+  return Effect.map(Effect.forEach(lanes.values(), inOrder, { concurrency: atOnce }), (done) => done.flat())
+}
+
+/** Doubles with each attempt; `random`, 0 to 1, takes away up to a half, so that many do not come back at once. */
+export const retryDelayMillis = (
+  attempts: number,
+  random: number,
+  millisMax: number = Limits.webhookRetryMillisMax
+): number => {
+  const longest = Math.min(Limits.webhookRetryMillisMin * 2 ** attempts, millisMax)
+  return Math.round(longest * (1 - random / 2))
+}
 
 /** Sends a message of type `test` once; it is written down nowhere. */
 export const sendTest = Effect.fn("WebhookSender.sendTest")(function* (

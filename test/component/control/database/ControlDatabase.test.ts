@@ -1,10 +1,13 @@
 /** control.db: made on the first start, kept over restarts, refused when it is newer, 507 when full. */
 import { describe, expect } from "vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { controlMigrations } from "@muniment/control/database/migrations/controlMigrations"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
+import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
@@ -65,6 +68,72 @@ describe("ControlDatabase", () => {
           { id: "open", resource: null, settled_at: null }
         ])
       }).pipe(Effect.provide(controlOf(directory)))
+    })
+  )
+
+  it.effect("brings the messages of all webhooks into one table, each with its order and state", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      const before = controlMigrations.findIndex(({ name }) => name === "one table of messages")
+      migrate(database, controlMigrations.slice(0, before), { snapshot: `${filename}.none` })
+      database.exec(`INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'a', 'free', 0);
+        INSERT INTO account_webhook (id, account, url, state, secret, cursor, created_at)
+          VALUES ('hook', 'a', 'https://a.example', 'active', 's', 'c', 1);
+        INSERT INTO account_webhook_message (sequence, id, webhook, account, agent, type, body, state, attempts, created_at,
+          due_since, next_at, delivered_at, reason)
+          VALUES (7, 'm1', 'hook', 'a', 'x', 'memory.created', '', 'delivered', 1, 1, 1, 1, 2, NULL),
+            (9, 'm2', 'hook', 'a', 'x', 'memory.deleted', '{}', 'failed', 3, 4, 5, 6, NULL, 'status 500');
+        INSERT INTO payment (id, account, network, payer, units, payload, state, created_at, updated_at)
+          VALUES ('p', 'a', 'base', '0x1', 100000, '{}', 'settled', 1, 2);
+        INSERT INTO webhook (sequence, id, payment, type, body, state, attempts, created_at, due_since, next_at)
+          VALUES (9, 'o2', 'p', 'payment.reversed', '{"n":2}', 'pending', 0, 8, 8, 8),
+            (7, 'o1', 'p', 'payment.settled', '{"n":1}', 'pending', 2, 1, 1, 0)`)
+      database.close()
+      yield* Effect.gen(function* () {
+        const outbox = yield* WebhookOutbox
+        const hooks = yield* AccountHooks
+        expect(yield* outbox.list({ limit: 9 })).toMatchObject([
+          { id: "o2", payment: "p", type: "payment.reversed", nextAt: 8 },
+          { id: "o1", payment: "p", type: "payment.settled", attempts: 2, nextAt: 0 }
+        ])
+        expect(yield* outbox.due(9)).toMatchObject([
+          { id: "o1", body: '{"n":1}' },
+          { id: "o2", body: '{"n":2}' }
+        ])
+        expect(yield* hooks.deliveries({ account: "a", id: "hook" }, { limit: 9 })).toEqual([
+          {
+            id: "m2",
+            agentId: "x",
+            type: "memory.deleted",
+            state: "failed",
+            attempts: 3,
+            createdAt: 4,
+            nextAt: null,
+            deliveredAt: null,
+            reason: "status 500"
+          },
+          {
+            id: "m1",
+            agentId: "x",
+            type: "memory.created",
+            state: "delivered",
+            attempts: 1,
+            createdAt: 1,
+            nextAt: null,
+            deliveredAt: 2,
+            reason: null
+          }
+        ])
+      }).pipe(
+        Effect.provide(
+          Layer.mergeAll(WebhookOutbox.layer, AccountHooks.layer).pipe(
+            Layer.provide(controlOf(directory)),
+            Layer.provide(SecureRandom.layerWebCrypto)
+          )
+        )
+      )
     })
   )
 

@@ -8,6 +8,7 @@ import { credits } from "@muniment/domain/Money"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { type NewPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { DueMessage } from "@muniment/control/webhooks/WebhookMessages"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { crashImage } from "../CrashImage.ts"
@@ -44,6 +45,8 @@ const refundOf = (payment: string) => ({ ...paymentOf(`refund of ${payment}`), p
 const dueTypes = Effect.flatMap(WebhookOutbox, (outbox) =>
   Effect.map(outbox.due(9), (due) => due.map(({ body }) => JSON.parse(body).type))
 )
+
+const delivered = (message: DueMessage) => ({ message, reason: undefined, delayMillis: 0 })
 
 describe("WebhookOutbox", () => {
   fresh.effect("has a message of each credit, reversal and refund, once, without what was signed", function* () {
@@ -91,7 +94,9 @@ describe("WebhookOutbox", () => {
         yield* settle("one")
         const killed = crashImage(directory)
         const { read, sql } = yield* ControlDatabase
-        yield* read(sql`CREATE TRIGGER no_message BEFORE INSERT ON webhook BEGIN SELECT RAISE(ABORT, 'no'); END`)
+        yield* read(
+          sql`CREATE TRIGGER no_message BEFORE INSERT ON webhook_message BEGIN SELECT RAISE(ABORT, 'no'); END`
+        )
         expect((yield* Effect.exit(settle("two")))._tag).toBe("Failure")
         const journal = yield* PaymentJournal
         expect(yield* journal.find("two")).toMatchObject({ state: "broadcasting" })
@@ -111,14 +116,14 @@ describe("WebhookOutbox", () => {
     yield* settle("one")
     yield* journal.reversed("one", "reorganised")
     yield* settle("two")
-    const [first, other] = yield* outbox.due(9)
-    expect(yield* dueTypes).toEqual(["payment.settled", "payment.settled"])
-    yield* outbox.missed(first!.id, { reason: "status 500", delayMillis: 5_000 })
-    yield* outbox.delivered(other!.id)
+    const [first, behind, other] = yield* outbox.due(9)
+    expect(yield* dueTypes).toEqual(["payment.settled", "payment.reversed", "payment.settled"])
+    yield* outbox.attempted([{ message: first!, reason: "status 500", delayMillis: 5_000 }])
+    yield* outbox.attempted([delivered(other!)])
     expect(yield* dueTypes).toEqual([])
     yield* TestClock.adjust(5_000)
-    expect(yield* outbox.due(9)).toMatchObject([{ id: first!.id, attempts: 1 }])
-    yield* outbox.delivered(first!.id)
+    expect(yield* outbox.due(9)).toMatchObject([{ id: first!.id, attempts: 1 }, { id: behind!.id }])
+    yield* outbox.attempted([delivered(first!)])
     expect(yield* dueTypes).toEqual(["payment.reversed"])
   })
 
@@ -127,18 +132,19 @@ describe("WebhookOutbox", () => {
     const journal = yield* PaymentJournal
     yield* settle("one")
     yield* journal.reversed("one", "reorganised")
-    const { id } = (yield* outbox.due(1))[0]!
-    const miss = outbox.missed(id, { reason: "status 500", delayMillis: 0 })
+    const due = (yield* outbox.due(1))[0]!
+    const { id } = due
+    const miss = outbox.attempted([{ message: due, reason: "status 500", delayMillis: 0 }])
     yield* TestClock.adjust(Limits.webhookGiveUpMillis)
-    expect([yield* miss, yield* outbox.counts]).toMatchObject(["pending", { pending: 2, failed: 0, oldestAt: 0 }])
+    expect([yield* miss, yield* outbox.counts]).toMatchObject([[], { pending: 2, failed: 0, oldestAt: 0 }])
     yield* TestClock.adjust(1)
-    expect([yield* miss, yield* outbox.counts]).toMatchObject(["failed", { pending: 1, failed: 1 }])
+    expect([yield* miss, yield* outbox.counts]).toMatchObject([[id], { pending: 1, failed: 1 }])
     expect(yield* dueTypes).toEqual(["payment.reversed"])
     expect(yield* outbox.list({ state: "failed", limit: 9 })).toMatchObject([
       { id, attempts: 2, nextAt: null, reason: "status 500" }
     ])
     expect(yield* outbox.resend(undefined)).toBe(1)
-    expect(yield* outbox.due(9)).toMatchObject([{ id, attempts: 0 }])
+    expect(yield* outbox.due(9)).toMatchObject([{ id, attempts: 0 }, { attempts: 0 }])
     expect(yield* Effect.flip(outbox.resend("msg_none"))).toMatchObject({ code: "webhook_not_found" })
   })
 
@@ -146,7 +152,7 @@ describe("WebhookOutbox", () => {
     const outbox = yield* WebhookOutbox
     for (const id of ["one", "two"]) yield* settle(id)
     const [first] = yield* outbox.due(1)
-    yield* outbox.delivered(first!.id)
+    yield* outbox.attempted([delivered(first!)])
     yield* TestClock.adjust(Limits.webhookRetentionMillis)
     yield* outbox.sweep
     expect(yield* outbox.list({ limit: 9 })).toHaveLength(2)

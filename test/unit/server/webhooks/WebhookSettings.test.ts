@@ -1,6 +1,6 @@
 /** Which addresses and secrets of a webhook are taken, and how long the waits between attempts are. */
 import { Limits } from "@muniment/domain/Limits"
-import { retryDelayMillis } from "@muniment/server/webhooks/WebhookDeliveries"
+import { retryDelayMillis } from "@muniment/server/webhooks/WebhookSender"
 import { isWebhookUrl, webhookSecrets } from "@muniment/server/webhooks/WebhookSettings"
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"

@@ -462,6 +462,38 @@ const versions: Readonly<Record<string, string>> = {
         tokens INTEGER NOT NULL CHECK (tokens >= 0),
         PRIMARY KEY (share, day)
       ) STRICT;
+    `,
+  /**
+   * Messages of all webhooks in one table; `webhook` null: the operator's. `lane`: the agent or the payment whose messages
+   * go out in order; `account`: with whose erasure a message goes.
+   */
+  "one table of messages": `
+      CREATE TABLE webhook_message (
+        sequence INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        webhook TEXT REFERENCES account_webhook(id),
+        account TEXT,
+        lane TEXT NOT NULL,
+        type TEXT NOT NULL,
+        body TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+        attempts INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        due_since INTEGER NOT NULL,
+        next_at INTEGER NOT NULL,
+        delivered_at INTEGER,
+        reason TEXT
+      ) STRICT;
+      INSERT INTO webhook_message SELECT sequence, id, webhook, account, agent, type, body, state, attempts, created_at,
+        due_since, next_at, delivered_at, reason FROM account_webhook_message;
+      INSERT INTO webhook_message SELECT NULL, id, NULL, NULL, payment, type, body, state, attempts, created_at,
+        due_since, next_at, delivered_at, reason FROM webhook ORDER BY sequence;
+      DROP TABLE account_webhook_message;
+      DROP TABLE webhook;
+      CREATE INDEX webhook_message_state ON webhook_message(webhook, state, lane, sequence, next_at);
+      CREATE INDEX webhook_message_account ON webhook_message(account) WHERE account IS NOT NULL;
+      CREATE INDEX webhook_message_delivered ON webhook_message(delivered_at)
+        WHERE webhook IS NULL AND state = 'delivered';
     `
 }
 
