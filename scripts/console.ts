@@ -14,7 +14,7 @@ const output = join(root, "packages", "console", "dist")
 const stamp = join(output, "sources.sha256")
 
 /** The packed size of all files of a first visit. */
-export const packedBytesMax = 80 * 1024
+export const packedBytesMax = 110 * 1024
 
 /** Builds the console if it is not there or its sources have changed. */
 export const ensureConsole = async (): Promise<void> => {

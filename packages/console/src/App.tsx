@@ -10,7 +10,9 @@ import { switchTheme, theme } from "./service/browser.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Notice, Refused, Said, Waiting } from "./ui/Notice.tsx"
+import { UndoOffer } from "./ui/UndoOffer.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
+import { Bin } from "./pages/Bin.tsx"
 import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
 import { Evaluate } from "./pages/Evaluate.tsx"
@@ -49,6 +51,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },
   { name: "people", title: "People", icon: "people", show: People, ...memory },
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
+  { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "money", title: "Money", icon: "money", show: Money, ...service, isForOperators: false },
@@ -111,6 +114,7 @@ const Shell = () => {
           <span class="grow" />
           <span class="badge accent">{isOperator ? "operator" : "account"}</span>
         </header>
+        <UndoOffer />
         <main id="main" tabIndex={-1}>
           <h1 class="hidden">{title}</h1>
           {current === undefined ? <NoSuchPage first={shown[0]} /> : <Shown entry={current} isOperator={isOperator} />}

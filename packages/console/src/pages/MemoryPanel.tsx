@@ -4,10 +4,10 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { signal } from "@preact/signals"
 import { asApiError, useLoad } from "../service/load.ts"
 import { ApiError, call } from "../service/api.ts"
+import { tagsIn } from "../service/bulk.ts"
 import {
   changeTags,
   type Memory,
-  removeMemory,
   systemList,
   systemNumber,
   systemText,
@@ -16,9 +16,11 @@ import {
 } from "../service/memories.ts"
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment } from "../service/text.ts"
+import { discard, memoryChanges, offerBefore } from "../service/undo.ts"
 import { seen, seenJson, summary } from "../service/words.ts"
 import { Confirm, SidePanel } from "../ui/Dialog.tsx"
 import { Refused, Show, Notice } from "../ui/Notice.tsx"
+import { useDraft } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { allOf } from "../service/knowledge.ts"
 import { Fact } from "../ui/Table.tsx"
@@ -28,7 +30,7 @@ export const MemoryPanel = (given: {
   readonly onClose: () => void
   readonly onChanged: () => void
 }) => {
-  const { loaded, reload } = useLoad((signal) => historyOf(given.id, signal), [given.id])
+  const { loaded, reload } = useLoad((signal) => historyOf(given.id, signal), [given.id, memoryChanges.value])
   return (
     <SidePanel label="Memory" title="Memory" onClose={given.onClose}>
       <Show of={loaded}>
@@ -111,12 +113,13 @@ const Details = (given: {
           preview={() => Promise.resolve(versions.length)}
           describe={(found) => (
             <p>
-              It goes for good, with its full text and its vector
-              {found > 1 && ", with its other versions"}.
+              The service deletes it, with its full text and its vector
+              {found > 1 && ", with its other versions"}. This window keeps it in the <a href={linkTo("bin")}>bin</a>{" "}
+              for an hour.
             </p>
           )}
           run={async () => {
-            await removeMemory(memory.id)
+            await discard([memory])
             given.onDeleted()
           }}
           onClose={() => setDeleting(false)}
@@ -178,6 +181,7 @@ const Versions = (given: {
     restoreVersion(older).then(
       (memory) => {
         showError(undefined)
+        offerBefore("A version restored.", older, memory, {})
         given.onChanged()
         change({ id: memory.id })
       },
@@ -218,17 +222,14 @@ const Versions = (given: {
 }
 
 const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChanged: () => void }) => {
-  const [text, setText] = useState(memory.context.tags.join(", "))
+  const [text, setText] = useDraft(memory.context.tags.join(", "))
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const save = (event: Event): void => {
     event.preventDefault()
-    const tags = text
-      .split(",")
-      .map((tag) => tag.trim())
-      .filter((tag) => tag !== "")
-    changeTags(memory.id, tags).then(
-      () => {
+    changeTags(memory.id, tagsIn(text)).then(
+      (tagged) => {
         showError(undefined)
+        offerBefore("Tags changed.", memory, tagged, { tags: memory.context.tags })
         onChanged()
       },
       (cause: unknown) => showError(asApiError(cause))
@@ -333,8 +334,13 @@ const DataEditor = (given: {
     event.preventDefault()
     setSaving(true)
     showError(undefined)
-    store(newer ?? memory, text)
-      .then(end, async (cause: unknown) => {
+    const old = newer ?? memory
+    store(old, text)
+      .then((stored) => {
+        offerBefore("Data changed.", old, stored, { data: old.data })
+        end(stored)
+      })
+      .catch(async (cause: unknown) => {
         if (!(cause instanceof ApiError && cause.status === 412)) throw cause
         showNewer((await historyOf(memory.id, new AbortController().signal))[0]?.memory)
       })

@@ -90,9 +90,5 @@ export const restoreVersion = async ({ id, version }: Memory): Promise<Memory> =
 export const giveFeedback = (id: string, query: string, useful: boolean): Promise<unknown> =>
   call("POST", `/v1/memories/${encodeURIComponent(id)}/feedback`, { body: { useful, query } })
 
-/** With all its versions: whoever erases something does not want the one before it back. */
-export const removeMemory = (id: string): Promise<unknown> =>
-  call("DELETE", `/v1/memories/${encodeURIComponent(id)}`, { query: { versions: "all" } })
-
 export const changeTags = async (id: string, tags: ReadonlyArray<string>): Promise<Memory> =>
   (await call("PATCH", `/v1/memories/${encodeURIComponent(id)}`, { body: { tags } })).memory

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact"
 import { useLoad } from "../service/load.ts"
 import { facetsOf, removeAll } from "../service/knowledge.ts"
 import { ago } from "../service/text.ts"
+import { forget } from "../service/undo.ts"
 import { count, countOfMemories } from "../service/words.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
@@ -130,6 +131,7 @@ export const ErasableHead = (given: {
           )}
           run={async () => {
             const { deleted } = await removeAll(given.filters, false)
+            forget(given.filters)
             given.onErased(deleted)
           }}
           onClose={() => setErasing(false)}
