@@ -105,7 +105,7 @@ describe("Tab alone", () => {
 
   it("stops at one row of a long list, from which arrow keys go on", async () => {
     await open("#/memories", ".rows .line:not(.waiting)")
-    await page.getByLabel("Versions").focus()
+    await page.getByLabel("Choose all that match").focus()
     await page.keyboard.press("Tab")
     const row = () =>
       page.evaluate(`document.activeElement.classList.contains("line") && document.activeElement.offsetTop / 44`)
@@ -226,6 +226,10 @@ describe("axe", () => {
     ["#/subjects?subjectId=alice", "Erase …"],
     ["#/conversations?threadId=hello", "Erase …"],
     ["#/memories?agentId=shelves", "Delete all of these …"],
+    ["#/memories?agentId=shelves", "Tag …"],
+    ["#/memories?agentId=shelves", "Expire …"],
+    ["#/memories?agentId=shelves", "Move …"],
+    ["#/memories?agentId=shelves", "Delete …"],
     ["#/money?account=research", "Adjust …"],
     ["#/system?show=jobs", "Dry run …"],
     ["#/system?show=sessions", /^End the session/]
@@ -236,6 +240,7 @@ describe("axe", () => {
       hash.length,
       async () => {
         await open(hash, "main")
+        if (hash.startsWith("#/memories")) await page.locator(".rows .tick input").first().check()
         await page.getByRole("main").getByRole("button", { name: opener }).first().click()
         await dialog.getByRole("button", { name: "Cancel" }).waitFor()
         await expect.poll(() => dialog.locator(".spinner").count()).toBe(0)
@@ -243,6 +248,7 @@ describe("axe", () => {
       async () => {
         await page.keyboard.press("Escape")
         await dialog.waitFor({ state: "detached" })
+        if (hash.startsWith("#/memories")) await page.getByRole("button", { name: "Choose none" }).click()
       }
     )
   })

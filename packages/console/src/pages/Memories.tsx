@@ -9,13 +9,16 @@ import {
   systemText,
   listMemories
 } from "../service/memories.ts"
-import { change, parameters } from "../service/route.ts"
+import { change, linkTo, parameters } from "../service/route.ts"
 import { moment } from "../service/text.ts"
+import { forget, memoryChanges } from "../service/undo.ts"
 import { count, countOfMemories, summary } from "../service/words.ts"
 import { Filters, FacetField, Choice, Field } from "../ui/Field.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { LongList } from "../ui/Table.tsx"
 import { Empty, NothingStored, Refused } from "../ui/Notice.tsx"
+import { allOf } from "../service/knowledge.ts"
+import { BulkActions } from "./BulkActions.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { asApiError } from "../service/load.ts"
@@ -39,14 +42,19 @@ export const Memories = () => {
   const filters = filtersOf(given)
   const key = JSON.stringify(filters)
   const [round, setRound] = useState(0)
-  const pages = useMemoryPages(filters, `${key} ${round}`)
+  const pages = useMemoryPages(filters, `${key} ${round} ${memoryChanges.value}`)
   const chosen = given.get("id") ?? undefined
   const [isDeleting, setDeleting] = useState(false)
+  const selection = useSelection(filters, pages, key)
+  const next = (): void => setRound((value) => value + 1)
   return (
     <>
       <div class="head">
         <h2>{pages.total === undefined ? "Memories" : countOfMemories(pages.total)}</h2>
         <div class="actions">
+          <a class="button" href={linkTo("add", { agentId: filters.agentId, subjectId: filters.subjectId })}>
+            Add …
+          </a>
           <button
             type="button"
             class="danger"
@@ -72,24 +80,28 @@ export const Memories = () => {
             )}
           </section>
         ) : (
-          <Listed pages={pages} chosen={chosen} />
+          <div class="list">
+            {(selection.chosen.size > 0 || selection.isReading) && (
+              <BulkActions
+                chosen={[...selection.chosen.values()]}
+                note={selection.note}
+                onClear={selection.clear}
+                onChanged={() => {
+                  selection.clear()
+                  next()
+                }}
+              />
+            )}
+            {selection.error !== undefined && <Refused error={selection.error} />}
+            <Listed pages={pages} chosen={chosen} selection={selection} />
+          </div>
         )}
         {chosen !== undefined && (
-          <MemoryPanel
-            key={chosen}
-            id={chosen}
-            onClose={() => change({ id: "" })}
-            onChanged={() => setRound((value) => value + 1)}
-          />
+          <MemoryPanel key={chosen} id={chosen} onClose={() => change({ id: "" })} onChanged={next} />
         )}
       </div>
       {isDeleting && (
-        <DeleteAll
-          filters={filters}
-          listed={pages.total ?? 0}
-          onClose={() => setDeleting(false)}
-          onDone={() => setRound((value) => value + 1)}
-        />
+        <DeleteAll filters={filters} listed={pages.total ?? 0} onClose={() => setDeleting(false)} onDone={next} />
       )}
     </>
   )
@@ -140,44 +152,149 @@ const FilterFields = ({ filters }: { readonly filters: MemoryFilters }) => (
   </Filters>
 )
 
-const Listed = ({ pages, chosen }: { readonly pages: MemoryPages; readonly chosen: string | undefined }) => (
-  <div class="list">
-    <div class="titles" aria-hidden="true">
-      <span>Memory</span>
-      <span class="wide first">Kind</span>
-      <span class="wide">Subject</span>
-      <span class="wide">Agent</span>
-      <span class="number">Stored</span>
-    </div>
-    <LongList<Memory>
-      label="Memories"
-      total={pages.total ?? pageSize}
-      rowOf={pages.rowOf}
-      rowsBefore={pages.rowsBefore}
-      keyOf={({ id }) => id}
-      isCurrent={({ id }) => id === chosen}
-      classOf={({ context }) => (context.isLatest ? "" : "superseded")}
-      onChoose={({ id }) => change({ id })}
-      onView={pages.view}
-    >
-      {(memory) => (
-        <>
-          <span class="what">
-            <UserText of={summary(memory.data)} />
-          </span>
-          <span class="muted wide first">{memory.kind}</span>
-          <span class="muted wide">
-            <UserText of={systemText(memory, "subjectId")} />
-          </span>
-          <span class="muted wide">
-            <UserText of={systemText(memory, "agentId")} />
-          </span>
-          <StoredAt memory={memory} />
-        </>
-      )}
-    </LongList>
-  </div>
-)
+const Listed = (given: {
+  readonly pages: MemoryPages
+  readonly chosen: string | undefined
+  readonly selection: Selection
+}) => {
+  const { chosen, pages, selection } = given
+  const isWhole = selection.chosen.size > 0 && selection.chosen.size === pages.total
+  return (
+    <>
+      <div class="titles">
+        <label class="tick">
+          <input
+            type="checkbox"
+            checked={isWhole}
+            indeterminate={selection.chosen.size > 0 && !isWhole}
+            disabled={selection.isReading}
+            aria-label="Choose all that match"
+            onClick={() => (isWhole ? selection.clear() : selection.selectAll())}
+          />
+        </label>
+        <span aria-hidden="true">Memory</span>
+        <span class="wide first" aria-hidden="true">
+          Kind
+        </span>
+        <span class="wide" aria-hidden="true">
+          Subject
+        </span>
+        <span class="wide" aria-hidden="true">
+          Agent
+        </span>
+        <span class="number" aria-hidden="true">
+          Stored
+        </span>
+      </div>
+      <LongList<Memory>
+        label="Memories"
+        total={pages.total ?? pageSize}
+        rowOf={pages.rowOf}
+        rowsBefore={pages.rowsBefore}
+        keyOf={({ id }) => id}
+        isCurrent={({ id }) => id === chosen}
+        classOf={({ context }) => (context.isLatest ? "" : "superseded")}
+        onChoose={({ id }) => change({ id })}
+        onView={pages.view}
+        selection={{
+          has: ({ id }) => selection.chosen.has(id),
+          nameOf: ({ data }) => summary(data),
+          onSelect: selection.select,
+          onSelectAll: selection.selectAll
+        }}
+      >
+        {(memory) => (
+          <>
+            <span class="what">
+              <UserText of={summary(memory.data)} />
+            </span>
+            <span class="muted wide first">{memory.kind}</span>
+            <span class="muted wide">
+              <UserText of={systemText(memory, "subjectId")} />
+            </span>
+            <span class="muted wide">
+              <UserText of={systemText(memory, "agentId")} />
+            </span>
+            <StoredAt memory={memory} />
+          </>
+        )}
+      </LongList>
+    </>
+  )
+}
+
+interface Selection {
+  readonly chosen: ReadonlyMap<string, Memory>
+  readonly note: string
+  readonly error: ApiError | undefined
+  /** All that match are being read. */
+  readonly isReading: boolean
+  readonly select: (index: number, isRange: boolean) => void
+  readonly selectAll: () => void
+  readonly clear: () => void
+}
+
+/** As many memories are chosen at once at most. */
+const chosenMax = 10_000
+
+/** Chosen rows, which other filters end. */
+const useSelection = (filters: MemoryFilters, pages: MemoryPages, key: string): Selection => {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Memory>>(new Map())
+  const [note, setNote] = useState("")
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const [isReading, setReading] = useState(false)
+  const anchor = useRef(0)
+  const reading = useRef(new AbortController())
+  const clear = (): void => {
+    reading.current.abort()
+    setChosen(new Map())
+    setNote("")
+    showError(undefined)
+    setReading(false)
+    anchor.current = 0
+  }
+  useEffect(() => {
+    clear()
+    return () => reading.current.abort()
+  }, [key])
+  const select = (index: number, isRange: boolean): void => {
+    const [from, to] = isRange ? [Math.min(anchor.current, index), Math.max(anchor.current, index)] : [index, index]
+    const rows = Array.from({ length: to - from + 1 }, (_, at) => pages.rowOf(from + at))
+    const known = rows.filter((row) => row !== undefined)
+    const next = new Map(chosen)
+    for (const row of known) {
+      if (!isRange && next.has(row.id)) next.delete(row.id)
+      else next.set(row.id, row)
+    }
+    anchor.current = index
+    setChosen(next)
+    const left = rows.length - known.length
+    setNote(left === 0 ? "" : `${count(left)} rows between are not loaded yet, and not chosen.`)
+  }
+  const selectAll = (): void => {
+    const controller = new AbortController()
+    reading.current.abort()
+    reading.current = controller
+    setReading(true)
+    showError(undefined)
+    allOf({ ...filters }, chosenMax, controller.signal, (done, total) =>
+      setNote(`Reading ${count(done)} of ${count(total)} …`)
+    )
+      .then(
+        ({ memories, total }) => {
+          setChosen(new Map(memories.slice(0, chosenMax).map((memory) => [memory.id, memory])))
+          setNote(total > chosenMax ? `The newest ${count(chosenMax)} of ${count(total)}: no more at once.` : "")
+        },
+        (cause: unknown) => {
+          if (!controller.signal.aborted) showError(asApiError(cause))
+        }
+      )
+      .finally(() => {
+        if (!controller.signal.aborted) setReading(false)
+      })
+  }
+  return { chosen, note, error, isReading, select, selectAll, clear }
+}
 
 /** In wide windows with the time of day. */
 const StoredAt = ({ memory }: { readonly memory: Memory }) => {
@@ -225,6 +342,7 @@ const DeleteAll = (given: {
       )}
       run={async () => {
         await remove(false)
+        forget(filters)
         given.onDone()
       }}
       onClose={given.onClose}

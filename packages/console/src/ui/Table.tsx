@@ -2,7 +2,7 @@
  * A table of some rows: in a narrow window each row is a card, whose lines begin with the titles of the columns. And a
  * name with its value in a list of facts.
  */
-import type { ComponentChildren } from "preact"
+import { type ComponentChildren, Fragment } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { count } from "../service/words.ts"
 import { type ApiError, type QueryValue, callPages } from "../service/api.ts"
@@ -190,6 +190,15 @@ const saveCsv = async (path: string, query: Readonly<Record<string, QueryValue>>
   URL.revokeObjectURL(url)
 }
 
+/** Rows chosen for what is done with many: by their boxes, or by the keyboard (Space, Shift with arrows, Control and A). */
+export interface RowSelection<A> {
+  readonly has: (row: A) => boolean
+  readonly nameOf: (row: A) => string
+  /** `isRange`: and all between it and the one before. */
+  readonly onSelect: (index: number, isRange: boolean) => void
+  readonly onSelectAll: () => void
+}
+
 const rowPixels = 44
 /** Above the first and below the last row. */
 const borderPixels = 2
@@ -212,8 +221,10 @@ export const LongList = <A,>(given: {
   readonly onChoose: (row: A) => void
   /** Rows that came into view. */
   readonly onView: (first: number, last: number) => void
+  readonly selection: RowSelection<A>
   readonly children: (row: A) => ComponentChildren
 }) => {
+  const { selection } = given
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 600 })
   const [stop, setStop] = useState(0)
@@ -236,13 +247,24 @@ export const LongList = <A,>(given: {
   const inView = Math.ceil(view.top / rowPixels)
   const isInView = stop >= inView && stop * rowPixels < view.top + view.height
   const tabStop = isInView ? stop : inView
-  const move = (event: KeyboardEvent): void => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return
+  const onKey = (event: KeyboardEvent): void => {
     const buttons = [...(box.current?.querySelectorAll<HTMLButtonElement>("button.line") ?? [])]
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement)
     if (at < 0) return
+    const isAll = event.key === "a" && (event.ctrlKey || event.metaKey)
+    if (!isAll && !["ArrowDown", "ArrowUp", " "].includes(event.key)) return
     event.preventDefault()
-    buttons[at + (event.key === "ArrowDown" ? 1 : -1)]?.focus()
+    if (isAll) selection.onSelectAll()
+    else if (event.key === " ") selection.onSelect(stop, event.shiftKey)
+    else {
+      const next = buttons[at + (event.key === "ArrowDown" ? 1 : -1)]
+      next?.focus()
+      if (next !== undefined && event.shiftKey) selection.onSelect(Math.round(next.offsetTop / rowPixels), true)
+    }
+  }
+  /** Some browsers press a button when Space is let go. */
+  const onKeyUp = (event: KeyboardEvent): void => {
+    if (event.key === " " && (event.target as Element).matches("button.line")) event.preventDefault()
   }
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -253,7 +275,8 @@ export const LongList = <A,>(given: {
       aria-label={given.label}
       style={{ maxHeight: `${given.total * rowPixels + borderPixels}px` }}
       tabIndex={given.rowOf(tabStop) === undefined ? 0 : -1}
-      onKeyDown={move}
+      onKeyDown={onKey}
+      onKeyUp={onKeyUp}
     >
       <div style={{ height: `${given.total * rowPixels}px` }}>
         {Array.from({ length: Math.max(0, last - first) }, (_, offset) => {
@@ -268,19 +291,32 @@ export const LongList = <A,>(given: {
               </div>
             )
           }
+          const isSelected = selection.has(row)
           return (
-            <button
-              key={given.keyOf(row)}
-              type="button"
-              class={`line ${given.classOf?.(row) ?? ""}`}
-              style={place}
-              aria-current={given.isCurrent(row)}
-              tabIndex={index === tabStop ? 0 : -1}
-              onFocus={() => setStop(index)}
-              onClick={() => given.onChoose(row)}
-            >
-              {given.children(row)}
-            </button>
+            <Fragment key={given.keyOf(row)}>
+              <label class="tick" style={place}>
+                <input
+                  type="checkbox"
+                  // By the keyboard the row itself is chosen.
+                  tabIndex={-1}
+                  checked={isSelected}
+                  aria-label={`Choose ${selection.nameOf(row)}`}
+                  onClick={(event) => selection.onSelect(index, event.shiftKey)}
+                />
+              </label>
+              <button
+                type="button"
+                class={`line ${isSelected ? "selected" : ""} ${given.classOf?.(row) ?? ""}`}
+                style={place}
+                aria-current={given.isCurrent(row)}
+                aria-keyshortcuts="Space Shift+ArrowDown Shift+ArrowUp Control+A"
+                tabIndex={index === tabStop ? 0 : -1}
+                onFocus={() => setStop(index)}
+                onClick={() => given.onChoose(row)}
+              >
+                {given.children(row)}
+              </button>
+            </Fragment>
           )
         })}
       </div>
