@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process"
 import { smallMemory } from "./pack/smallMemory.ts"
-import { NotBuilt, serviceEntry } from "./service.ts"
+import { compiledOnce, NotBuilt, serviceEntry } from "./service.ts"
 
 const entry = await serviceEntry().catch((cause: unknown) => {
   if (!(cause instanceof NotBuilt)) throw cause
@@ -12,7 +12,7 @@ const entry = await serviceEntry().catch((cause: unknown) => {
   return process.exit(1)
 })
 const args = [...smallMemory.nodeOptions, entry, ...process.argv.slice(2)]
-const env = { ...smallMemory.environment, ...process.env }
+const env = { ...smallMemory.environment, ...compiledOnce(entry), ...process.env }
 
 if (process.platform === "win32") {
   // Control-C reaches all processes of a console.

@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "..")
 const builds = join(root, "node_modules", ".cache", "service")
@@ -23,6 +23,11 @@ export interface OtherEntries {
 
 /** The file that Node runs. */
 export const serviceEntry = async (): Promise<string> => join(await builtService(), "bin.js")
+
+/** Environment in which Node keeps what it compiled of a build beside it, so that the next start need not. */
+export const compiledOnce = (entry: string): { readonly NODE_COMPILE_CACHE: string } => ({
+  NODE_COMPILE_CACHE: join(dirname(dirname(entry)), "compiled")
+})
 
 /** The folder of the built files. */
 export const builtService = async (others: OtherEntries = { entries: [], sources: [] }): Promise<string> => {

@@ -10,7 +10,7 @@ import { dirname, join, resolve } from "node:path"
 import { Redacted } from "effect"
 import { endWithThisProcess } from "./children.ts"
 import { freePort, isFree } from "./ports.ts"
-import { serviceEntry } from "../service.ts"
+import { compiledOnce, serviceEntry } from "../service.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
 const repository = resolve(import.meta.dirname, "../..")
@@ -168,6 +168,7 @@ export class NodeProcess {
       cwd: repository,
       env: {
         ...process.env,
+        ...compiledOnce(this.entry),
         MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
         ...this.environment,
         MUNIMENT_HOST: "127.0.0.1",

@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { isFree } from "../../scripts/cluster/ports.ts"
-import { serviceEntry } from "../../scripts/service.ts"
+import { compiledOnce, serviceEntry } from "../../scripts/service.ts"
 import { type OneBoxTest, testNodes } from "./OneBox.ts"
 import type { ServedProcess } from "./ServedProcess.ts"
 
@@ -111,6 +111,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     cwd: repository,
     env: {
       ...process.env,
+      ...compiledOnce(entry),
       ...environmentOf(options),
       MUNIMENT_PORT: String(port),
       MUNIMENT_DATA_DIR: dataDirectory,
