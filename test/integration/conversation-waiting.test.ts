@@ -27,7 +27,7 @@ const untilStored = async (agentId: string, count: number, kind: string): Promis
 }
 
 /** Longer work for the reader than a request takes to be stored. */
-const long = Array.from({ length: 60 }, (_, at) => ({
+const long = Array.from({ length: 24 }, (_, at) => ({
   role: "user",
   content: Array.from({ length: 6 }, (_, n) => `I live in Rome with my cat number ${at} ${n}.`).join(" ")
 }))

@@ -108,7 +108,7 @@ export const billingEvents = ({ accounts, days, seed }: BillingOptions): Readonl
 /** A third of the free accounts never pays. */
 const depositsOf = (account: number, random: SeededRandom): number => (account % 3 === 0 ? 0 : random.between(1, 6))
 
-/** About one in ten days, from minutes to many days, at any hour; they never touch. */
+/** About one in ten days, from minutes to many days, at any hour; they never touch. The first is a crash. */
 const outages = (random: SeededRandom, days: number): Array<BillingEvent> => {
   const made: Array<BillingEvent> = []
   for (let from = startMillis + dayMillis; ;) {
@@ -116,7 +116,7 @@ const outages = (random: SeededRandom, days: number): Array<BillingEvent> => {
     const length = random.pick([dayMillis / 100, dayMillis, 3 * dayMillis, outageDaysMax * dayMillis])!
     const until = at + random.between(1_000, length)
     if (until >= momentOf(days) - dayMillis) return made
-    made.push({ _tag: "Outage", at, until, isCrash: random.between(0, 1) === 1 })
+    made.push({ _tag: "Outage", at, until, isCrash: made.length === 0 || random.between(0, 1) === 1 })
     from = until + dayMillis / 4
   }
 }
