@@ -9,11 +9,12 @@ import { processTag } from "@muniment/engine/log/logFormat"
 import { fileLogLayer } from "@muniment/engine/log/RunningLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
-import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
+import { HoldsMemories, logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
 export interface StoreLayers {
   readonly control: Layer.Layer<ControlDatabase, ControlFailure | LogFault>
-  readonly namespaces: Layer.Layer<NamespaceStore, LogFault>
+  readonly namespaces: Layer.Layer<NamespaceStore, LogFault, NamespaceDirectory>
 }
 
 type ControlFailure = Layer.Error<ReturnType<typeof ControlDatabase.layer>>
@@ -23,9 +24,20 @@ export const storeLayers = (dataDirectory: string): StoreLayers => {
   const log = fileLogLayer({ directory: join(dataDirectory, logFolder) })
   return {
     control: loggedControl(dataDirectory).pipe(Layer.provide(log)),
-    namespaces: logFirstStore(dataDirectory).pipe(Layer.provide(log))
+    namespaces: logFirstStore(dataDirectory).pipe(Layer.provide(Layer.merge(log, holdsMemories)))
   }
 }
+
+/** By the bytes that its last count saved. */
+const holdsMemories = Layer.effect(
+  HoldsMemories,
+  Effect.map(
+    NamespaceDirectory,
+    ({ bytesOf }) =>
+      (tag) =>
+        (bytesOf(tag) ?? 0) > 0
+  )
+)
 
 /** `control.db` over the log of the process. */
 export const loggedControl = (dataDirectory: string) =>

@@ -96,9 +96,9 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
 /** Stores under the service: files of its directory on one machine, what the nodes share on several. */
 export interface Ground<Control, Namespaces, Directory, Copies> {
   readonly control: Layer.Layer<ControlDatabase, Control>
-  readonly namespaces: Layer.Layer<NamespaceHost, Namespaces, JobClock>
+  readonly namespaces: Layer.Layer<NamespaceHost, Namespaces, JobClock | NamespaceDirectory>
   /** For the sums of bytes by account. */
-  readonly bytes: Layer.Layer<StoredBytes, Namespaces>
+  readonly bytes: Layer.Layer<StoredBytes, Namespaces, NamespaceDirectory>
   readonly directory: Layer.Layer<DataDirectory, Directory>
   readonly embedder: Layer.Layer<Embedder>
   /** For `muniment backup`. */
@@ -317,8 +317,8 @@ const engineLayer = <E>({
   bytes,
   namespaces
 }: {
-  readonly bytes: Layer.Layer<StoredBytes, E>
-  readonly namespaces: Layer.Layer<NamespaceHost, E, JobClock>
+  readonly bytes: Layer.Layer<StoredBytes, E, NamespaceDirectory>
+  readonly namespaces: Layer.Layer<NamespaceHost, E, JobClock | NamespaceDirectory>
 }) =>
   MemorySearch.layer.pipe(
     Layer.provideMerge(namespaces),

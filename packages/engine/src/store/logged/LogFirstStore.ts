@@ -2,11 +2,12 @@
  * `NamespaceStore` whose commits go to the commit log first; the SQLite files are copies that follow.
  *
  * Invariants: a file is opened, read or counted only after it has followed the log; what neither the file nor the
- * log has is damage, told with the records that are missing, and never skipped.
+ * log has is damage, told with the records that are missing, and never skipped; no new file takes the place of one that
+ * had memories and is gone.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Queue, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
 import { Rounds } from "@muniment/worker/Rounds"
@@ -38,12 +39,17 @@ import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { storedEvents } from "../sqlite/readStored.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncClosedCopy, syncName } from "../sqlite/syncCopy.ts"
-import type { StoreError } from "../StoreError.ts"
+import { StoreDamaged, type StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
 import { followLog } from "./followLog.ts"
 import { compareWithLog, removeComparisons } from "./LogComparison.ts"
 import { logged } from "./logged.ts"
 import { LoggedNamespace } from "./LoggedNamespace.ts"
+
+/** Whether a namespace is known to hold memories, by what is kept elsewhere. Default: nothing is. */
+export const HoldsMemories = Context.Reference<(tag: NamespaceTag) => boolean>("muniment/engine/HoldsMemories", {
+  defaultValue: () => () => false
+})
 
 export const logFirstStore = (dataDirectory: string): Layer.Layer<NamespaceStore, never, CommitLog> =>
   Layer.effect(
@@ -56,8 +62,14 @@ export const logFirstStore = (dataDirectory: string): Layer.Layer<NamespaceStore
       yield* emptyLeftLogs(directory)
       const settings = { logDirectory: join(dataDirectory, logFolder) }
       const thread = yield* openCommitThread(settings)
-      const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread(settings) }
-      const store = new LogFirstStore(parts)
+      const checks = yield* openCheckThread(settings)
+      const store = new LogFirstStore({
+        directory,
+        logs: yield* CommitLog,
+        thread,
+        checks,
+        holdsMemories: yield* HoldsMemories
+      })
       yield* store.shortenLog
       return store
     })
@@ -80,9 +92,11 @@ interface Parts {
   readonly logs: CommitLog["Service"]
   readonly thread: CommitThread
   readonly checks: FileChecks
+  readonly holdsMemories: (tag: NamespaceTag) => boolean
 }
 
 class LogFirstStore {
+  readonly #holdsMemories: (tag: NamespaceTag) => boolean
   readonly #checks: FileChecks
   readonly #directory: string
   readonly #logs: CommitLog["Service"]
@@ -93,7 +107,8 @@ class LogFirstStore {
   /** When an archive asked last. */
   #archivedAt = 0
 
-  constructor({ checks, directory, logs, thread }: Parts) {
+  constructor({ checks, directory, holdsMemories, logs, thread }: Parts) {
+    this.#holdsMemories = holdsMemories
     this.#checks = checks
     this.#directory = directory
     this.#logs = logs
@@ -105,6 +120,7 @@ class LogFirstStore {
       const { tag } = key
       // One log as long as it is open: after a fault of the log, what was not told is unknown, and it opens anew.
       const log = yield* this.#log
+      yield* this.#isMissing(log, tag)
       const database = yield* this.#openCopy(log, tag)
       const content = yield* this.#caughtUp(log, tag, database)
       const file = yield* guarded(() => new NamespaceFile(database, key, this.#thread))
@@ -304,9 +320,7 @@ class LogFirstStore {
     return Effect.gen({ self: this }, function* () {
       const log = yield* this.#log
       const through = log.syncedOrdinal()
-      const filename = join(this.#directory, `${tag}.db`)
-      const isMissing = !existsSync(filename) && (yield* logged(log.tail(tag, 0))).length === 0
-      if (!isMissing)
+      if (!(yield* this.#isMissing(log, tag)))
         yield* Effect.scoped(Effect.flatMap(this.#openCopy(log, tag), (file) => this.#caughtUp(log, tag, file)))
       if (!this.#open.has(tag)) this.#settled.add(tag)
       return through
@@ -330,6 +344,17 @@ class LogFirstStore {
         })
       )
     )
+  }
+
+  /** There is neither a file nor a record of it in the log. Fails if there was: a new file would know nothing. */
+  #isMissing(log: CommitLogShape, tag: NamespaceTag): Effect.Effect<boolean, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      if (existsSync(join(this.#directory, `${tag}.db`))) return false
+      if ((yield* logged(log.tail(tag, 0))).length > 0) return false
+      if (!this.#holdsMemories(tag) || log.removedThrough(tag) > 0) return true
+      const reason = "the file is gone, and the log has none of its records"
+      return yield* Effect.fail(new StoreDamaged({ reason, cause: undefined }))
+    })
   }
 
   /** What the file holds once it has followed the log. */
