@@ -1,6 +1,7 @@
 /**
  * The commit log in files of this machine. `append` gives a record its ordinal and its place and hands it to the log
- * thread; all records that come while one sync is under way share the next one. What stands before what, and why: README.
+ * thread; all records that come while one sync is under way share the next one. What stands
+ * before what, and why: `packages/engine/README.md`, Order in the commit log.
  *
  * Invariants: records are written in the order of their ordinals; a namespace's commits follow each other by epoch and
  * sequence number; a segment is deleted only when nobody needs it; after an error of a write or a sync the log has ended.
@@ -79,7 +80,7 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
     name: "log",
     entry: options.threadEntry ?? new URL("./LogWorker.ts", import.meta.url),
     settings,
-    // The thread takes all that has come when it is free; the log bounds what is not synced.
+    // `LogQueue` sends one message at a time, with all that came meanwhile; the log bounds what is not synced.
     concurrency: Infinity,
     queueMax: 0
   })

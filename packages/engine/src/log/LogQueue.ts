@@ -43,7 +43,7 @@ export class LogQueue {
   #isSendDue = false
   /** The thread has a message to write. */
   #isWriting = false
-  #unsyncedBytes = 0
+  #unwrittenBytes = 0
   #waiters: Array<Waiter> = []
   #ended: LogFault | undefined
   #syncs = 0
@@ -75,7 +75,7 @@ export class LogQueue {
   /** Whether an append has to wait for the next sync. */
   get isFull(): boolean {
     const unsynced = this.#nextOrdinal - 1 - this.#syncedOrdinal
-    return unsynced >= unsyncedRecordsMax || this.#unsyncedBytes >= unsyncedBytesMax
+    return unsynced >= unsyncedRecordsMax || this.#unwrittenBytes >= unsyncedBytesMax
   }
 
   /** Sends a record to the place that `placeOf` gives a length in bytes. */
@@ -95,7 +95,7 @@ export class LogQueue {
     this.#unsentBytes += length
     this.#addToRun(entry.place)
     this.#isSyncWanted ||= isSync
-    this.#unsyncedBytes += length
+    this.#unwrittenBytes += length
     return [fields, entry]
   }
 
@@ -197,7 +197,7 @@ export class LogQueue {
   }
 
   #written(through: number, bytes: number, isSynced: boolean, syncs: number): void {
-    this.#unsyncedBytes -= bytes
+    this.#unwrittenBytes -= bytes
     this.#syncs = syncs
     this.#isWriting = false
     if (this.#runs.length > 0 || this.#isSyncWanted) this.#sendSoon()

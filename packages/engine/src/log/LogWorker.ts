@@ -1,6 +1,6 @@
 /**
- * Entry of the log thread: writes and syncs. Records come by messages whose buffers are handed over, not copied; all
- * that lie in the port when the thread is free share one sync.
+ * Entry of the log thread: writes and syncs. `LogQueue` sends one message of records at a time, whose buffers are handed
+ * over, not copied; its records share one sync.
  */
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 import type { LogEntry } from "./CommitLog.ts"

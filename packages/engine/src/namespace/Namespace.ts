@@ -1,8 +1,8 @@
 /**
  * The actor of one namespace: the only writer of its file and of its image in memory.
  *
- * Commands wait in a bounded mailbox (a full one suspends its senders) and are planned in groups. One transaction
- * commits a group, then the image follows, then the replies are sent. Reads bypass the mailbox: the image is always
+ * Commands wait in a bounded mailbox (a full one suspends its senders) and are planned in groups. One record of
+ * the log commits a group, then the image follows, then the replies are sent. Reads bypass the mailbox: the image is always
  * the committed state. After any failure of the store the outcome is unknown: the actor stops, fails all waiting
  * commands, and its host reopens the file. A second fiber builds lists and graphs in time slices.
  */
@@ -218,8 +218,8 @@ class Actor implements Namespace {
       let draft = new Draft(this.#state, this.#store, nowMillis)
       let planned: Array<PlannedEntry> = []
       for (const entry of batch) {
-        // A filter matches against the image, which lacks what is only drafted. And a transaction is one turn of
-        // the event loop, so its size must not depend on the size of the group.
+        // A filter matches against the image, which lacks what is only drafted. And a commit is applied to the image
+        // in one turn of the event loop, so its size must not depend on the size of the group.
         if ((isByFilter(entry.command) && !draft.isEmpty) || draft.changeCount >= Limits.changesPerCommitMax) {
           yield* this.#commit(draft, planned)
           yield* Effect.yieldNow

@@ -3,7 +3,7 @@
  * removed, and a free account pays for its storage from its balance or keeps one week of it.
  *
  * Invariants: each (UTC day, account) is settled once, whatever crashes, reruns and downtime there are; days are
- * settled in order, missed ones at the next start, before the server listens; one run at a time; nothing
+ * settled in order, missed ones at the next start, before the server listens, or when the clock is confirmed; one run at a time; nothing
  * is charged for days before the first start of a data directory; nothing is done by a clock that has stepped
  * (`JobClock`).
  */
