@@ -19,6 +19,12 @@ export const mutations: ReadonlyArray<Mutation> = [
     to: ""
   },
   {
+    name: "the directory's sync left out",
+    file: "packages/engine/src/log/SegmentWriter.ts",
+    from: "renameSync(spare, path)\n      syncDirectory(this.#directory)\n",
+    to: "renameSync(spare, path)\n"
+  },
+  {
     name: "nothing written again when the log opens",
     file: "packages/engine/src/log/LogScan.ts",
     from: "if (newest !== undefined) writeAgain(segmentPath(directory, newest))",

@@ -2,7 +2,9 @@
  * Puts the simulator's ports under the service's modules while they load, and a fault that is wanted into one of them.
  * Production code has no switch for either.
  */
+import { readFileSync } from "node:fs"
 import { registerHooks, stripTypeScriptTypes } from "node:module"
+import { join } from "node:path"
 import type { Mutation } from "./mutations.ts"
 
 const here = (name: string): string => new URL(name, import.meta.url).href
@@ -17,17 +19,21 @@ const disks = new Map([
   ["node:fs/promises", here("./LogDiskPromises.ts")]
 ])
 
-/** Stands for imports of single modules of the server. */
-const places: ReadonlyArray<readonly [parent: RegExp, specifier: string, stand: string]> = [
-  [/\/server\/src\/App\.ts$/, "./http/Listener.ts", here("./whole/ListenerStand.ts")],
-  [/\/server\/src\/ServerLayer\.ts$/, "./http/ListenAddress.ts", here("./whole/ListenerStand.ts")],
-  [/\/payments\/src\/Payments\.ts$/, "./PaymentNetworks.ts", here("./whole/SimulatedChain.ts")],
-  [/\/server\/src\/App\.ts$/, "./serviceLogger.ts", here("./whole/ListenerStand.ts")],
-  [/\/server\/src\/(?:http\/once|DataDirectory)\.ts$/, "node:crypto", here("./whole/SeededCrypto.ts")]
+/** Stands for imports of single modules. */
+const places: ReadonlyArray<readonly [file: string, specifier: string, stand: string]> = [
+  ["packages/server/src/App.ts", "./http/Listener.ts", here("./whole/ListenerStand.ts")],
+  ["packages/server/src/ServerLayer.ts", "./http/ListenAddress.ts", here("./whole/ListenerStand.ts")],
+  ["packages/payments/src/Payments.ts", "./PaymentNetworks.ts", here("./whole/SimulatedChain.ts")],
+  ["packages/server/src/http/once.ts", "node:crypto", here("./whole/SeededCrypto.ts")],
+  ["packages/server/src/DataDirectory.ts", "node:crypto", here("./whole/SeededCrypto.ts")]
 ]
+for (const [file, specifier] of places) {
+  const text = readFileSync(join(import.meta.dirname, "../../..", file), "utf8")
+  if (!text.includes(`from "${specifier}"`)) throw new Error(`${file} does not import ${specifier}: move its stand`)
+}
 
 const standOf = (specifier: string, parent: string): string | undefined => {
-  const place = places.find(([module, name]) => name === specifier && module.test(parent))
+  const place = places.find(([file, name]) => name === specifier && parent.endsWith(`/${file}`))
   if (place !== undefined) return place[2]
   return logModules.test(parent) ? disks.get(specifier) : undefined
 }
@@ -60,6 +66,12 @@ const startable = (entry: string): string => {
 }
 
 const settings: ReadonlyArray<Mutation> = [
+  {
+    name: "no log, whose lines would stand among the simulator's",
+    file: "packages/server/src/Config.ts",
+    from: "Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])",
+    to: "Logger.layer([])"
+  },
   {
     name: "small segments, so that a run passes from one to the next",
     file: "packages/engine/src/log/segmentFiles.ts",

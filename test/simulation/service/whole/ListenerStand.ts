@@ -1,5 +1,5 @@
 /** Stands in for the service's listener: the simulator sends what it serves its requests. */
-import { Effect, Layer, Logger, Option, type Scope } from "effect"
+import { Effect, Layer, Option, type Scope } from "effect"
 import { HttpEffect, HttpServer, HttpServerRequest } from "effect/http"
 import { NetAddress } from "effect/net"
 
@@ -38,5 +38,3 @@ export const listener = () =>
 
 /** In place of the look whether the address is free. */
 export const demandFreeAddress = (): Effect.Effect<void> => Effect.void
-
-export const serviceLogger = Logger.layer([])
