@@ -267,10 +267,14 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
   }
 }
 
-/** 503: try again later; nothing was done. */
+/** 503: try again later. */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
   wire(["namespace_unavailable", "control_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),
-  { httpApiStatus: 503, description: "The service cannot do this now; nothing was done." }
+  {
+    httpApiStatus: 503,
+    description:
+      "The service cannot do this now. After `namespace_unavailable` or `control_unavailable` a write may be done: repeat it with its Idempotency-Key."
+  }
 ) {
   readonly _tag = "Unavailable"
   override get message(): string {

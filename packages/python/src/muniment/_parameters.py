@@ -80,7 +80,7 @@ _PARAMETERS: Mapping[str, str] = {
     "state": "Of a webhook `active` or `paused`; of messages `pending`, `delivered` or `failed`.",
     "subject_id": "The user or thing that the memories are about.",
     "subjects": "Ids of subjects that the key is bound to.",
-    "tags": "Of a write the tags that it gets; of a read all tags that a memory must have.",
+    "tags": "Of a write the tags that it gets; of a read tags of which a memory has any.",
     "thread_id": "The conversation.",
     "time_zone": "IANA name of the caller's zone, such as `Europe/Oslo`; UTC by default.",
     "to": "Last day of the period.",

@@ -112,7 +112,7 @@ describe("the commit log", () => {
     expect(log.syncs).toBeLessThanOrEqual(writers * writes * 0.15)
   })
 
-  it.live.runIf(existsSync("/proc/self/fd"))("syncs the name of its directory before it takes a record", function* () {
+  it.live.runIf(existsSync("/proc/self/fd"))("makes its own folder durable when it opens", function* () {
     const above = temporaryDirectory()
     const { fsyncSync } = fs
     const replace = (stand: typeof fsyncSync) => {
