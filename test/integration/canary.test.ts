@@ -302,6 +302,9 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "sessions.createConsoleLink": () => [["/admin/console-links"]],
   "sessions.listSessions": () => [["/admin/sessions"]],
   "sessions.endSession": ({ agentId }) => [[`/admin/sessions/${agentId}`]],
+  "operators.listOperators": () => [["/admin/operators"]],
+  "operators.addOperator": () => [["/admin/operators", { body: { name: "intruder", role: "admin" } }]],
+  "operators.revokeOperator": () => [["/admin/operators/intruder"]],
   "admin.status": () => [["/admin/status"]],
   "admin.setInstructions": ({ agentId }) => [
     ["/admin/accounts/instructions", { body: { account: agentId, instructions: null } }]

@@ -66,6 +66,12 @@ const readOnlyWrite = async () => {
   return server.call("DELETE", `/v1/memories/${unknownId}`, { key: made.body.secret })
 }
 
+const viewerChange = async () => {
+  const name = server.nameOf("looks").replaceAll(" ", "-")
+  const { body } = await server.asOperator("POST", "/admin/operators", { name, role: "viewer" })
+  return server.call("POST", "/admin/accounts", { key: body.secret, body: { name: "never" } })
+}
+
 const suspendedCall = async () => {
   const key = await server.newAccount("suspended")
   await server.asOperator("POST", "/admin/accounts/suspend", { account: server.nameOf("suspended") })
@@ -189,6 +195,12 @@ const rows: Readonly<Record<string, Row>> = {
     provoke: () => server.asOperator("POST", "/admin/consolidations/con_none/undo")
   },
   consolidation_off: { status: 409, provoke: () => server.asOperator("POST", "/admin/consolidations", {}) },
+  operator_role: { status: 403, provoke: () => viewerChange() },
+  operator_not_found: { status: 404, provoke: () => server.asOperator("DELETE", "/admin/operators/nobody") },
+  operator_exists: {
+    status: 409,
+    provoke: () => server.asOperator("POST", "/admin/operators", { name: "operator", role: "viewer" })
+  },
   session_not_found: { status: 404, provoke: () => server.asOperator("DELETE", "/admin/sessions/ses_nobody") },
   account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },

@@ -1,9 +1,10 @@
 /**
- * Sessions of the console (contract: Console): a browser that signed in with a one-time link as the operator, or with
- * an API key as its account.
+ * Sessions of the console (contract: Console): a browser that signed in as an operator, with a one-time link or a secret,
+ * or with an API key as its account.
  */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
+import { SignedInOperator } from "./Operator.ts"
 
 const SessionRole = Schema.Literals(["operator", "account"])
 type SessionRole = typeof SessionRole.Type
@@ -12,7 +13,8 @@ type SessionRole = typeof SessionRole.Type
 export const SessionRecord = Schema.Struct({
   id: Schema.String,
   role: SessionRole,
-  account: Schema.NullOr(Schema.String).annotate({ description: "Name of the account; null: the operator." }),
+  account: Schema.NullOr(Schema.String).annotate({ description: "Name of the account; null: an operator's." }),
+  operator: Schema.NullOr(SignedInOperator).annotate({ description: "Null: an account's." }),
   /** Address and browser, as the sign-in came. */
   address: Schema.String,
   browser: Schema.String,
@@ -27,12 +29,16 @@ export const OwnSession = Schema.Struct({
   id: Schema.String.annotate({ description: "As in the list of sessions." }),
   role: SessionRole,
   account: Schema.NullOr(Schema.String),
+  operator: Schema.NullOr(SignedInOperator),
   expiresAt: Schema.Int,
+  refused: Schema.Array(Schema.String).annotate({
+    description: "Operator routes that the operator's role does not allow, as `accounts.erase`."
+  }),
   csrf: Schema.String.annotate({ description: "Sent as `x-csrf-token` with every request that changes something." })
 })
 export type OwnSession = typeof OwnSession.Type
 
-/** A link that signs an operator in, once. */
+/** A link that signs the operator in who made it, once. */
 export const ConsoleLink = Schema.Struct({
   url: Schema.String,
   expiresAt: Schema.Int
@@ -43,5 +49,5 @@ const Secret = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.console
 /** Exactly one of both. */
 export const SignIn = Schema.Union([
   Schema.Struct({ link: Secret.annotate({ description: "What follows `#link=` in the address of a one-time link." }) }),
-  Schema.Struct({ key: Secret.annotate({ description: "An API key." }) })
+  Schema.Struct({ key: Secret.annotate({ description: "An API key, or an operator's secret." }) })
 ])

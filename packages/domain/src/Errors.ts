@@ -106,6 +106,7 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
   wire([
     "builtin_schema",
     "operator_only",
+    "operator_role",
     "not_grantor",
     "sign_up_closed",
     "insufficient_credits",
@@ -138,6 +139,7 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
     "payment_not_found",
     "webhook_not_found",
     "session_not_found",
+    "operator_not_found",
     "consolidation_not_found"
   ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
@@ -173,6 +175,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "idempotency_conflict",
     "id_conflict",
     "account_exists",
+    "operator_exists",
     "payment_already_used",
     "insufficient_balance",
     "clock_step",

@@ -20,7 +20,7 @@ export interface Identity {
   readonly keyExpiresAt?: number | undefined
   /** The wallet that signed the request, normalised; undefined with a key. */
   readonly walletAddress?: string | undefined
-  /** Whether the session of a browser is still open that stands for the key, or the operator; undefined: none does. */
+  /** Whether the session of a browser is still open that stands for the key, and the operator not revoked; undefined: neither acts. */
   readonly isSessionOpen?: Effect.Effect<boolean> | undefined
   /** The operator acts for the account: without charge and rate limits. */
   readonly isOperator?: boolean

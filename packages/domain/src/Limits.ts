@@ -182,6 +182,9 @@ export const Limits = {
   networkRetryMillis: 5_000,
   networkAwayMillis: 60_000,
 
+  /** Operators that work at the same time, beside the first. */
+  operatorsMax: 100,
+  operatorNameLengthMax: 64,
   consoleLinkMillis: 600_000,
   consoleLinksMax: 16,
   consoleSessionMillis: 43_200_000,

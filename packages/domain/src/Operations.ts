@@ -131,7 +131,8 @@ export const RequestRecord = Schema.Struct({
   millis: Schema.Finite,
   account: Schema.NullOr(Schema.String).annotate({ description: "Name; null: the credentials were refused." }),
   caller: Schema.NullOr(Schema.String).annotate({
-    description: "Id of the key, address of the wallet, or `operator`, who acted for the account."
+    description:
+      "Id of the key, address of the wallet, or `operator`, who acted for the account; below `/admin` an added one is `operator:NAME`."
   }),
   agentId: Schema.optionalKey(
     Schema.String.annotate({ description: "The one agent that a priced call read or changed." })
@@ -153,7 +154,11 @@ export const LogName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits
 
 export const RequestQuery = {
   before: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a smaller id." })),
-  caller: Schema.optionalKey(LogName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })),
+  caller: Schema.optionalKey(
+    LogName.annotate({
+      description: "Id of a key, address of a wallet, `operator` for all operators, or `operator:NAME`."
+    })
+  ),
   operation: Schema.optionalKey(LogName.annotate({ description: "As `memories.search`, or `memories` for all." })),
   refused: Schema.optionalKey(
     Schema.Boolean.annotate({
@@ -183,7 +188,10 @@ export const AuditEvent = Schema.Struct({
   at: Schema.Int,
   /** The operation's name in the contract, as `keys.create` of the command line is `admin.createKey`. */
   action: Schema.String,
-  /** Account, key or wallet. */
+  operator: Schema.NullOr(Schema.String).annotate({
+    description: "Name of the operator who did it; null: an account did, or a release did not keep it."
+  }),
+  /** Account, key, wallet or operator. */
   subject: Schema.NullOr(Schema.String),
   detail: AuditDetail
 })

@@ -8,6 +8,7 @@
 import { createServer } from "node:net"
 import { Clock, Context, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
+import { firstOperator } from "@muniment/domain/Operator"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -189,7 +190,7 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, url: s
   const operator = yield* OperatorService
   const operatorKey = yield* ensureOperator(config)
   const { warnings } = yield* operator.status
-  const consoleLink = yield* (yield* ConsoleLinks).make
+  const consoleLink = yield* (yield* ConsoleLinks).make(firstOperator)
   const report = yield* bootReport(config, url, startedNanos)
   return { ...report, operatorKey, consoleUrl: consoleLink?.url, warnings }
 })

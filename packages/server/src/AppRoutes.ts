@@ -33,7 +33,7 @@ import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { serviceAudience, trustedProxies } from "./identity/ClientAddress.ts"
-import { OperatorAccess } from "./console/OperatorAccess.ts"
+import { OperatorAccess, operatorsAdminHandlers } from "./console/OperatorAccess.ts"
 import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
@@ -86,6 +86,7 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
     backupAdminHandlers,
     webhookAdminHandlers,
     consoleAdminHandlers,
+    operatorsAdminHandlers,
     consolidationAdminHandlers
   )
   const records = new PendingRequests()

@@ -25,6 +25,7 @@ import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountErasures } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Operators } from "@muniment/control/accounts/Operators"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
 import { JobLog } from "@muniment/control/jobs/JobLog"
@@ -275,6 +276,7 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
         AccountErasures.layer,
         AuditLog.layer,
         ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
+        Operators.layer,
         SchemaRegistry.layer,
         NamespaceDirectory.layer,
         Wallets.layer,

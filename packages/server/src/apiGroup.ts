@@ -12,6 +12,7 @@ import type {
   Caller,
   Charging,
   CurrentCall,
+  CurrentOperator,
   Idempotency,
   OperatorAuthorization,
   RateLimiting,
@@ -47,6 +48,7 @@ type Given =
   | Caller
   | Charging
   | CurrentCall
+  | CurrentOperator
   | Idempotency
   | OperatorAuthorization
   | RateLimiting

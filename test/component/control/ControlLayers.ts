@@ -3,6 +3,8 @@ import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Operators } from "@muniment/control/accounts/Operators"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -17,6 +19,8 @@ export const controlLayerOf = (dataDirectory: string) =>
   Layer.mergeAll(
     Accounts.layer,
     ApiKeyStore.layer,
+    AuditLog.layer,
+    Operators.layer,
     SchemaRegistry.layer,
     NamespaceDirectory.layer,
     IdempotencyStore.layer,

@@ -27,6 +27,7 @@ import {
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
 import { removeHooks } from "../webhooks/HookRows.ts"
+import { makeLastUses } from "./LastUses.ts"
 import { Quotas } from "./Quotas.ts"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
@@ -102,7 +103,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const workingOf = yield* makeWorkingCounts
   const random = yield* SecureRandom.SecureRandom
   const quotas = yield* Quotas
-  const lastUses = yield* makeLastUses
+  const lastUses = yield* makeLastUses({ table: "api_key", column: "id" })
   const hashOf = makeHashOf()
 
   /** Keys with the name of their account, oldest first. */
@@ -353,50 +354,3 @@ const identityOf = (row: AccountRow & UsedKey): Identity => ({
 
 const scopeOf = (text: string | null): KeyScope | undefined =>
   text === null ? undefined : (JSON.parse(text) as KeyScope)
-
-/** How often last uses are written; a kill loses at most this much of them. */
-export const lastUseFlushMillis = 60_000
-
-/**
- * Last uses of keys that are not written yet, one entry per key. The first one starts the wait for the next write. A
- * failed write fails no request: its entries are written the next time.
- */
-const makeLastUses = Effect.gen(function* () {
-  const { sql, write } = yield* ControlDatabase
-  const scope = yield* Effect.scope
-  const pending = new Map<string, number>()
-  let isWaiting = false
-
-  const flush = Effect.suspend(() => {
-    const batch = Object.fromEntries(pending)
-    pending.clear()
-    return write(
-      sql`UPDATE api_key SET last_used_at = used.value FROM json_each(${JSON.stringify(batch)}) AS used
-        WHERE api_key.id = used.key`
-    ).pipe(
-      Effect.catchCause((cause) => {
-        for (const [id, at] of Object.entries(batch)) if (!pending.has(id)) pending.set(id, at)
-        return Effect.logWarning("last uses of keys not written; they are kept and retried", cause)
-      })
-    )
-  }).pipe(Effect.uninterruptible)
-  const flushLater = Effect.gen(function* () {
-    do {
-      yield* Effect.sleep(lastUseFlushMillis)
-      yield* flush
-    } while (pending.size > 0)
-    isWaiting = false
-  })
-
-  yield* Effect.addFinalizer(() => (pending.size === 0 ? Effect.void : flush))
-  return {
-    /** Notes it at once; the effect waits for the next write, where nothing waits for it yet. */
-    note: (id: string, atMillis: number): Effect.Effect<void> => {
-      pending.set(id, atMillis)
-      if (isWaiting) return Effect.void
-      isWaiting = true
-      return Effect.asVoid(Effect.forkIn(flushLater, scope))
-    },
-    of: (id: string): number | undefined => pending.get(id)
-  }
-})

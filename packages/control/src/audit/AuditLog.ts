@@ -13,6 +13,8 @@ interface AuditFilter {
   /** An action, or the group before its dot. */
   readonly action?: string | undefined
   readonly subject?: string | undefined
+  /** Name of who did it. */
+  readonly operator?: string | undefined
   /** Milliseconds, `until` excluded. */
   readonly from?: number | undefined
   readonly until?: number | undefined
@@ -22,9 +24,10 @@ interface AuditFilter {
 export class AuditLog extends Context.Service<
   AuditLog,
   {
-    /** `subject`: the account, key or wallet that the action was about. */
+    /** `subject`: the account, key, wallet or operator that the action was about; `operator`: who did it, if one did. */
     readonly record: (event: {
       readonly action: string
+      readonly operator?: string | undefined
       readonly subject: string | undefined
       readonly detail: AuditDetail
     }) => Effect.Effect<void, ControlFailure>
@@ -37,19 +40,20 @@ export class AuditLog extends Context.Service<
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
       return AuditLog.of({
-        record: Effect.fn("AuditLog.record")(function* ({ action, detail, subject }) {
+        record: Effect.fn("AuditLog.record")(function* ({ action, detail, operator = null, subject = null }) {
           const at = yield* Clock.currentTimeMillis
           yield* write(
-            sql`INSERT INTO audit_event ${sql.insert({ at, action, subject: subject ?? null, detail: JSON.stringify(detail) })}`
+            sql`INSERT INTO audit_event ${sql.insert({ at, action, operator, subject, detail: JSON.stringify(detail) })}`
           )
         }),
-        list: ({ action, before, from, limit, subject, until }) =>
+        list: ({ action, before, from, limit, operator, subject, until }) =>
           read(
             Effect.map(
-              sql<EventRow>`SELECT id, at, action, subject, detail FROM audit_event
+              sql<EventRow>`SELECT id, at, action, operator, subject, detail FROM audit_event
                 WHERE id < ${before ?? Number.MAX_SAFE_INTEGER}
                 AND ${action === undefined ? sql`TRUE` : sql`(action = ${action} OR substr(action, 1, length(${action}) + 1) = ${`${action}.`})`}
                 AND ${subject === undefined ? sql`TRUE` : sql`subject = ${subject}`}
+                AND ${operator === undefined ? sql`TRUE` : sql`operator = ${operator}`}
                 AND ${from === undefined ? sql`TRUE` : sql`at >= ${from}`}
                 AND ${until === undefined ? sql`TRUE` : sql`at < ${until}`}
                 ORDER BY id DESC LIMIT ${limit}`,

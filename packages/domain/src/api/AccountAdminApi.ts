@@ -7,12 +7,13 @@ import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountErasureReport } from "../Account.ts"
 import { exactlyOneOf } from "../BodyRules.ts"
 import { CalendarDay } from "../GivenTimes.ts"
-import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { AuditEvent, LogName, RequestQuery, RequestRecord } from "../Operations.ts"
 import { QuotaName, QuotaTier, QuotaUse } from "../Plans.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
 import { ConsoleLink, SessionRecord } from "../Console.ts"
+import { OperatorName, OperatorRecord, OperatorRole } from "../Operator.ts"
 
 const success = Schema.Literal(true)
 
@@ -117,7 +118,8 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
       query: {
         before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),
         action: Schema.optionalKey(LogName.annotate({ description: "As `accounts.suspend`, or `accounts` for all." })),
-        subject: Schema.optionalKey(LogName.annotate({ description: "Account, key or wallet." })),
+        subject: Schema.optionalKey(LogName.annotate({ description: "Account, key, wallet or operator." })),
+        operator: Schema.optionalKey(LogName.annotate({ description: "Name of the operator who did it." })),
         from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
         to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),
         limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
@@ -155,7 +157,7 @@ export class ConsoleAdminApi extends HttpApiGroup.make("sessions")
       success: Schema.Struct({ success, link: ConsoleLink })
     }).annotateMerge(
       operation("Make a one-time link to the console", {
-        description: "It signs one browser in as the operator, once, within ten minutes."
+        description: "It signs one browser in as the operator who made it, once, within ten minutes."
       })
     ),
     HttpApiEndpoint.get("listSessions", "/sessions", {
@@ -166,6 +168,42 @@ export class ConsoleAdminApi extends HttpApiGroup.make("sessions")
       success: Schema.Struct({ success, session: SessionRecord }),
       error: NotFound
     }).annotateMerge(operation("End a session of the console", { description: "Its browser has to sign in again." }))
+  )
+  .middleware(Validation)
+  .middleware(WellFormedRequest)
+  .middleware(OperatorAuthorization)
+  .middleware(BodyLimit)
+  .prefix("/admin") {}
+
+/** Operator routes of the operators themselves: who may act, as what. For the role `admin`. */
+export class OperatorsAdminApi extends HttpApiGroup.make("operators")
+  .add(
+    HttpApiEndpoint.get("listOperators", "/operators", {
+      success: Schema.Struct({ success, operators: Schema.Array(OperatorRecord) })
+    }).annotateMerge(
+      operation("List operators", {
+        description: "Oldest first, revoked ones too; not the first, who holds the data directory's token."
+      })
+    ),
+    HttpApiEndpoint.post("addOperator", "/operators", {
+      payload: Schema.Struct({ name: OperatorName, role: OperatorRole }).annotate({
+        examples: [{ name: "alice", role: "viewer" }]
+      }),
+      success: Schema.Struct({ success, operator: OperatorRecord, secret: Schema.String }),
+      error: [InvalidRequest, Conflict, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Add an operator", {
+        description:
+          "`viewer` looks, `maintainer` does all but money and operators, `admin` does all. The secret is shown once. A name is used once, also after a revocation: the audit log knows operators by it."
+      })
+    ),
+    HttpApiEndpoint.delete("revokeOperator", "/operators/:name", {
+      params: { name: OperatorName },
+      success: Schema.Struct({ success, operator: OperatorRecord }),
+      error: [NotFound, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Revoke an operator", { description: "From the next request on, with their sessions. For good." })
+    )
   )
   .middleware(Validation)
   .middleware(WellFormedRequest)

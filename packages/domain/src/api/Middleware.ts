@@ -23,6 +23,7 @@ import {
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { type MicroCredits, microCreditsPerCredit } from "../Money.ts"
+import type { Operator } from "../Operator.ts"
 
 /** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Identity>()("muniment/domain/Caller") {}
@@ -61,11 +62,17 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
-/** Operator routes: the token of the data directory, from this machine only. */
-export class OperatorAuthorization extends HttpApiMiddleware.Service<OperatorAuthorization>()(
-  "muniment/domain/OperatorAuthorization",
-  { error: [Unauthenticated, Forbidden], security: { operator: HttpApiSecurity.bearer } }
-) {}
+/** The operator who calls an operator route. */
+export class CurrentOperator extends Context.Service<CurrentOperator, Operator>()("muniment/domain/CurrentOperator") {}
+
+/** Operator routes: the token of the data directory or an operator's secret, from this machine only. */
+export class OperatorAuthorization extends HttpApiMiddleware.Service<
+  OperatorAuthorization,
+  { provides: CurrentOperator }
+>()("muniment/domain/OperatorAuthorization", {
+  error: [Unauthenticated, Forbidden],
+  security: { operator: HttpApiSecurity.bearer }
+}) {}
 
 /** Refuses bodies that JSON.parse would alter, and names that the contract does not know. */
 export class WellFormedRequest extends HttpApiMiddleware.Service<WellFormedRequest>()(

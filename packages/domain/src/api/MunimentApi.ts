@@ -4,7 +4,7 @@
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { Limits } from "../Limits.ts"
-import { AccountAdminApi, ConsoleAdminApi } from "./AccountAdminApi.ts"
+import { AccountAdminApi, ConsoleAdminApi, OperatorsAdminApi } from "./AccountAdminApi.ts"
 import { AccountApi, KeysApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
@@ -32,6 +32,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(BackupAdminApi)
   .add(WebhookAdminApi)
   .add(ConsoleAdminApi)
+  .add(OperatorsAdminApi)
   .add(ConsolidationAdminApi)
   // A refusal says which number a time is that was given as a text.
   .annotate(HttpApi.PayloadParseOptions, { reportInput: true })

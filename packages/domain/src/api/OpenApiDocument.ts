@@ -13,6 +13,7 @@ import { type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import answers from "./answerExamples.json" with { type: "json" }
 import { MunimentApi } from "./MunimentApi.ts"
 import { hasClosedBody } from "./Middleware.ts"
+import { roleNeeded } from "./OperatorRoles.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
 type JsonSchema = { readonly [keyword: string]: unknown }
@@ -24,7 +25,10 @@ export const openApiDocument = (serverUrl = "/"): OpenApi.OpenAPISpec => {
     for (const endpoint of Object.values(group.endpoints)) {
       const path = document.paths[endpoint.path.replace(/:(\w+)/g, "{$1}")]
       const operation = path?.[endpoint.method.toLowerCase() as "get"]
-      if (operation !== undefined) correct(operation, endpoint)
+      if (operation === undefined) continue
+      correct(operation, endpoint)
+      if (endpoint.path.startsWith("/admin/"))
+        Object.assign(operation, { "x-operator-role": roleNeeded(`${group.identifier}.${endpoint.identifier}`) })
     }
   }
   for (const [name, schema] of Object.entries(document.components.schemas)) {

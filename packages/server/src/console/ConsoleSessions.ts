@@ -4,21 +4,24 @@
  *
  * Invariants: a link is used once, within `Limits.consoleLinkMillis`; a session ends after `Limits.consoleSessionMillis`
  * or when it is ended; what the browser holds is random and only its digest is kept here; both are bounded in number,
- * the oldest giving way, a holder's own first, then one of the account with the most, the operator's never for an account.
+ * the oldest giving way, a holder's own first, then one of the account with the most, an operator's never for an account.
  */
 import { Clock, Context, Effect, Layer, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServer, HttpServerRequest } from "effect/http"
+import { refusedTo } from "@muniment/domain/api/OperatorRoles"
 import type { OwnSession, SessionRecord } from "@muniment/domain/Console"
 import { Forbidden } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import type { Operator } from "@muniment/domain/Operator"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { localOrigin } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
 
 /** Operator or account that a session stands for. */
 export type SessionHolder =
-  | { readonly role: "operator" }
+  /** Looked up with each request too. */
+  | { readonly role: "operator"; readonly operator: Operator }
   /** The key is looked up with each request, so that its revocation ends what the session may do. */
   | { readonly role: "account"; readonly account: string; readonly key: Redacted.Redacted }
 
@@ -36,10 +39,10 @@ interface SignInPlace {
 export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
-    /** A token that signs an operator in, once. */
-    readonly link: Effect.Effect<{ readonly token: string; readonly expiresAt: number }>
-    /** Uses a link up; false: it is unknown, used or too old. */
-    readonly redeem: (token: string) => Effect.Effect<boolean>
+    /** A token that signs this operator in, once. */
+    readonly link: (operator: Operator) => Effect.Effect<{ readonly token: string; readonly expiresAt: number }>
+    /** Uses a link up: whom it signs in; undefined: it is unknown, used or too old. */
+    readonly redeem: (token: string) => Effect.Effect<Operator | undefined>
     /** Opens a session; `secret` is what the browser keeps. */
     readonly open: (
       holder: SessionHolder,
@@ -52,6 +55,8 @@ export class ConsoleSessions extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<SessionRecord>>
     /** Ends the session of a record; undefined: there is none. */
     readonly end: (id: string) => Effect.Effect<SessionRecord | undefined>
+    /** Ends all of an operator, and takes their links back. */
+    readonly endOf: (operator: string) => Effect.Effect<void>
   }
 >()("muniment/server/ConsoleSessions") {
   static readonly layer = Layer.effect(
@@ -65,43 +70,52 @@ const idBytes = 9
 
 const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
-  /** Digest of a token -> end of its time. */
-  const links = new Map<string, number>()
+  /** By digest of a token. */
+  const links = new Map<string, { readonly operator: Operator; readonly expiresAt: number }>()
   const sessions = new HeldSessions()
 
   const randomText = (bytes: number) =>
     Effect.map(random.randomBytes(bytes), (drawn) => Buffer.from(drawn).toString("base64url"))
 
   const dropOldLinks = (now: number) => {
-    for (const [digest, expiresAt] of links) if (expiresAt <= now) links.delete(digest)
+    for (const [digest, { expiresAt }] of links) if (expiresAt <= now) links.delete(digest)
     const [oldest] = links.keys()
     if (oldest !== undefined && links.size > Limits.consoleLinksMax) links.delete(oldest)
   }
 
-  const link = Effect.gen(function* () {
+  const link = Effect.fnUntraced(function* (operator: Operator) {
     const now = yield* Clock.currentTimeMillis
     const token = yield* randomText(secretBytes)
     const expiresAt = now + Limits.consoleLinkMillis
-    links.set(sha256Hex(token), expiresAt)
+    links.set(sha256Hex(token), { operator, expiresAt })
     dropOldLinks(now)
     return { token, expiresAt }
   })
 
   const redeem = Effect.fnUntraced(function* (token: string) {
     dropOldLinks(yield* Clock.currentTimeMillis)
-    return links.delete(sha256Hex(token))
+    const digest = sha256Hex(token)
+    const operator = links.get(digest)?.operator
+    links.delete(digest)
+    return operator
   })
 
   const open = Effect.fnUntraced(function* (holder: SessionHolder, { address, browser }: SignInPlace) {
     const now = yield* Clock.currentTimeMillis
     const secret = yield* randomText(secretBytes)
     const account = holder.role === "operator" ? null : holder.account
-    const shared = { role: holder.role, account, expiresAt: now + Limits.consoleSessionMillis }
+    const operator = holder.role === "operator" ? holder.operator : null
+    const shared = { role: holder.role, account, operator, expiresAt: now + Limits.consoleSessionMillis }
     const id = `ses_${yield* randomText(idBytes)}`
     const shownBrowser = browser.slice(0, Limits.consoleBrowserLengthMax)
     const session = {
       holder,
-      own: { ...shared, id, csrf: yield* randomText(secretBytes) },
+      own: {
+        ...shared,
+        id,
+        refused: operator === null ? [] : refusedTo(operator.role),
+        csrf: yield* randomText(secretBytes)
+      },
       record: { ...shared, id, address, browser: shownBrowser, createdAt: now, lastUsedAt: now }
     }
     sessions.add(sha256Hex(secret), session, now)
@@ -115,7 +129,12 @@ const make = Effect.gen(function* () {
     find: (secret) => Effect.map(Clock.currentTimeMillis, (now) => sessions.use(sha256Hex(secret), now)),
     isOpen: (id) => Effect.map(Clock.currentTimeMillis, (now) => sessions.has(id, now)),
     list: Effect.map(Clock.currentTimeMillis, (now) => sessions.records(now)),
-    end: (id) => Effect.sync(() => sessions.end(id))
+    end: (id) => Effect.sync(() => sessions.end(id)),
+    endOf: (operator) =>
+      Effect.sync(() => {
+        for (const [digest, link] of links) if (link.operator.name === operator) links.delete(digest)
+        sessions.endOf(operator)
+      })
   } satisfies ConsoleSessions["Service"]
 })
 
@@ -125,7 +144,8 @@ class HeldSessions {
 
   add(digest: string, session: ConsoleSession, now: number): void {
     this.#dropEnded(now)
-    const held = [...this.#byDigest].filter(([, { record }]) => record.account === session.record.account)
+    const holder = holderName(session)
+    const held = [...this.#byDigest].filter(([, other]) => holderName(other) === holder)
     const excess = held.length + 1 - Limits.consoleSessionsPerHolderMax
     for (const [oldest] of held.slice(0, Math.max(0, excess))) this.#byDigest.delete(oldest)
     this.#byDigest.set(digest, session)
@@ -134,9 +154,10 @@ class HeldSessions {
 
   /** Drops the oldest session of the account that has most, so that it cannot sign out others. */
   #dropOfLargest(): void {
-    const ofAccounts = [...this.#byDigest].filter(([, { holder }]) => holder.role === "account")
-    const byAccount = Map.groupBy(ofAccounts, ([, { record }]) => record.account)
-    const largest = [...byAccount.values()].reduce((most, held) => (held.length > most.length ? held : most), [])
+    const all = [...this.#byDigest]
+    const ofAccounts = all.filter(([, { holder }]) => holder.role === "account")
+    const byHolder = Map.groupBy(ofAccounts.length === 0 ? all : ofAccounts, ([, held]) => holderName(held))
+    const largest = [...byHolder.values()].reduce((most, held) => (held.length > most.length ? held : most), [])
     for (const [oldest] of largest.slice(0, 1)) this.#byDigest.delete(oldest)
   }
 
@@ -167,6 +188,12 @@ class HeldSessions {
     return ended?.record
   }
 
+  endOf(operator: string): void {
+    for (const [digest, { record }] of this.#byDigest) {
+      if (record.operator?.name === operator) this.#byDigest.delete(digest)
+    }
+  }
+
   #digestOf(id: string): string | undefined {
     for (const [digest, { record }] of this.#byDigest) if (record.id === id) return digest
     return undefined
@@ -177,6 +204,10 @@ class HeldSessions {
   }
 }
 
+/** The same for all sessions of an account, or of an operator. */
+const holderName = ({ record: { account, operator } }: ConsoleSession): string =>
+  operator === null ? `account ${account}` : `operator ${operator.name}`
+
 /**
  * One-time links to the console, with the address at which the service is reached. The token is in the fragment, which
  * browsers send to no server and proxies do not log.
@@ -185,7 +216,9 @@ export class ConsoleLinks extends Context.Service<
   ConsoleLinks,
   {
     /** Undefined: the console is switched off. */
-    readonly make: Effect.Effect<{ readonly url: string; readonly expiresAt: number } | undefined>
+    readonly make: (
+      operator: Operator
+    ) => Effect.Effect<{ readonly url: string; readonly expiresAt: number } | undefined>
   }
 >()("muniment/server/ConsoleLinks") {
   /** `origin`: instead of the address that the service listens on. */
@@ -201,9 +234,9 @@ export class ConsoleLinks extends Context.Service<
         const { address } = yield* HttpServer.HttpServer
         const own = address._tag === "UnixPathAddress" ? "" : localOrigin(options.host, address.port)
         return {
-          make: Effect.gen(function* () {
+          make: Effect.fnUntraced(function* (operator: Operator) {
             if (!options.isOn) return undefined
-            const { expiresAt, token } = yield* sessions.link
+            const { expiresAt, token } = yield* sessions.link(operator)
             return { url: `${options.origin ?? own}${consolePath}#link=${token}`, expiresAt }
           })
         }

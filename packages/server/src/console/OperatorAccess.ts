@@ -1,13 +1,20 @@
 /**
- * Callers that may act as the operator (contract: Operator routes, Console): a caller with the data directory's token,
- * on this machine; a browser that signed in with a one-time link, on this machine or, where `MUNIMENT_CONSOLE` is
+ * Operators and what they may do (contract: Operator routes, Console). They come with the data directory's token or a
+ * secret of their own, on this machine; or with a browser that signed in, on this machine or, where `MUNIMENT_CONSOLE` is
  * `remote`, by the public URL, which has to be https.
+ *
+ * Invariant: an operator and their role are looked up with each request, so that a revocation ends what was begun.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { CurrentOperator } from "@muniment/domain/api/Middleware"
+import { mayDo } from "@muniment/domain/api/OperatorRoles"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
+import { firstOperator, type Operator, type OperatorRole } from "@muniment/domain/Operator"
+import { Operators } from "@muniment/control/accounts/Operators"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
-import { type ConsoleSession, ConsoleSessions, requireOwnPage, sessionSecretOf } from "./ConsoleSessions.ts"
+import { apiGroup } from "../apiGroup.ts"
+import { ConsoleSessions, requireOwnPage, sessionSecretOf } from "./ConsoleSessions.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { isLocalCaller } from "../identity/ClientAddress.ts"
 
@@ -17,17 +24,21 @@ interface OperatorAccessOptions {
   readonly isRemote: boolean
 }
 
+/** An operator who calls. */
+interface ActingOperator extends Operator {
+  /** Whether they may still act: neither revoked nor signed out. */
+  readonly isIn: Effect.Effect<boolean>
+}
+
 export class OperatorAccess extends Context.Service<
   OperatorAccess,
   {
-    /**
-     * Succeeds if the current request comes from the operator; `token` is its bearer, or empty. With the session, if it
-     * comes by one.
-     */
+    /** The operator of the current request, whose role allows what is `needed`; `token` is its bearer, or empty. */
     readonly require: (
-      token: string
-    ) => Effect.Effect<ConsoleSession | undefined, Unauthenticated | Forbidden, HttpServerRequest.HttpServerRequest>
-    /** Whether the request may sign in with a one-time link. */
+      token: string,
+      needed: OperatorRole
+    ) => Effect.Effect<ActingOperator, Unauthenticated | Forbidden, HttpServerRequest.HttpServerRequest>
+    /** Whether the request may sign an operator in. */
     readonly isInReach: (request: HttpServerRequest.HttpServerRequest) => boolean
   }
 >()("muniment/server/OperatorAccess") {
@@ -36,9 +47,13 @@ export class OperatorAccess extends Context.Service<
       OperatorAccess,
       Effect.gen(function* () {
         const { operatorToken } = yield* DataDirectory
+        const operators = yield* Operators
         const sessions = yield* ConsoleSessions
         const isInReach = (request: HttpServerRequest.HttpServerRequest) =>
           options.isRemote || isLocalCaller(request, options.host)
+        const working = (name: string) =>
+          name === firstOperator.name ? Effect.succeed(firstOperator) : operators.working(name)
+        const isWorking = ({ name }: Operator) => Effect.map(working(name), (found) => found !== undefined)
 
         const bySession = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
           const secret = sessionSecretOf(request.headers)
@@ -50,24 +65,45 @@ export class OperatorAccess extends Context.Service<
           if (session === undefined) return yield* sessionEnded()
           if (session.holder.role !== "operator") return yield* operatorOnly("this is the session of an account")
           yield* requireOwnPage(session)
-          return session
+          const operator = yield* working(session.holder.operator.name)
+          if (operator === undefined) return yield* sessionEnded()
+          const isOpen = sessions.isOpen(session.record.id)
+          const isIn = Effect.flatMap(isOpen, (open) => (open ? isWorking(operator) : Effect.succeed(false)))
+          return { ...operator, isIn }
+        })
+
+        const byToken = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, token: string) {
+          if (!isLocalCaller(request, options.host)) return yield* elsewhere()
+          const isFirst = isSameSecret(token, Redacted.value(operatorToken))
+          const operator = isFirst ? firstOperator : yield* operators.authenticate(token)
+          if (operator === undefined) {
+            return yield* operatorOnly("the operator's token is wrong, or the operator was revoked")
+          }
+          return { ...operator, isIn: isWorking(operator) }
         })
 
         return {
           isInReach,
-          require: Effect.fnUntraced(function* (token: string) {
+          require: Effect.fnUntraced(function* (token, needed) {
             const request = yield* HttpServerRequest.HttpServerRequest
-            if (token === "") return yield* bySession(request)
-            if (!isLocalCaller(request, options.host)) return yield* elsewhere()
-            if (!isSameSecret(token, Redacted.value(operatorToken))) {
-              return yield* operatorOnly("the operator token is wrong")
-            }
-            return undefined
+            const operator = yield* token === "" ? bySession(request) : byToken(request, token)
+            yield* requireRole(operator, needed)
+            return operator
           })
         }
       })
     )
 }
+
+export const requireRole = ({ name, role }: Operator, needed: OperatorRole): Effect.Effect<void, Forbidden> =>
+  mayDo(role, needed)
+    ? Effect.void
+    : Effect.fail(
+        new Forbidden({
+          code: "operator_role",
+          error: `this needs the role ${needed}, and the operator ${name} has the role ${role}`
+        })
+      )
 
 export const sessionEnded = () =>
   new Unauthenticated({ code: "session_ended", error: "the session has ended: sign in again" })
@@ -81,3 +117,28 @@ const missingCredentials = () =>
 const operatorOnly = (error: string) => new Forbidden({ code: "operator_only", error })
 
 const elsewhere = () => operatorOnly("operator routes answer on this machine only")
+
+const success = true as const
+
+/** Routes of the operators themselves. */
+export const operatorsAdminHandlers = apiGroup(
+  "operators",
+  Effect.fnUntraced(function* (handlers) {
+    const operators = yield* Operators
+    const sessions = yield* ConsoleSessions
+
+    return handlers.handleAll({
+      listOperators: () => Effect.map(operators.list, (found) => ({ success, operators: found })),
+      addOperator: Effect.fnUntraced(function* ({ payload }) {
+        const { name } = yield* CurrentOperator
+        const { record, secret } = yield* operators.add(payload, name)
+        return { success, operator: record, secret }
+      }),
+      revokeOperator: Effect.fnUntraced(function* ({ params }) {
+        const operator = yield* operators.revoke(params.name)
+        yield* sessions.endOf(operator.name)
+        return { success, operator }
+      })
+    })
+  })
+)

@@ -1,12 +1,14 @@
 /**
  * Signing in to the console and out of it (contract: Console), at `/console/session`. The answer sets an HttpOnly cookie,
- * which stands for the operator's token, or for the key, on all other routes.
+ * which stands for the operator, or for the key, on all other routes.
  */
 import { Clock, Effect, Layer, Redacted, Schema } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { CurrentOperator } from "@muniment/domain/api/Middleware"
 import { SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Operators } from "@muniment/control/accounts/Operators"
 import { apiGroup } from "../apiGroup.ts"
 import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
@@ -99,16 +101,21 @@ const makeHolderOf = Effect.gen(function* () {
   const sessions = yield* ConsoleSessions
   const access = yield* OperatorAccess
   const keys = yield* ApiKeyStore
+  const operators = yield* Operators
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const given = yield* Effect.mapError(bodyOf(request), () => malformed)
     if ("link" in given) {
       // Before the link is used up: one that was opened on the wrong machine stays good.
       if (!access.isInReach(request)) return yield* outOfReach
-      if (yield* sessions.redeem(given.link)) return { role: "operator" } satisfies SessionHolder
-      return yield* linkRefused
+      const operator = yield* sessions.redeem(given.link)
+      return operator === undefined ? yield* linkRefused : ({ role: "operator", operator } satisfies SessionHolder)
     }
     const identity = yield* keys.authenticate(given.key)
-    if (identity === undefined) return yield* keyRefused
+    if (identity === undefined) {
+      const operator = yield* operators.authenticate(given.key)
+      if (operator === undefined) return yield* keyRefused
+      return access.isInReach(request) ? ({ role: "operator", operator } satisfies SessionHolder) : yield* outOfReach
+    }
     if (identity.account.suspendedAt !== undefined) return yield* accountSuspended()
     return {
       role: "account",
@@ -136,7 +143,7 @@ const linkRefused = new Unauthenticated({
 })
 const keyRefused = new Unauthenticated({
   code: "invalid_api_key",
-  error: "the API key is unknown, expired or revoked"
+  error: "the API key or operator's secret is unknown, expired or revoked"
 })
 
 type Refusal = InvalidRequest | Forbidden | Unauthenticated
@@ -153,7 +160,7 @@ const currentSession = (sessions: ConsoleSessions["Service"]) =>
 
 const success = true as const
 
-/** The operator's view of the console's sessions, and links that open one (contract: Console). */
+/** Operators' view of the console's sessions, and links that open one (contract: Console). */
 export const consoleAdminHandlers = apiGroup(
   "sessions",
   Effect.fnUntraced(function* (handlers) {
@@ -162,7 +169,7 @@ export const consoleAdminHandlers = apiGroup(
 
     return handlers.handleAll({
       createConsoleLink: Effect.fnUntraced(function* () {
-        const link = yield* links.make
+        const link = yield* links.make(yield* CurrentOperator)
         if (link === undefined) return yield* new Forbidden({ code: "console_off", error: consoleOff })
         return { success, link }
       }),

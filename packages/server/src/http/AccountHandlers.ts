@@ -7,6 +7,7 @@ import { Caller } from "@muniment/domain/api/Middleware"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { QuotaName, QuotaTier } from "@muniment/domain/Plans"
 import type { RequestRecord } from "@muniment/domain/Operations"
+import { firstOperator } from "@muniment/domain/Operator"
 import { AgentCosts, Statements } from "@muniment/control/credits/Statements"
 import { NotFound } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
@@ -48,7 +49,7 @@ export const accountHandlers = apiGroup(
       requests: Effect.fnUntraced(function* ({ query }) {
         const { account } = yield* unboundCaller
         const found = yield* history.list({ ...requestFilter(query), account: account.id })
-        return { success: true as const, requests: found.map((entry) => requestRecord(entry, account.name)) }
+        return { success: true as const, requests: found.map((entry) => ownRecord(requestRecord(entry, account.name))) }
       }),
       costs: ({ query, request }) =>
         Effect.flatMap(unboundCaller, ({ account }) => costsAnswer(costs, account, query, request))
@@ -154,6 +155,10 @@ const requestFilter = ({ from, limit, operator, refused, to, ...query }: Request
   until: to === undefined ? undefined : Date.parse(to) + dayMillis,
   limit: limit ?? requestsShownDefault
 })
+
+/** An account learns that an operator acted, not who. */
+const ownRecord = (record: RequestRecord): RequestRecord =>
+  record.caller?.startsWith(`${firstOperator.name}:`) === true ? { ...record, caller: firstOperator.name } : record
 
 /** `name`: of the account; undefined: it has none any more. */
 const requestRecord = (

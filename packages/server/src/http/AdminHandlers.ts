@@ -2,7 +2,9 @@
  * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, backups, consolidation, the
  * operator's webhook, the state of the service and its series over time.
  */
-import type { Account } from "@muniment/domain/Account"
+import type { Account, Plan } from "@muniment/domain/Account"
+import { CurrentOperator } from "@muniment/domain/api/Middleware"
+import { operatorRoles } from "@muniment/domain/api/OperatorRoles"
 import type { KeyScope } from "@muniment/domain/Identity"
 import { Clock, Effect } from "effect"
 import { durationMillis } from "@muniment/domain/GivenTimes"
@@ -29,6 +31,7 @@ import { agentsCursor, exportCursor } from "./Cursor.ts"
 import { Consolidation } from "../consolidation/Consolidation.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
+import { requireRole } from "../console/OperatorAccess.ts"
 import { serviceVersion } from "../version.ts"
 import { apiGroup } from "../apiGroup.ts"
 
@@ -48,8 +51,7 @@ export const adminHandlers = apiGroup(
 
     return handlers.handleAll({
       status: () => Effect.map(operator.status, succeeded),
-      createAccount: ({ payload }) =>
-        Effect.map(accounts.create(payload.name, payload), (account) => ({ success, account })),
+      createAccount: ({ payload }) => changed(requirePlan(payload.plan), () => accounts.create(payload.name, payload)),
       listAccounts: () => Effect.map(accounts.list, (all) => ({ success, accounts: all })),
       setRemember: ({ payload }) =>
         changed(operator.account(payload.account), ({ id }) => accounts.setRemember(id, payload.remember ?? undefined)),
@@ -58,8 +60,9 @@ export const adminHandlers = apiGroup(
           accounts.setInstructions(id, payload.instructions ?? undefined)
         ),
       createKey: Effect.fnUntraced(function* ({ payload }) {
-        const account =
-          (yield* accounts.byName(payload.account)) ?? (yield* accounts.create(payload.account, { plan: payload.plan }))
+        const known = yield* accounts.byName(payload.account)
+        if (known === undefined) yield* requirePlan(payload.plan)
+        const account = known ?? (yield* accounts.create(payload.account, { plan: payload.plan }))
         const { record, secret } = yield* keys.create(account, payload.label ?? "", undefined, yield* boundsOf(payload))
         return { success, key: record, secret }
       }),
@@ -104,11 +107,15 @@ export const adminHandlers = apiGroup(
   })
 )
 
+/** A plan that is not free is a matter of money, as a change of it is. */
+const requirePlan = (plan: Plan = "free") =>
+  Effect.flatMap(CurrentOperator, (operator) =>
+    requireRole(operator, plan === "free" ? "viewer" : operatorRoles["money.setPlan"])
+  )
+
 /** An account after its change. */
-const changed = <E, R, F, S>(
-  found: Effect.Effect<Account, E, R>,
-  change: (account: Account) => Effect.Effect<Account, F, S>
-) => Effect.map(Effect.flatMap(found, change), (account) => succeeded({ account }))
+const changed = <A, E, R, F, S>(found: Effect.Effect<A, E, R>, change: (found: A) => Effect.Effect<Account, F, S>) =>
+  Effect.map(Effect.flatMap(found, change), (account) => succeeded({ account }))
 
 const succeeded = <A extends object>(answer: A) => ({ success: true as const, ...answer })
 

@@ -1,7 +1,8 @@
 /**
  * Identity of the caller (contract: Identity). Bearer keys are looked up by their hash on every request, so that a
- * revocation takes effect at once. The operator acts for the account that `x-account` names, without charge or limits;
- * each change is in the audit log. Operator routes take what `OperatorAccess` does.
+ * revocation takes effect at once. Operators act for the account that `x-account` names, without charge or limits, as
+ * far as their role goes; each change is in the audit log under their name. Operator routes take what `OperatorAccess`
+ * does.
  */
 import { Context, Data, Effect, Layer, Redacted, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -9,12 +10,15 @@ import {
   Authorization,
   Caller,
   type ChargeFailure,
+  CurrentOperator,
   OperatorAuthorization,
   isRead,
   operationName
 } from "@muniment/domain/api/Middleware"
+import { roleNeeded } from "@muniment/domain/api/OperatorRoles"
 import { Forbidden, type RateLimited, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import { firstOperator } from "@muniment/domain/Operator"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
@@ -128,12 +132,11 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
   }
 })
 
-/** The operator in the place of an account: without charge or limits, each change in the audit log. */
+/** An operator in the place of an account: without charge or limits, each change in the audit log. */
 const makeActFor = Effect.gen(function* () {
   const access = yield* OperatorAccess
   const accounts = yield* Accounts
   const log = yield* AuditLog
-  const sessions = yield* ConsoleSessions
   return Effect.fnUntraced(function* <E, R>(
     name: string,
     token: string,
@@ -141,21 +144,18 @@ const makeActFor = Effect.gen(function* () {
     action: string | undefined,
     handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) {
-    const session = yield* access.require(token)
+    const { isIn, name: operator } = yield* access.require(token, action === undefined ? "viewer" : "maintainer")
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
-    const identity: Identity = {
-      account,
-      isOperator: true,
-      keyId: undefined,
-      isSessionOpen: session && sessions.isOpen(session.record.id)
-    }
+    const identity: Identity = { account, isOperator: true, keyId: undefined, isSessionOpen: isIn }
     const known = yield* RequestAccount
     known.accountId = account.id
-    known.caller = "operator"
+    known.caller = operator === firstOperator.name ? operator : `${firstOperator.name}:${operator}`
     const request = yield* HttpServerRequest.HttpServerRequest
     const acting = Effect.provideService(handler, Caller, identity)
-    return yield* action === undefined ? acting : auditedAction(log, action, request, acting, name)
+    return yield* action === undefined
+      ? acting
+      : auditedAction({ log, action, operator, account: name }, request, acting)
   })
 })
 
@@ -196,8 +196,10 @@ export const operatorAuthorization = Layer.effect(
       operator: (handler, { credential, endpoint, group }) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
-          yield* access.require(Redacted.value(credential))
-          return yield* auditedAction(log, `${group.identifier}.${endpoint.identifier}`, request, handler)
+          const action = `${group.identifier}.${endpoint.identifier}`
+          const operator = yield* access.require(Redacted.value(credential), roleNeeded(action))
+          const acting = Effect.provideService(handler, CurrentOperator, operator)
+          return yield* auditedAction({ log, action, operator: operator.name }, request, acting)
         })
     }
   })

@@ -8,7 +8,7 @@ import type { BatchDelete, DeletedMemories, RemovedMemory } from "@muniment/doma
 
 export interface KnownRequest {
   accountId?: string
-  /** Id of the key, address of the wallet, or `operator`. */
+  /** Id of the key, address of the wallet, `operator`, or `operator:NAME` of one who was added. */
   caller?: string | undefined
   /** Operation, such as `memories.create`. */
   operation?: string

@@ -26,22 +26,27 @@ const detailFields = [
   "dryRun",
   "acceptClock",
   "payment",
-  "webhook"
+  "webhook",
+  "role"
 ] as const
 
 /** Filters of a deletion that say whom it concerned. */
 const filterFields = ["agentId", "subjectId", "threadId", "kind"] as const
 
-/**
- * `handler`, and after its success the event; `account`: whom the operator acts for. A failure of the log is reported
- * and fails nothing: the change is made.
- */
+interface Audited {
+  readonly log: AuditLog["Service"]
+  readonly action: string
+  /** Name of who acts. */
+  readonly operator: string
+  /** Name of the account that they act for. */
+  readonly account?: string
+}
+
+/** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */
 export const auditedAction = <E, R>(
-  log: AuditLog["Service"],
-  action: string,
+  { account, action, log, operator }: Audited,
   request: HttpServerRequest.HttpServerRequest,
-  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  account?: string
+  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
   request.method === "GET" || request.method === "HEAD"
     ? handler
@@ -53,11 +58,12 @@ export const auditedAction = <E, R>(
             ...detailOf(body, detailFields),
             ...deletion(body, response),
             ...madeKey(response),
+            ...changedOperator(response),
             path: pathOf(request.url)
           }
           const subject =
             account ?? subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
-          return log.record({ action, subject: typeof subject === "string" ? subject : undefined, detail })
+          return log.record({ action, operator, subject: typeof subject === "string" ? subject : undefined, detail })
         }).pipe(
           Effect.catchCause((cause) =>
             Effect.logError("an operator's action is not in the audit log", { action, cause })
@@ -86,6 +92,12 @@ const deletion = (
 const madeKey = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
   const { key } = answerOf(response)
   return typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
+}
+
+/** A revocation names its operator in the path, and whoever reads the log wants the role too. */
+const changedOperator = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
+  const { operator } = answerOf(response)
+  return typeof operator === "object" && operator !== null ? detailOf({ ...operator }, ["name", "role"]) : {}
 }
 
 const answerOf = ({ body }: HttpServerResponse.HttpServerResponse): Readonly<Record<string, unknown>> =>

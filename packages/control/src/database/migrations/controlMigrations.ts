@@ -494,6 +494,23 @@ const versions: Readonly<Record<string, string>> = {
       CREATE INDEX webhook_message_account ON webhook_message(account) WHERE account IS NOT NULL;
       CREATE INDEX webhook_message_delivered ON webhook_message(delivered_at)
         WHERE webhook IS NULL AND state = 'delivered';
+    `,
+  /**
+   * Operators beside the first, who holds the data directory's token. Rows stay, so that a name means one of them for
+   * good. `audit_event.operator`: who did it; null: an account, or before there were names.
+   */
+  operators: `
+      CREATE TABLE operator (
+        name TEXT PRIMARY KEY,
+        role TEXT NOT NULL CHECK (role IN ('viewer', 'maintainer', 'admin')),
+        prefix TEXT NOT NULL,
+        hash TEXT NOT NULL UNIQUE,
+        made_by TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_used_at INTEGER,
+        revoked_at INTEGER
+      ) STRICT;
+      ALTER TABLE audit_event ADD COLUMN operator TEXT;
     `
 }
 

@@ -11,6 +11,7 @@ import { chmodSync, existsSync, rmSync } from "node:fs"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import { type DeletionRecord, clientLeft } from "@muniment/domain/Operations"
+import { firstOperator } from "@muniment/domain/Operator"
 import { Database, SqliteError, attempt } from "@muniment/sqlite/Database"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Rounds } from "@muniment/worker/Rounds"
@@ -149,6 +150,9 @@ const schema = `
 /** A call whose client left is not refused. */
 const refused = `status >= 400 and status <> ${clientLeft}`
 
+/** The first operator, or one who was added: `operator:NAME`. */
+const byOperator = `(caller = '${firstOperator.name}' OR substr(caller, 1, ${firstOperator.name.length + 1}) = '${firstOperator.name}:')`
+
 /**
  * The store of calls: `requests.db` in the data directory, or memory. Synchronous; each step is short.
  *
@@ -211,12 +215,13 @@ export class RequestFile {
     }
     const { account, caller, isByOperator, isRefused, operation } = filter
     add("account = ?", account)
-    add("caller = ?", caller)
+    if (caller === firstOperator.name) conditions.push(byOperator)
+    else add("caller = ?", caller)
     add("(operation = ? OR substr(operation, 1, length(?)) = ?)", ...namesOf(operation))
     add("at >= ?", filter.from)
     add("at < ?", filter.until)
     if (isRefused !== undefined) conditions.push(isRefused ? refused : `not (${refused})`)
-    if (isByOperator !== undefined) conditions.push(`caller IS ${isByOperator ? "" : "NOT"} 'operator'`)
+    if (isByOperator !== undefined) conditions.push(isByOperator ? byOperator : `NOT coalesce(${byOperator}, FALSE)`)
     const rows = this.#database
       .prepare(`SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`)
       .all(...values, filter.limit)
@@ -295,7 +300,7 @@ interface RequestEntry {
   readonly millis: number
   /** Id; undefined: the credentials were refused. */
   readonly account: string | undefined
-  /** Id of the key, address of the wallet, or `operator`. */
+  /** Id of the key, address of the wallet, `operator`, or `operator:NAME`. */
   readonly caller: string | undefined
   /** The one that the call reads or changes. */
   readonly agentId?: string | undefined
