@@ -17,6 +17,7 @@ import { keys, profile, wallet, wallets } from "./commands/keys.ts"
 import { mcp } from "./commands/mcp.ts"
 import { context, forget, memoriesById, remember, search } from "./commands/memories.ts"
 import { models } from "./commands/models.ts"
+import { operators } from "./commands/operators.ts"
 import { consolidate, reembed, reread } from "./commands/rework.ts"
 import { restore } from "./commands/restore.ts"
 import { ledger, payments, refund, revenue, statement } from "./commands/money.ts"
@@ -43,6 +44,7 @@ export const cli = Command.make("muniment").pipe(
     audit,
     requests,
     consoleCommand,
+    operators,
     status,
     doctor,
     backup,

@@ -11,12 +11,19 @@ const account = { id: "acc_1", name: "alice", plan: "free", createdAt: 1_763_716
 describe("logs", () => {
   it("audit asks for what its flags say, and shows it", async () => {
     const { createdAt: at } = account
-    const event = { id: 1, at, action: "accounts.suspend", subject: "alice", detail: { plan: "pro" } }
-    const asked = { action: "accounts", subject: "alice", from: "2026-11-01", to: "2026-11-30", limit: "5" }
+    const event = { id: 1, at, action: "accounts.suspend", operator: "bob", subject: "alice", detail: { plan: "pro" } }
+    const asked = {
+      action: "accounts",
+      operator: "bob",
+      subject: "alice",
+      from: "2026-11-01",
+      to: "2026-11-30",
+      limit: "5"
+    }
     const args = Object.entries(asked).flatMap(([name, value]) => [`--${name}`, value])
     const run = await runCli(["audit", ...args], () => ok({ events: [event] }))
     expect(Object.fromEntries(new URL(run.requests[0]!.url, "http://x").searchParams)).toEqual(asked)
-    expect(run.out).toMatch(/2025-11-21 09:14 +accounts\.suspend +alice +\{"plan":"pro"\}/)
+    expect(run.out).toMatch(/2025-11-21 09:14 +bob +accounts\.suspend +alice +\{"plan":"pro"\}/)
   })
 
   it("requests asks for what its flags say, and shows who called what", async () => {
@@ -37,6 +44,30 @@ describe("logs", () => {
     expect(run.out).toMatch(/2025-11-21 09:14 +alice +memories\.search +429 +2 +-/)
     const none = await runCli(["requests"], () => ok({ requests: [] }))
     expect([none.out.trim(), none.requests[0]!.url]).toEqual(["No calls.", "/admin/requests?limit=100"])
+  })
+})
+
+describe("operators", () => {
+  const bob = { name: "bob", role: "viewer", prefix: "munop_abcdef", createdAt: 1_763_716_440_000, madeBy: "operator" }
+
+  it("add prints the secret once", async () => {
+    const run = await runCli(["operators", "add", "bob", "--role", "viewer"], () =>
+      ok({ operator: bob, secret: "munop_secret" })
+    )
+    expect(run.out.split("munop_secret")).toHaveLength(2)
+    expect(run.requests[0]).toMatchObject({ url: "/admin/operators", body: { name: "bob", role: "viewer" } })
+    expect((await runCli(["operators", "add", "bob", "--role", "owner"], () => ok({}))).requests).toEqual([])
+  })
+
+  it("list shows roles, makers and states; revoke asks for a name", async () => {
+    const list = await runCli(["operators", "list"], () =>
+      ok({ operators: [bob, { ...bob, name: "eve", revokedAt: bob.createdAt }] })
+    )
+    expect(list.out).toMatch(/bob +viewer +munop_abcdef… +2025-11-21 09:14 +operator +- +active/)
+    expect(list.out).toMatch(/eve .*revoked 2025-11-21 09:14/)
+    const revoke = await runCli(["operators", "revoke", "bob"], () => ok({ operator: bob }))
+    expect(revoke.requests[0]).toMatchObject({ method: "DELETE", url: "/admin/operators/bob" })
+    expect(revoke.out).toContain("bob")
   })
 })
 

@@ -1,4 +1,4 @@
-/** `muniment console`: a link that signs one browser in to the console as the operator; its sessions. */
+/** `muniment console`: a link that signs one browser in to the console as an operator; its sessions. */
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { demandService } from "../ServiceUrl.ts"
@@ -28,9 +28,9 @@ export const consoleCommand = Command.make(
     if (sessions) {
       const { sessions: found } = yield* withOperator(({ sessions }) => sessions.listSessions())
       if (json) return yield* Console.log(JSON.stringify({ sessions: found }))
-      const rows = found.map(({ account, address, browser, createdAt, id, lastUsedAt }) => [
+      const rows = found.map(({ account, address, browser, createdAt, id, lastUsedAt, operator }) => [
         id,
-        account === null ? "operator" : shownText(account),
+        operator === null ? shownText(account ?? "") : `${operator.name} (${operator.role})`,
         timeText(createdAt),
         timeText(lastUsedAt),
         address,

@@ -18,31 +18,34 @@ export const audit = Command.make(
     action: Flag.optional(
       Flag.String("action").pipe(Flag.withDescription("As accounts.suspend, or accounts for all of them"))
     ),
-    subject: Flag.optional(Flag.String("subject").pipe(Flag.withDescription("Account, key or wallet"))),
+    subject: Flag.optional(Flag.String("subject").pipe(Flag.withDescription("Account, key, wallet or operator"))),
+    operator: Flag.optional(Flag.String("operator").pipe(Flag.withDescription("Name of the operator who did it"))),
     ...logFlags,
     json: flags.json
   },
-  Effect.fn("audit")(function* ({ action, from, json, limit, subject, to }) {
+  Effect.fn("audit")(function* ({ action, from, json, limit, operator, subject, to }) {
     const query = {
       limit,
-      ...whereGiven({ action, subject, from, to })
+      ...whereGiven({ action, operator, subject, from, to })
     }
     const { events } = yield* withOperator(({ accounts }) => accounts.audit({ query }))
     if (json) return yield* Console.log(JSON.stringify({ events }))
-    const rows = events.map(({ action: name, at, detail, subject: whom }) => [
+    const rows = events.map(({ action: name, at, detail, operator: by, subject: whom }) => [
       timeText(at),
+      by ?? "",
       name,
       whom ?? "",
       JSON.stringify(detail)
     ])
     return yield* Console.log(
-      rows.length === 0 ? "No events." : table([["WHEN", "ACTION", "SUBJECT", "DETAIL"], ...rows])
+      rows.length === 0 ? "No events." : table([["WHEN", "OPERATOR", "ACTION", "SUBJECT", "DETAIL"], ...rows])
     )
   })
 ).pipe(
   Command.withDescription("What operators did: accounts, keys, wallets, money; newest first"),
   Command.withExamples([
-    { command: "muniment audit --subject alice --from 2026-11-01", description: "All that concerned one account" }
+    { command: "muniment audit --subject alice --from 2026-11-01", description: "All that concerned one account" },
+    { command: "muniment audit --operator bob", description: "What one operator did" }
   ])
 )
 
@@ -52,7 +55,7 @@ export const requests = Command.make(
   {
     account: Flag.optional(flags.account),
     caller: Flag.optional(
-      Flag.String("caller").pipe(Flag.withDescription("Id of a key, address of a wallet, or operator"))
+      Flag.String("caller").pipe(Flag.withDescription("Id of a key, address of a wallet, operator, or operator:NAME"))
     ),
     operation: Flag.optional(
       Flag.String("operation").pipe(Flag.withDescription("As memories.search, or memories for all of them"))
