@@ -232,7 +232,8 @@ describe("axe", () => {
     ["#/memories?agentId=shelves", "Delete …"],
     ["#/money?account=research", "Adjust …"],
     ["#/system?show=jobs", "Dry run …"],
-    ["#/system?show=sessions", /^End the session/]
+    ["#/system?show=sessions", /^End the session/],
+    ["#/system?show=operators", "New operator …"]
   ])("finds nothing in the dialog of %s, %s, light and dark, narrow and wide", (hash, opener) => {
     const dialog = page.getByRole("dialog")
     return expectAccessible(

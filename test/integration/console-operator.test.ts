@@ -326,6 +326,46 @@ it("ends another browser's session", async () => {
   await other.page.getByLabel("API key of an account").waitFor()
 })
 
+it("adds an operator who only looks, who signs in with the secret and is offered no change, and revokes them", async () => {
+  await open("#/system?show=operators")
+  await page.getByRole("button", { name: "New operator …" }).click()
+  await dialog().getByLabel("Name").fill("vera")
+  await press("Add")
+  const secret = await page.getByRole("dialog", { name: "The secret of vera" }).locator("pre").innerText()
+  await press("I have stored it")
+  const row = page.getByRole("region", { name: "Operators" }).locator("tbody tr").filter({ hasText: "vera" })
+  await row.getByText("viewer").waitFor()
+  const other = await openPage(browser, server)
+  await other.page.goto(`${server.url}/console`)
+  await other.page.getByLabel("an operator’s secret").fill(secret)
+  await other.page.getByRole("button", { name: "Sign in" }).click()
+  await other.page.getByRole("banner").getByText("vera").waitFor()
+  for (const [hash, seen] of [
+    ["#/accounts?account=research", "Quotas"],
+    ["#/system", "Models"],
+    ["#/money?show=movements&account=research", "Movements"],
+    ["#/money?show=payments", "Filters"],
+    ["#/system?show=jobs", "Runs"],
+    ["#/system?show=sessions", "Sessions"]
+  ] as const) {
+    await showPage(other.page, hash)
+    const region = other.page.getByRole("region", { name: seen }).or(other.page.getByText("No day has been settled"))
+    await region.first().waitFor()
+    const buttons = await other.page.getByRole("main").getByRole("button").allInnerTexts()
+    expect(buttons.filter((text) => /…$|now$|^(Send|Resend|Pause|Resume|Test|Repeat|Adjust)/.test(text))).toEqual([])
+  }
+  expect(await other.page.getByRole("link", { name: "Operators" }).count()).toBe(0)
+  expect([other.complaints, other.foreign]).toEqual([[], []])
+  await page.getByRole("button", { name: "Revoke vera …" }).click()
+  await press("Revoke")
+  await row.getByText("revoked").waitFor()
+  await other.page.reload()
+  await other.page.getByLabel("an operator’s secret").waitFor()
+  await other.page.context().close()
+  await row.getByRole("link", { name: "vera" }).click()
+  await page.getByText("No change matches these filters.").waitFor()
+})
+
 it("says that there is no webhook to test", async () => {
   await open("#/system?show=sessions")
   await page.getByText("No webhook is set: MUNIMENT_WEBHOOK_URL").waitFor()
@@ -342,7 +382,7 @@ it("shows who changed what, filtered as the API filters it", async () => {
   const { events } = await asOperator("GET", "/admin/audit?action=accounts&limit=200")
   await expect.poll(() => rows.count()).toBe(events.length)
   await expect.poll(() => page.evaluate("location.hash")).toContain("action=accounts")
-  await rows.first().getByRole("link").click()
+  await rows.first().getByRole("link", { name: events[0].subject }).click()
   await expect.poll(() => page.evaluate("location.hash")).toContain(`subject=${events[0].subject}`)
 })
 
@@ -382,6 +422,7 @@ it.each([
   "system?show=jobs",
   "system?show=indexes",
   "system?show=sessions",
+  "system?show=operators",
   "audit",
   "audit?show=requests"
 ])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", (name) => {

@@ -112,7 +112,8 @@ const Shell = () => {
           </button>
           {isOperator ? <AccountChoice /> : <strong>{session.value?.account}</strong>}
           <span class="grow" />
-          <span class="badge accent">{isOperator ? "operator" : "account"}</span>
+          {session.value?.operator && <span class="small">{session.value.operator.name}</span>}
+          <span class="badge accent">{session.value?.operator?.role ?? "account"}</span>
         </header>
         <UndoOffer />
         <main id="main" tabIndex={-1}>
@@ -253,7 +254,7 @@ const signOut = (): void => {
   })
 }
 
-/** Sign-in: an operator by a link of the command line, an account by its key. */
+/** Sign-in: an operator by a link of the command line or a secret, an account by its key. */
 const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
   const [key, setKey] = useState("")
   const [error, showError] = useState<ApiError | undefined>(undefined)
@@ -281,7 +282,7 @@ const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
           <Refused error={error} />
         )}
         <label>
-          <span>API key of an account</span>
+          <span>API key of an account, or an operator’s secret</span>
           <input
             type="password"
             value={key}
@@ -294,8 +295,8 @@ const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
           Sign in
         </button>
         <p class="small muted">
-          Operators: run <code>npm run muniment -- console</code> on the machine of the service and open the link that
-          it prints. It works once, for ten minutes.
+          The first operator: run <code>npm run muniment -- console</code> on the machine of the service and open the
+          link that it prints. It works once, for ten minutes.
         </p>
       </form>
     </main>

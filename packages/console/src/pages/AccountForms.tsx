@@ -3,7 +3,7 @@ import type { AccountErasureReport, Plan } from "@muniment/domain/Account"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Account, type Key, madeBy, quotaNames, type ShownQuotas } from "../service/operator.ts"
-import { accountChanges } from "../service/session.ts"
+import { accountChanges, may } from "../service/session.ts"
 import { count, countOfCredits } from "../service/words.ts"
 import { Confirm, Dialog, Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
@@ -39,7 +39,7 @@ export const CreateAccount = (given: { readonly onClose: () => void; readonly on
       onClose={given.onClose}
     >
       <Input label="Name" value={name} onValue={setName} required />
-      <Choice label="Plan" value={plan} options={plans} onValue={setPlan} />
+      {may("money.setPlan") && <Choice label="Plan" value={plan} options={plans} onValue={setPlan} />}
     </FormDialog>
   )
 }
@@ -123,7 +123,7 @@ export const CreateKey = ({ account, onClose, onDone }: Asked) => {
     onClose()
     if (secret !== undefined) onDone()
   }
-  if (secret !== undefined) return <Secret secret={secret} onClose={close} />
+  if (secret !== undefined) return <Secret title="The new key" secret={secret} onClose={close} />
   return (
     <FormDialog
       title={`New key of ${account.name}`}
@@ -163,10 +163,19 @@ const listed = (name: string, text: string): Readonly<Record<string, ReadonlyArr
   return items.length === 0 ? {} : { [name]: items }
 }
 
-const Secret = ({ onClose, secret }: { readonly secret: string; readonly onClose: () => void }) => {
+/** A secret that is shown once. */
+export const Secret = ({
+  onClose,
+  secret,
+  title
+}: {
+  readonly title: string
+  readonly secret: string
+  readonly onClose: () => void
+}) => {
   const [isCopied, setCopied] = useState(false)
   return (
-    <Dialog title="The new key" onClose={onClose} isKept>
+    <Dialog title={title} onClose={onClose} isKept>
       <Notice tone="warn">This is the only time that it is shown.</Notice>
       <pre tabIndex={0}>{secret}</pre>
       <div class="actions">

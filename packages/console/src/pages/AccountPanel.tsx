@@ -1,4 +1,5 @@
 /** One account: its quotas, purses and keys, and what an operator can do with them. */
+import type { OperatorOperation } from "@muniment/domain/api/OperatorRoles"
 import type { HookRecord } from "@muniment/domain/Events"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
@@ -14,6 +15,7 @@ import {
   works
 } from "../service/operator.ts"
 import { linkTo } from "../service/route.ts"
+import { may, mayChange } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { count, countOfCredits, countOfMemories } from "../service/words.ts"
 import { Show, Notice, Refused } from "../ui/Notice.tsx"
@@ -58,18 +60,18 @@ export const AccountPanel = (given: {
         <a class="button" href={linkTo("memories", { in: account.name })}>
           Memories
         </a>
-        <Ask tag="Plan" ask={ask}>
+        <Ask tag="Plan" needs="money.setPlan" ask={ask}>
           Change plan …
         </Ask>
-        <Ask tag="Limits" ask={ask}>
+        <Ask tag="Limits" needs="accounts.setQuotas" ask={ask}>
           Limit …
         </Ask>
         {account.suspendedAt === undefined ? (
-          <Ask tag="Suspend" ask={ask}>
+          <Ask tag="Suspend" needs="accounts.suspend" ask={ask}>
             Suspend …
           </Ask>
         ) : (
-          <Ask tag="Resume" ask={ask}>
+          <Ask tag="Resume" needs="accounts.resume" ask={ask}>
             Resume …
           </Ask>
         )}
@@ -91,7 +93,7 @@ export const AccountPanel = (given: {
       <section class="stack tight" aria-label="Keys">
         <div class="head">
           <h3>Keys</h3>
-          <Ask tag="Key" ask={ask}>
+          <Ask tag="Key" needs="admin.createKey" ask={ask}>
             New key …
           </Ask>
         </div>
@@ -101,9 +103,9 @@ export const AccountPanel = (given: {
       </section>
       <AccountHooks account={account.name} />
       <div class="actions">
-        <button type="button" class="danger" onClick={() => ask({ _tag: "Erase" })}>
+        <Ask tag="Erase" needs="accounts.erase" ask={ask} isDanger>
           Erase …
-        </button>
+        </Ask>
       </div>
       {question !== undefined && (
         <Asked
@@ -119,15 +121,23 @@ export const AccountPanel = (given: {
   )
 }
 
+/** Offered to operators who may do it. */
 const Ask = (given: {
   readonly tag: Exclude<Question["_tag"], "Revoke">
+  readonly needs: OperatorOperation
   readonly ask: (question: Question) => void
+  readonly isDanger?: boolean
   readonly children: ComponentChildren
-}) => (
-  <button type="button" onClick={() => given.ask({ _tag: given.tag })}>
-    {given.children}
-  </button>
-)
+}) =>
+  may(given.needs) ? (
+    <button
+      type="button"
+      class={given.isDanger === true ? "danger" : undefined}
+      onClick={() => given.ask({ _tag: given.tag })}
+    >
+      {given.children}
+    </button>
+  ) : null
 
 const Asked = (given: {
   readonly question: Question
@@ -198,14 +208,16 @@ const KeyList = (given: { readonly keys: ReadonlyArray<Key>; readonly onRevoke: 
             <div class="small muted">{aboutKey(key)}</div>
           </div>
           {works(key) ? (
-            <button
-              type="button"
-              class="plain"
-              aria-label={`Revoke ${key.label === "" ? key.prefix : key.label} …`}
-              onClick={() => given.onRevoke(key)}
-            >
-              Revoke …
-            </button>
+            may("admin.revokeKey") && (
+              <button
+                type="button"
+                class="plain"
+                aria-label={`Revoke ${key.label === "" ? key.prefix : key.label} …`}
+                onClick={() => given.onRevoke(key)}
+              >
+                Revoke …
+              </button>
+            )
           ) : (
             <span class="badge">{key.revokedAt === undefined ? "expired" : "revoked"}</span>
           )}
@@ -324,22 +336,24 @@ const Hook = (given: {
         <div class="small muted">{aboutHook(hook)}</div>
         {hook.failed > 0 && <GivenUp hook={hook} account={given.account} />}
       </div>
-      <div class="actions">
-        <button
-          type="button"
-          class="plain"
-          aria-label={`${isActive ? "Pause" : "Resume"} ${hook.url}`}
-          onClick={() => given.onState(isActive ? "paused" : "active")}
-        >
-          {isActive ? "Pause" : "Resume"}
-        </button>
-        <button type="button" class="plain" aria-label={`Test ${hook.url}`} onClick={given.onTest}>
-          Test
-        </button>
-        <button type="button" class="plain" aria-label={`Repeat for ${hook.url}`} onClick={given.onRepeat}>
-          Repeat
-        </button>
-      </div>
+      {mayChange() && (
+        <div class="actions">
+          <button
+            type="button"
+            class="plain"
+            aria-label={`${isActive ? "Pause" : "Resume"} ${hook.url}`}
+            onClick={() => given.onState(isActive ? "paused" : "active")}
+          >
+            {isActive ? "Pause" : "Resume"}
+          </button>
+          <button type="button" class="plain" aria-label={`Test ${hook.url}`} onClick={given.onTest}>
+            Test
+          </button>
+          <button type="button" class="plain" aria-label={`Repeat for ${hook.url}`} onClick={given.onRepeat}>
+            Repeat
+          </button>
+        </div>
+      )}
     </li>
   )
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks"
 import { type AccountEntry, listAccounts } from "../service/operator.ts"
 import { useLoad } from "../service/load.ts"
 import { change, parameters } from "../service/route.ts"
+import { may } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
@@ -22,9 +23,11 @@ export const Accounts = () => {
     <>
       <div class="head">
         <h2>Accounts and keys</h2>
-        <button type="button" class="primary" onClick={() => setCreating(true)}>
-          New account …
-        </button>
+        {may("admin.createAccount") && (
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            New account …
+          </button>
+        )}
       </div>
       <Filters names={["name", "state"]}>
         <Field label="Name or plan" value={given.get("name") ?? ""} onValue={(name) => change({ name })} />

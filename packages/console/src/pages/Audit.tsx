@@ -103,12 +103,13 @@ const Events = () => {
   const filters = {
     action: given.get("action") ?? undefined,
     subject: given.get("subject") ?? undefined,
+    operator: given.get("operator") ?? undefined,
     ...givenPeriod()
   }
   const log = useLog("/admin/audit", filters, (answer) => (answer as { readonly events: ReadonlyArray<Event> }).events)
   return (
     <section class="stack">
-      <Filters names={["action", "subject", "from", "to"]}>
+      <Filters names={["action", "subject", "operator", "from", "to"]}>
         <Field
           label="Action or group"
           placeholder="accounts"
@@ -116,6 +117,7 @@ const Events = () => {
           onValue={(action) => change({ action })}
         />
         <Field label="Account or key" value={filters.subject ?? ""} onValue={(subject) => change({ subject })} />
+        <Field label="Operator" value={filters.operator ?? ""} onValue={(operator) => change({ operator })} />
         <PeriodFields />
       </Filters>
       <Log label="Changes by operators" log={log} columns={eventColumns} empty="No change matches these filters." />
@@ -131,6 +133,10 @@ const When = ({ at }: { readonly at: number }) => (
 
 const eventColumns: ReadonlyArray<Column<Event>> = [
   { title: "When", cell: ({ at }) => <When at={at} /> },
+  {
+    title: "Operator",
+    cell: ({ operator }) => (operator === null ? "" : <a href={linkTo("audit", { operator })}>{operator}</a>)
+  },
   { title: "Action", cell: ({ action }) => <span class="mono">{action}</span> },
   {
     title: "Account, key or other",
@@ -276,7 +282,7 @@ const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> =>
         ""
       ) : (
         <a class="mono" title={caller} href={linkTo("audit", { show: "requests", caller })}>
-          {labels.get(caller) || caller}
+          {labels.get(caller) || caller.replace(/^operator:/, "operator ")}
         </a>
       )
   },

@@ -7,6 +7,7 @@ import { newKey } from "../service/browser.ts"
 import { useLoad } from "../service/load.ts"
 import { accountsById, amount, checkLedger, dollars, purseName } from "../service/operator.ts"
 import { account as chosenAccount, change, linkTo, parameters } from "../service/route.ts"
+import { may } from "../service/session.ts"
 import { moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { FormDialog, Input } from "../ui/Dialog.tsx"
@@ -198,9 +199,11 @@ export const Movements = () => {
         names={["account", "from", "to"]}
         actions={
           <>
-            <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
-              Adjust …
-            </button>
+            {may("money.adjust") && (
+              <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
+                Adjust …
+              </button>
+            )}
             <SaveCsv
               path="/admin/statement"
               query={query}

@@ -6,6 +6,7 @@ import { type Answer, call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { amount } from "../service/operator.ts"
 import { change, parameters } from "../service/route.ts"
+import { may } from "../service/session.ts"
 import { ago, bytes, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Confirm } from "../ui/Dialog.tsx"
@@ -129,9 +130,11 @@ export const Jobs = () => {
               <p>
                 The next run is {ago(nextRunAt)} ({moment(nextRunAt)}): expired memories go, storage is charged.
               </p>
-              <button type="button" onClick={() => setAsking(true)}>
-                {clockStep === null ? "Dry run …" : "The time is right …"}
-              </button>
+              {may("money.runJobs") && (
+                <button type="button" onClick={() => setAsking(true)}>
+                  {clockStep === null ? "Dry run …" : "The time is right …"}
+                </button>
+              )}
             </div>
             <GrowingTable
               label="Runs"

@@ -6,6 +6,7 @@ import { now } from "../service/browser.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { dollars, listPayments } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
+import { may } from "../service/session.ts"
 import { ago, duration, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
@@ -33,9 +34,11 @@ export const Payments = () => {
       <Filters
         names={["state", "of"]}
         actions={
-          <button type="button" onClick={reconcile}>
-            Ask the chains now
-          </button>
+          may("money.reconcile") && (
+            <button type="button" onClick={reconcile}>
+              Ask the chains now
+            </button>
+          )
         }
       >
         <Choice

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { browserName, count } from "../service/words.ts"
-import { session } from "../service/session.ts"
+import { may, session } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { FormDialog } from "../ui/Dialog.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
@@ -22,7 +22,7 @@ export const Sessions = () => {
         {({ sessions }) => (
           <GrowingTable
             label="Sessions"
-            columns={sessionColumns(end)}
+            columns={sessionColumns(end).filter(({ title }) => title !== "Action" || may("sessions.endSession"))}
             rows={sessions}
             keyOf={({ id }) => id}
             empty="Nobody is signed in."
@@ -42,7 +42,7 @@ export const Sessions = () => {
           onClose={() => end(undefined)}
         >
           <p>
-            {ending.account ?? "The operator"} at {ending.address} has to sign in again.
+            {whoseOf(ending)} at {ending.address} has to sign in again.
             {ending.id === session.value?.id && " This is the session that you use now: so do you."}
           </p>
         </FormDialog>
@@ -51,12 +51,17 @@ export const Sessions = () => {
   )
 }
 
+/** As the log names them. */
+const whoseOf = ({ account, operator }: SessionRecord): string =>
+  operator === null ? (account ?? "") : `The operator ${operator.name}`
+
 const sessionColumns = (end: (ended: SessionRecord) => void): ReadonlyArray<Column<SessionRecord>> => [
   {
     title: "Who",
-    cell: ({ account, id }) => (
+    cell: ({ account, id, operator }) => (
       <span class="meta">
-        {account ?? <span class="badge accent">operator</span>}
+        {operator?.name ?? account}
+        {operator !== null && <span class="badge accent">{operator.role}</span>}
         {id === session.value?.id && <span class="badge good">this session</span>}
       </span>
     )
@@ -71,7 +76,7 @@ const sessionColumns = (end: (ended: SessionRecord) => void): ReadonlyArray<Colu
       <button
         type="button"
         class="plain"
-        aria-label={`End the session of ${ended.account ?? "the operator"}, begun ${moment(ended.createdAt)} …`}
+        aria-label={`End the session of ${ended.operator?.name ?? ended.account}, begun ${moment(ended.createdAt)} …`}
         onClick={() => end(ended)}
       >
         End …
@@ -104,14 +109,16 @@ const Webhooks = () => {
     <>
       <div class="head">
         <h3>Webhook</h3>
-        <div class="actions">
-          <button type="button" disabled={has?.isConfigured !== true} onClick={() => run(test())}>
-            Send a test
-          </button>
-          <button type="button" disabled={(has?.failed ?? 0) === 0} onClick={() => run(resend())}>
-            Resend what was given up
-          </button>
-        </div>
+        {may("webhooks.resendWebhooks") && (
+          <div class="actions">
+            <button type="button" disabled={has?.isConfigured !== true} onClick={() => run(test())}>
+              Send a test
+            </button>
+            <button type="button" disabled={(has?.failed ?? 0) === 0} onClick={() => run(resend())}>
+              Resend what was given up
+            </button>
+          </div>
+        )}
       </div>
       {outcome !== undefined && <Notice tone={outcome.tone}>{outcome.text}</Notice>}
       {error !== undefined && <Refused error={error} />}

@@ -1,43 +1,48 @@
 /** Parts of the service, and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, JSX } from "preact"
 import { call, callText, type ApiError } from "../service/api.ts"
 import { useLoad, asApiError } from "../service/load.ts"
 import { linkTo, parameters } from "../service/route.ts"
+import { may } from "../service/session.ts"
 import { bytes, duration } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Notice, Show, Refused } from "../ui/Notice.tsx"
 import { type Column, Table, Fact } from "../ui/Table.tsx"
 import { Indexes, Jobs } from "./Indexes.tsx"
+import { Operators } from "./Operators.tsx"
 import { Sessions } from "./Sessions.tsx"
 import { useState } from "preact/hooks"
 
-type Tab = "state" | "jobs" | "indexes" | "sessions"
+type Tab = "state" | "jobs" | "indexes" | "sessions" | "operators"
 
 const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["state", "State"],
   ["jobs", "Daily job"],
   ["indexes", "Indexes"],
-  ["sessions", "Sessions and webhook"]
+  ["sessions", "Sessions and webhook"],
+  ["operators", "Operators"]
 ]
 
 const refreshMillis = 5_000
 
 export const System = () => {
-  const tab = tabs.find(([name]) => name === parameters.value.get("show"))?.[0] ?? "state"
+  const shown = tabs.filter(([name]) => name !== "operators" || may("operators.listOperators"))
+  const tab = shown.find(([name]) => name === parameters.value.get("show"))?.[0] ?? "state"
+  const Part = parts[tab]
   return (
     <>
       <div class="head">
         <h2>System</h2>
       </div>
       <nav class="tabs" aria-label="Parts of this page">
-        {tabs.map(([name, title]) => (
+        {shown.map(([name, title]) => (
           <a key={name} href={linkTo("system", { show: name })} aria-current={name === tab ? "true" : undefined}>
             {title}
           </a>
         ))}
       </nav>
-      {tab === "state" ? <State /> : tab === "jobs" ? <Jobs /> : tab === "indexes" ? <Indexes /> : <Sessions />}
+      <Part />
     </>
   )
 }
@@ -193,6 +198,14 @@ const queueColumns: ReadonlyArray<Column<Queue>> = [
   { title: "Refused since the start", isNumber: true, cell: ({ refused }) => count(refused) }
 ]
 
+const parts: Readonly<Record<Tab, () => JSX.Element>> = {
+  state: State,
+  jobs: Jobs,
+  indexes: Indexes,
+  sessions: Sessions,
+  operators: Operators
+}
+
 /** The models at work, how far re-embedding is, and its start. */
 const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () => void }) => {
   const { embedding, extraction, index } = given.status
@@ -237,11 +250,13 @@ const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () 
         </Fact>
       </dl>
       {error !== undefined && <Refused error={error} />}
-      <div class="actions">
-        <button type="button" onClick={start}>
-          Make missing vectors now
-        </button>
-      </div>
+      {may("admin.reembed") && (
+        <div class="actions">
+          <button type="button" onClick={start}>
+            Make missing vectors now
+          </button>
+        </div>
+      )}
     </section>
   )
 }

@@ -1,10 +1,18 @@
 /** The signed-in caller, and how many accounts an operator may choose from. */
 import { effect, signal } from "@preact/signals"
+import type { OperatorOperation } from "@muniment/domain/api/OperatorRoles"
 import type { OwnSession } from "@muniment/domain/Console"
 import { account } from "./route.ts"
 
 /** Undefined: not known yet; null: nobody. */
 export const session = signal<OwnSession | null | undefined>(undefined)
+
+/** Whether the operator who is signed in may do this; the service enforces it. */
+export const may = (operation: OperatorOperation): boolean =>
+  session.value?.role === "operator" && !session.value.refused.includes(operation)
+
+/** Whether the caller may change what an account holds: the account itself, and operators who do more than look. */
+export const mayChange = (): boolean => session.value?.operator?.role !== "viewer"
 
 /** An account looks at itself alone. */
 effect(() => {
