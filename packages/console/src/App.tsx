@@ -12,6 +12,7 @@ import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Notice, Refused, Said, Waiting } from "./ui/Notice.tsx"
 import { UndoOffer } from "./ui/UndoOffer.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
+import { Add } from "./pages/Add.tsx"
 import { Bin } from "./pages/Bin.tsx"
 import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
@@ -51,6 +52,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },
   { name: "people", title: "People", icon: "people", show: People, ...memory },
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
+  { name: "add", title: "Add", icon: "add", show: Add, ...memory },
   { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },

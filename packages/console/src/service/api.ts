@@ -5,6 +5,7 @@
 import type { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import type { OwnSession } from "@muniment/domain/Console"
 import { newKey } from "./browser.ts"
+import { parsed } from "./json.ts"
 import { account } from "./route.ts"
 import { endSession, session } from "./session.ts"
 
@@ -143,15 +144,6 @@ const send = async (method: Method, path: string, options: CallOptions): Promise
 const failureIn = (text: string): Pick<Failure, "error" | "code" | "details"> => {
   const json: unknown = parsed(text)
   return isFailure(json) ? json : { error: text.slice(0, 500), code: "unknown" }
-}
-
-/** JSON as a value; undefined: the text is none. */
-export const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const isFailure = (json: unknown): json is Failure =>

@@ -66,6 +66,9 @@ const builtinNames = [
   "conversation_message"
 ]
 
+/** Offered first where a kind is chosen. */
+export const usualKind = "factual_memory"
+
 /** Schemas that the account registered, by name, then the built-in kinds. */
 export const schemasOf = async (signal: AbortSignal): Promise<ReadonlyArray<Schema>> => {
   const { schemas } = await call("GET", "/v1/schemas", { signal })

@@ -61,9 +61,11 @@ export const Choice = <A extends string>(given: {
   readonly value: A
   readonly options: ReadonlyArray<readonly [value: A, text: string]>
   readonly onValue: (value: A) => void
+  /** Where what stands beside it says it too. */
+  readonly isLabelHidden?: boolean
 }) => (
   <label>
-    <span>{given.label}</span>
+    <span class={given.isLabelHidden === true ? "hidden" : undefined}>{given.label}</span>
     <select value={given.value} onChange={({ currentTarget: { value } }) => given.onValue(value as A)}>
       {given.options.map(([value, text]) => (
         <option key={value} value={value} selected={value === given.value}>
