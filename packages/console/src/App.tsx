@@ -17,6 +17,7 @@ import { Bin } from "./pages/Bin.tsx"
 import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
 import { Evaluate } from "./pages/Evaluate.tsx"
+import { Finder } from "./pages/Finder.tsx"
 import { Memories } from "./pages/Memories.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Money } from "./pages/Money.tsx"
@@ -113,6 +114,7 @@ const Shell = () => {
             <Icon name="menu" /> <span class="hidden">Pages</span>
           </button>
           {isOperator ? <AccountChoice /> : <strong>{session.value?.account}</strong>}
+          <Finder pages={shown} />
           <span class="grow" />
           {session.value?.operator && <span class="small">{session.value.operator.name}</span>}
           <span class="badge accent">{session.value?.operator?.role ?? "account"}</span>

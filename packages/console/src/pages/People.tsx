@@ -1,7 +1,8 @@
 /** Everyone that agents know of, found by name; of one what holds now by topic, since when, from whom, and what held before. */
-import type { SubjectPage, SubjectProfile } from "@muniment/domain/Context"
+import type { SubjectProfile } from "@muniment/domain/Context"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
+import { type Everyone, everyone, isCalled } from "../service/people.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { ago } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
@@ -9,37 +10,10 @@ import { FacetField, Field } from "../ui/Field.tsx"
 import { Empty, Notice, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
 
-type Person = SubjectPage["subjects"][number]
 type Topic = SubjectProfile["topics"][number]
 type Fact = Topic["facts"][number]
 
-const pageSize = 100
-const readMax = 1_000
 const shownMax = 200
-
-interface Everyone {
-  readonly people: ReadonlyArray<Person>
-  readonly isWhole: boolean
-}
-
-/** Names are no part of the service's own search for subjects: they are read with all of them. */
-const everyone = async (agentId: string, signal: AbortSignal): Promise<Everyone> => {
-  const people: Array<Person> = []
-  let cursor: string | undefined
-  do {
-    const query = { agentId, limit: pageSize, cursor }
-    const page: SubjectPage = await call("GET", "/v1/subjects", { query, signal })
-    people.push(...page.subjects)
-    cursor = page.nextCursor
-  } while (cursor !== undefined && people.length < readMax)
-  return { people, isWhole: cursor === undefined }
-}
-
-const isCalled = (name: string) => {
-  const wanted = name.trim().toLowerCase()
-  return ({ names, subjectId }: Person): boolean =>
-    [subjectId, ...names].some((each) => each.toLowerCase().includes(wanted))
-}
 
 export const People = () => {
   const given = parameters.value
