@@ -1,7 +1,8 @@
 /** Search: a question with its filters, the answer with its sources, the hits (`Hits.tsx`), the same call to copy. */
 import { useEffect, useState } from "preact/hooks"
+import type { ApiError } from "../service/api.ts"
 import { numberNames, searched } from "../service/knowledge.ts"
-import { type Loaded, useLoad } from "../service/load.ts"
+import { asApiError, type Loaded, useLoad } from "../service/load.ts"
 import {
   type Answered,
   type Found,
@@ -14,9 +15,10 @@ import {
 import { lastQuestion } from "./MemoryPanel.tsx"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { Filters, useDraft, Choice, Field, FacetField } from "../ui/Field.tsx"
-import { Empty, Show, Stored } from "../ui/Notice.tsx"
+import { Empty, Refused, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { foundTitle, Hits } from "./Hits.tsx"
+import { addQuestion } from "../service/runs.ts"
 import { decimal } from "../service/text.ts"
 import { summary } from "../service/words.ts"
 
@@ -285,10 +287,10 @@ interface AskedQuestion {
   readonly query: string
   readonly agentId: string | undefined
   readonly subjectId: string | undefined
-  readonly kind: string | undefined
-  readonly tags: string | undefined
-  readonly limit: string | undefined
-  readonly minRelevance: string | undefined
+  readonly kind?: string | undefined
+  readonly tags?: string | undefined
+  readonly limit?: string | undefined
+  readonly minRelevance?: string | undefined
 }
 
 const resultsMax = 100
@@ -298,13 +300,9 @@ interface Finding {
   readonly reasons: ReadonlyArray<string>
 }
 
-/**
- * Why a question did not find a memory: the memory beside the filters of the question, then the same question without
- * filters and with as many results as there can be, to see where it stands.
- */
 const Expected = (given: { readonly id: string; readonly question: AskedQuestion }) => {
   const { id, question } = given
-  const { loaded } = useLoad((signal) => find(id, question, signal), [id, JSON.stringify(question)])
+  const { loaded } = useLoad((signal) => whyNotFound(id, question, signal), [id, JSON.stringify(question)])
   return (
     <section class="card stack" aria-label="The memory that you expect">
       <h2>The memory that you expect</h2>
@@ -321,6 +319,7 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
                 <li key={reason}>{reason}</li>
               ))}
             </ul>
+            <KeepQuestion key={question.query} id={id} query={question.query} />
           </>
         )}
       </Show>
@@ -328,7 +327,39 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
   )
 }
 
-const find = async (id: string, question: AskedQuestion, signal: AbortSignal): Promise<Finding> => {
+/** A question that should find a memory is asked again by Evaluate. */
+const KeepQuestion = ({ id, query }: { readonly id: string; readonly query: string }) => {
+  const [isKept, setKept] = useState(false)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  return (
+    <div class="actions small">
+      {isKept ? (
+        <span>
+          Kept: <a href={linkTo("evaluate")}>Evaluate</a> asks it.
+        </span>
+      ) : (
+        <button
+          type="button"
+          onClick={() =>
+            addQuestion(id, query).then(
+              () => setKept(true),
+              (cause: unknown) => showError(asApiError(cause))
+            )
+          }
+        >
+          Keep as a question to evaluate
+        </button>
+      )}
+      {error !== undefined && <Refused error={error} />}
+    </div>
+  )
+}
+
+/**
+ * Why a question did not find a memory: the memory beside the filters of the question, then the same question without
+ * filters and with as many results as there can be, to see where it stands.
+ */
+export const whyNotFound = async (id: string, question: AskedQuestion, signal: AbortSignal): Promise<Finding> => {
   const memory = await getMemory(id, signal)
   const wide = { query: question.query, limit: resultsMax, minRelevance: 0, explain: true }
   const { memories } = await searched<Found>(wide, signal)

@@ -1,0 +1,183 @@
+/** Questions that searches should answer, asked in the console by one configuration or two, and what leads anywhere. */
+import { beforeAll, expect, it } from "vitest"
+import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import type { Answer } from "../support/TestServer.ts"
+import { useServer } from "../support/useServer.ts"
+
+let key: string
+let found: string
+let hidden: string
+
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
+const store = async (body: object): Promise<Array<Answer["body"]>> => {
+  const answer = await server.call("POST", "/v1/memories", { key, body })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.created
+}
+beforeAll(async () => {
+  key = await server.newAccount("research")
+  const memories = [fact("kite", "in the attic"), fact("ladder", "behind the shed"), fact("lamp", "on the desk")]
+  const [kite, ladder] = await store({ agentId: "house", subjectId: "ann-7", memories })
+  found = kite.id
+  hidden = ladder.id
+  const conversation = [{ role: "user", content: "My name is Annabel and I live in Leeds." }]
+  await store({ agentId: "house", subjectId: "user-9", threadId: "greeting", conversation, wait: "extraction" })
+})
+const { page, watched } = usePage(browser, server, {
+  then: (page) => page.getByLabel("Account").selectOption("research")
+})
+
+const main = () => page.getByRole("main")
+const dialog = () => page.getByRole("dialog")
+const questions = () => page.getByRole("region", { name: "Questions" })
+const past = () => page.getByRole("region", { name: "Runs over time" })
+const row = (question: string) => questions().getByRole("row").filter({ hasText: question })
+const run = async (name: string) => {
+  await page.getByRole("button", { name, exact: true }).click()
+  await page.getByRole("button", { name: "Run again" }).waitFor()
+}
+const add = async (question: string, id: string) => {
+  await page.getByRole("button", { name: "Add a question …" }).click()
+  await dialog().getByLabel("Question").fill(question)
+  await dialog().getByLabel("Id of the memory that it should find").fill(id)
+  await dialog().getByRole("button", { name: "Add" }).click()
+  await dialog().waitFor({ state: "detached" })
+  await row(question).waitFor()
+}
+
+it("keeps questions with the memories that they should find: by its form, and from a search that missed one", async () => {
+  await showPage(page, "#/evaluate")
+  await page.getByText("No questions in this set").waitFor()
+  await add("kite attic", found)
+  await showPage(page, `#/search?query=umbrella&expected=${hidden}`)
+  await page.getByRole("button", { name: "Keep as a question to evaluate" }).click()
+  await page.getByRole("link", { name: "Evaluate", exact: true }).last().click()
+  await row("umbrella").waitFor()
+  const { body } = await server.call("GET", `/v1/memories/${hidden}`, { key })
+  expect(body.memory.feedback).toMatchObject([{ query: "umbrella", useful: true }])
+})
+
+it("runs a set: how many are found, why others are not, and how that changes over the runs", async () => {
+  await showPage(page, "#/evaluate")
+  await run("Run")
+  await main().getByText("Found first").waitFor()
+  await row("umbrella").getByText("not found").waitFor()
+  await row("umbrella").getByText("Without filters it is not among the first 100 either").waitFor()
+  expect(await row("kite attic").getByText("not found").count()).toBe(0)
+  await past()
+    .getByRole("img", { name: /hit@10: last 0.5/ })
+    .waitFor()
+  await server.call("PATCH", `/v1/memories/${hidden}`, {
+    key,
+    body: { data: { subject: "umbrella", fact: "behind the shed" } }
+  })
+  await run("Run again")
+  await past()
+    .getByRole("img", { name: /hit@10: last 1, lowest 0.5/ })
+    .waitFor()
+  await row("umbrella").getByText("not found").waitFor()
+  await page.reload()
+  await past()
+    .getByRole("img", { name: /hit@10: last 1, lowest 0.5/ })
+    .waitFor()
+})
+
+it("keeps no question in the browser", async () => {
+  const kept = String(await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })"))
+  expect(kept).toContain(found)
+  expect(kept).not.toContain("kite")
+  expect(kept).not.toContain("umbrella")
+})
+
+it("asks two configurations side by side", async () => {
+  await page.getByLabel("Beside another configuration").check()
+  await page.getByLabel("B: What is searched").selectOption("messages")
+  await run("Run")
+  await questions().getByRole("columnheader", { name: "Place, A" }).waitFor()
+  await row("kite attic").getByText("not found").waitFor()
+  await past()
+    .getByRole("img", { name: /^Configuration B.*hit@10: last 0,/ })
+    .waitFor()
+})
+
+it("has sets by agent, subject and tags, and drops a question", async () => {
+  await server.call("PATCH", `/v1/memories/${found}`, { key, body: { tags: ["toys"] } })
+  await showPage(page, "#/evaluate?tags=toys")
+  await row("kite attic").waitFor()
+  expect(await row("umbrella").count()).toBe(0)
+  await run("Run")
+  await page.getByLabel("Set of questions").selectOption("all questions")
+  await row("umbrella").waitFor()
+  await page.getByLabel("Set of questions").selectOption("tags toys")
+  await row("kite attic").getByRole("button", { name: "Drop kite attic" }).click()
+  await page.getByText("No questions in this set").waitFor()
+})
+
+it("has no fault of accessibility on Evaluate", async () => {
+  for (const at of [0, 1, 2]) {
+    await expectAccessible(page, at, async () => {
+      await showPage(page, "#/evaluate")
+      await row("umbrella").waitFor()
+      await run(at === 0 ? "Run" : "Run again")
+    })
+  }
+})
+
+const finder = () => page.getByRole("combobox", { name: /Page, subject, person/ })
+const target = (name: RegExp | string) => page.getByRole("option", { name })
+
+it("goes anywhere from the keyboard: pages, people by name, agents, threads, a memory by its id", async () => {
+  const go = async (typed: string, to: RegExp | string) => {
+    await page.keyboard.press("Control+k")
+    await finder().fill(typed)
+    await target(to).waitFor()
+    await page.keyboard.press("Enter")
+    await dialog().waitFor({ state: "detached" })
+  }
+  await showPage(page, "#/overview")
+  await go("schem", /^Schemas/)
+  await main().getByRole("heading", { name: "Schemas", level: 2 }).waitFor()
+  await go("annab", /^Annabel/)
+  await page.getByRole("region", { name: "Profile" }).getByRole("heading", { name: "Annabel" }).waitFor()
+  await go("greet", /^greeting/)
+  await page.getByRole("region", { name: "Thread", exact: true }).waitFor()
+  await go(found, found)
+  await page.getByRole("complementary", { name: "Memory" }).getByText("in the attic").first().waitFor()
+  await page.keyboard.press("Control+k")
+  await finder().fill("ann")
+  await target(/^ann-7/).waitFor()
+  const selected = () => page.evaluate(`document.querySelector('[role=option][aria-selected=true]').textContent`)
+  const first = await selected()
+  await page.keyboard.press("ArrowDown")
+  expect(await selected()).not.toBe(first)
+  await page.keyboard.press("ArrowUp")
+  expect(await selected()).toBe(first)
+  await page.keyboard.press("Escape")
+  await dialog().waitFor({ state: "detached" })
+})
+
+it("says when nothing is called so, and opens by its button, at every width", async () => {
+  for (const at of [0, 1, 2]) {
+    await expectAccessible(
+      page,
+      at,
+      async () => {
+        await showPage(page, "#/overview")
+        await page.getByRole("button", { name: "Go to …" }).click()
+        await finder().fill(at === 1 ? "zzzz" : "ann")
+        await (at === 1 ? dialog().getByText("Nothing is called so.") : target(/^Annabel/)).waitFor()
+      },
+      async () => {
+        await page.keyboard.press("Escape")
+        await dialog().waitFor({ state: "detached" })
+      }
+    )
+  }
+})
+
+it("complains of nothing and asks no other origin", () => {
+  expect([watched.complaints, watched.foreign]).toEqual([[], []])
+})
